@@ -1,0 +1,86 @@
+"""The errors that people see, one class per exit code; everything else that escapes is a bug (exit 3).
+
+    ReconcileError
+      UsageError       2  the command line, the config, a missing driver or jar
+        ConfigError    2  several problems of one config file, all at once
+        NotBuiltError  2  in the contract, not in this version
+      UnverifiedError  3  could not finish, or could not compare
+        SourceError    3  the database did not answer as needed
+        LakeError      3  the Hudi table or its storage did not
+      IncompleteError  4  less was written than planned
+        SupersededError 4 another writer won the race; nothing of ours was written
+      RefusedError     5  a guard said no; nothing was written
+
+Messages say what failed, on which table or path, expected and found; `fix` is the next thing to type.
+They never hold a secret or a value of a row.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hudi_reconcile.core.outcome import Outcome
+
+
+class ReconcileError(Exception):
+    """Root of all errors with a message for people. `outcome` decides the exit code."""
+
+    outcome: ClassVar[Outcome] = Outcome.UNVERIFIED
+
+    def __init__(self, message: str, *, fix: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    @property
+    def type(self) -> str:
+        """The error's name as it stands in `result.json`."""
+        return self.__class__.__name__
+
+
+class UsageError(ReconcileError):
+    """The call cannot be carried out as it was made."""
+
+    outcome = Outcome.USAGE
+
+
+class ConfigError(UsageError):
+    """One or more problems in one config file, each with its place."""
+
+    def __init__(self, problems: tuple[str, ...], *, fix: str) -> None:
+        super().__init__("\n".join(problems), fix=fix)
+        self.problems = problems
+
+
+class NotBuiltError(UsageError):
+    """The contract names it, this version does not have it. Says so instead of pretending."""
+
+
+class UnverifiedError(ReconcileError):
+    """The comparison could not be made or finished."""
+
+    outcome = Outcome.UNVERIFIED
+
+
+class SourceError(UnverifiedError):
+    """The source database failed, refused or changed under the run."""
+
+
+class LakeError(UnverifiedError):
+    """The Hudi table or its storage failed."""
+
+
+class IncompleteError(ReconcileError):
+    """A write ended with less than was planned."""
+
+    outcome = Outcome.INCOMPLETE
+
+
+class SupersededError(IncompleteError):
+    """Another writer changed what we compared before our commit; our attempt left nothing behind."""
+
+
+class RefusedError(ReconcileError):
+    """A guard said no; nothing was written."""
+
+    outcome = Outcome.REFUSED

@@ -1,0 +1,62 @@
+"""How a command ended: the outcomes, their exit codes, and which of several is the gravest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """One word per ending, as scripts see it in `result.json` and by exit code (contract §4)."""
+
+    CLEAN = "clean"
+    CORRECTED = "corrected"
+    PULLED = "pulled"
+    DRIFT = "drift"
+    USAGE = "usage"
+    UNVERIFIED = "unverified"
+    INCOMPLETE = "incomplete"
+    REFUSED = "refused"
+
+    @property
+    def exit_code(self) -> int:
+        """The process exit code of this outcome."""
+        return _EXIT_CODES[self]
+
+
+_EXIT_CODES = {
+    Outcome.CLEAN: 0,
+    Outcome.CORRECTED: 0,
+    Outcome.PULLED: 0,
+    Outcome.DRIFT: 1,
+    Outcome.USAGE: 2,
+    Outcome.UNVERIFIED: 3,
+    Outcome.INCOMPLETE: 4,
+    Outcome.REFUSED: 5,
+}
+
+# 3 over 5 over 4 over 1 over 0 (contract §4). A usage error of one table stands beside "unverified":
+# that table was not compared either, but the exit code tells the operator to mend the call first.
+_GRAVITY = (
+    Outcome.UNVERIFIED,
+    Outcome.USAGE,
+    Outcome.REFUSED,
+    Outcome.INCOMPLETE,
+    Outcome.DRIFT,
+    Outcome.CORRECTED,
+    Outcome.PULLED,
+    Outcome.CLEAN,
+)
+
+
+def gravest(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcome that a run over several tables reports.
+
+    Raises:
+        ValueError: no outcome was given; a run over nothing has no outcome and must never look clean.
+    """
+    seen = set(outcomes)
+    for outcome in _GRAVITY:
+        if outcome in seen:
+            return outcome
+    raise ValueError("no outcome: nothing ran")

@@ -1,0 +1,187 @@
+"""`result.json` as values (contract §5): what a run says about each table, and how it is spelled in JSON.
+
+Later versions add fields and never change these. Nothing here holds a row's values but the checkpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hudi_reconcile.core.outcome import Outcome, gravest
+
+DRIFT_KINDS = ("late_arriving", "updated_without_watermark", "deleted", "regressed", "duplicate_key")
+NOT_DRIFT_KINDS = ("pending", "settled", "moving")
+
+
+@dataclass(frozen=True, slots=True)
+class SideState:
+    """One side of a comparison: how many rows, and which snapshot (source) or instant (lake, completion time)."""
+
+    rows: int
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unverified:
+    """Something that was not compared, why, and what to do about it."""
+
+    what: Literal["column", "segment", "rows", "table"]
+    name: str
+    why: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The error that ended a table's work."""
+
+    type: str
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A limit that a plan is held against. `limit` and `found` are in the unit that `name` says."""
+
+    name: str
+    limit: int | float | str
+    found: int | float | str
+    ok: bool
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """Planned and done. `applied + superseded + moved + failed` equals `upserts + deletes` after an apply."""
+
+    upserts: int = 0
+    deletes: int = 0
+    applied: int = 0
+    superseded: int = 0
+    moved: int = 0
+    failed: int = 0
+    instants: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What one pull handed to Hudi."""
+
+    rows: int
+    mode: Literal["full", "incremental"]
+    checkpoint_before: str | None
+    checkpoint_after: str | None
+    instant: str | None
+    null_watermark_rows: int = 0
+    bound: str | None = None
+    bound_why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the table's work cost. `seconds` leaves out `session_seconds` (Spark's start)."""
+
+    seconds: float = 0.0
+    session_seconds: float = 0.0
+    source_statements: int = 0
+    source_rows_fetched: int = 0
+    lake_files_read: int = 0
+    phases_seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """All that a run says about one table."""
+
+    name: str
+    outcome: Outcome
+    source: SideState | None = None
+    lake: SideState | None = None
+    checkpoint: str | None = None
+    findings: Mapping[str, int] = field(default_factory=dict)
+    not_drift: Mapping[str, int] = field(default_factory=dict)
+    unverified: tuple[Unverified, ...] = ()
+    error: Failure | None = None
+    guards: tuple[Guard, ...] = ()
+    corrections: Corrections = Corrections()
+    pull: Pulled | None = None
+    already_applied: bool = False
+    plan_id: str | None = None
+    verified_at: str | None = None
+    segments: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """One run of one command over one or more tables."""
+
+    run_id: str
+    command: str
+    started_utc: str
+    ended_utc: str
+    tables: tuple[TableResult, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The gravest outcome of the tables."""
+        return gravest(table.outcome for table in self.tables)
+
+
+def run_document(run: RunResult) -> dict[str, Any]:
+    """The JSON document of a run, key order as in the contract."""
+    return {
+        "version": 1,
+        "run_id": run.run_id,
+        "command": run.command,
+        "outcome": run.outcome.value,
+        "exit_code": run.outcome.exit_code,
+        "started_utc": run.started_utc,
+        "ended_utc": run.ended_utc,
+        "tables": [_table_document(table) for table in run.tables],
+        "provenance": _plain(run.provenance),
+    }
+
+
+def _table_document(table: TableResult) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "name": table.name,
+        "outcome": table.outcome.value,
+        "source": None if table.source is None else {"rows": table.source.rows, "snapshot": table.source.at},
+        "lake": None if table.lake is None else {"rows": table.lake.rows, "instant": table.lake.at},
+        "checkpoint": table.checkpoint,
+        "findings": {kind: table.findings.get(kind, 0) for kind in DRIFT_KINDS},
+        "not_drift": {kind: table.not_drift.get(kind, 0) for kind in NOT_DRIFT_KINDS},
+        "unverified": [dataclasses.asdict(item) for item in table.unverified],
+        "error": None if table.error is None else dataclasses.asdict(table.error),
+        "guards": [dataclasses.asdict(guard) for guard in table.guards],
+        "corrections": dataclasses.asdict(table.corrections),
+        "already_applied": table.already_applied,
+        "plan_id": table.plan_id,
+        "verified_at": table.verified_at,
+        "segments": dict(table.segments),
+        "rules": [],
+        "notes": list(table.notes),
+        "provenance": dict(table.provenance),
+        "cost": {**{f.name: getattr(table.cost, f.name) for f in dataclasses.fields(table.cost)}},
+    }
+    document["corrections"]["instants"] = list(table.corrections.instants)
+    document["cost"]["phases_seconds"] = dict(table.cost.phases_seconds)
+    if table.pull is not None:
+        document["pull"] = dataclasses.asdict(table.pull)
+    return document
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,123 @@
+"""Segments: disjoint parts of the key space that together hold every key, NULL included.
+
+Two ways to cut. Ranges of an integer first key column, open at both ends, so that a key beyond the extent that was seen
+still has its place and the source's index can serve a segment. Hash buckets of the whole key otherwise: no collation,
+gap or composite trouble, but a source must scan to serve one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MAX_SEGMENTS = 16_384
+ROWS_PER_SEGMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class KeyExtent:
+    """Smallest and greatest value of an integer first key column, None where the table is empty or the key is no integer."""
+
+    low: int | None
+    high: int | None
+    rows_estimate: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSegments:
+    """Segments 0 to count-1 are `[start + i*width, start + (i+1)*width)`, the first and last open; `count` holds NULL.
+
+    `start` is a multiple of `width`: then `floor(key/width) - start/width` never overflows 64 bits.
+    """
+
+    column: str
+    start: int
+    width: int
+    count: int
+
+    def segment_of(self, key: int | None) -> int:
+        """The segment that holds this key."""
+        if key is None:
+            return self.count
+        return min(max(key // self.width - self.start // self.width, 0), self.count - 1)
+
+    def bounds(self, segment: int) -> tuple[int | None, int | None]:
+        """Half-open `[low, high)` of a segment; None is an open end. The NULL segment has no bounds: ValueError."""
+        if not 0 <= segment < self.count:
+            raise ValueError(f"segment {segment} has no key bounds")
+        low = None if segment == 0 else self.start + segment * self.width
+        high = None if segment == self.count - 1 else self.start + (segment + 1) * self.width
+        return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class HashSegments:
+    """`count` buckets of a hash over all key columns, NULLs marked."""
+
+    columns: tuple[str, ...]
+    count: int
+
+
+Segmentation = RangeSegments | HashSegments
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSet:
+    """Some segments of a segmentation, ascending and without repeats."""
+
+    ids: tuple[int, ...]
+
+    @staticmethod
+    def of(ids: Iterable[int]) -> SegmentSet:
+        """The set of these ids."""
+        return SegmentSet(tuple(sorted(set(ids))))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """Half-open range of integer keys, None is an open end; `nulls` adds the rows whose key column is NULL."""
+
+    low: int | None
+    high: int | None
+    nulls: bool = False
+
+
+def choose(key: tuple[str, ...], extent: KeyExtent, *, integer_key: bool, wanted: int | None) -> Segmentation:
+    """Cut the key space for this table. `wanted` is the configured number, None for auto (about 64 rows each)."""
+    count = wanted if wanted is not None else max(1, extent.rows_estimate // ROWS_PER_SEGMENT)
+    count = max(1, min(count, MAX_SEGMENTS))
+    if not integer_key or extent.low is None or extent.high is None:
+        return HashSegments(key, count)
+    width = max(1, -(-(extent.high - extent.low + 1) // count))
+    start = extent.low // width * width
+    return RangeSegments(key[0], start, width, (extent.high - start) // width + 1)
+
+
+def ranges(segmentation: RangeSegments, segments: SegmentSet) -> tuple[KeyRange, ...]:
+    """The key ranges of some segments, neighbours merged, ascending; the NULL segment comes last."""
+    merged: list[KeyRange] = []
+    nulls = False
+    for segment in segments.ids:
+        if segment == segmentation.count:
+            nulls = True
+            continue
+        low, high = segmentation.bounds(segment)
+        if merged and low is not None and merged[-1].high == low:
+            merged[-1] = KeyRange(merged[-1].low, high)
+        else:
+            merged.append(KeyRange(low, high))
+    if nulls:
+        merged.append(KeyRange(None, None, nulls=True))
+    return tuple(merged)
+
+
+def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:
+    """All segments as at most `parts` ranges of about equal width, for a parallel read; NULL keys go with the first."""
+    parts = max(1, min(parts, segmentation.count))
+    cuts = [segmentation.count * index // parts for index in range(parts + 1)]
+    found = []
+    for index in range(parts):
+        low = segmentation.bounds(cuts[index])[0]
+        high = segmentation.bounds(cuts[index + 1] - 1)[1]
+        found.append(KeyRange(low, high, nulls=index == 0))
+    return tuple(found)

@@ -1,0 +1,145 @@
+"""The values that stages hand to each other: tables, instants, checkpoints, moments. All frozen, all comparable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hudi_reconcile.core.kinds import Column, Uncomparable
+
+TableType = Literal["copy_on_write", "merge_on_read"]
+Ordering = Literal["tool", "event_time", "commit_time"]
+
+READ_SEQ = "_hr_read_seq"
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One completed action on the Hudi timeline. Both times are Hudi's text `yyyyMMddHHmmssSSS`.
+
+    `requested` is what `as.of.instant` and `_hoodie_commit_time` use; `completed` is what people and change queries use.
+    """
+
+    requested: str
+    completed: str
+
+
+@dataclass(frozen=True, slots=True)
+class LakePin:
+    """A lake snapshot that a sweep names: everything up to `instant`.
+
+    `in_flight` are the requested times of writers that had not completed at the pin. Hudi's `as.of.instant` compares
+    requested times, so one of them that completes later changes what the pin shows.
+    """
+
+    instant: Instant
+    in_flight: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LakeColumn:
+    """A column of the lake table: its name, case as stored, and Spark's simple type text."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionField:
+    """One derived or plain partition column. `transform` is `identity`, `day`, `month` or `year` of `column`."""
+
+    column: str
+    transform: Literal["identity", "day", "month", "year"] = "identity"
+
+    @property
+    def lake_name(self) -> str:
+        """The partition column's name in the lake."""
+        return self.column if self.transform == "identity" else f"{self.column}_{self.transform}"
+
+
+@dataclass(frozen=True, slots=True)
+class LakeTable:
+    """What the Hudi table at a path is: its own properties, not the config's wishes."""
+
+    path: str
+    name: str
+    type: TableType
+    version: int
+    columns: tuple[LakeColumn, ...]
+    record_key: tuple[str, ...]
+    partition_fields: tuple[str, ...]
+    ordering_fields: tuple[str, ...]
+    ordering: Ordering
+
+    @property
+    def owned(self) -> bool:
+        """True where this tool created the table and owns its ordering field."""
+        return self.ordering_fields == (READ_SEQ,)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far pulls are complete, as carried by a Hudi commit.
+
+    `watermark_micros` is the greatest watermark pulled so far, below the bound, as microseconds since 1970-01-01 of the
+    watermark's own wall clock (UTC for zoned kinds); None where no row carried one. `text` is the same for people.
+    `read_seq` is the greatest `_hr_read_seq` handed out so far.
+    """
+
+    strategy: str
+    watermark: tuple[str, ...]
+    watermark_micros: int | None
+    text: str | None
+    read_seq: int
+    source_identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointAt:
+    """A checkpoint and the instant of the commit that carries it."""
+
+    checkpoint: Checkpoint
+    instant: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """A source table as it is read: quoted name, columns in the source's order, key, and what cannot be read.
+
+    `identity` names server and table (system identifier, oid): a plan or checkpoint of another identity is foreign.
+    `rows_estimate` comes from the catalog's statistics and may be 0 where there are none.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    uncomparable: tuple[Uncomparable, ...]
+    rows_estimate: int
+    identity: str
+
+    def column(self, name: str) -> Column:
+        """The column of that name. Raises KeyError where there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+    @property
+    def key_columns(self) -> tuple[Column, ...]:
+        """The key's columns, in key order."""
+        return tuple(self.column(name) for name in self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in the source's own time, taken before rows are read.
+
+    `clock_micros` is the database's clock in UTC. `bound_micros` is the safe upper bound in UTC: no transaction still
+    open can commit a row whose clock-given watermark is below it. `bound_why` says how the bound was found.
+    `snapshot` is the engine's own name of the moment.
+    """
+
+    clock_micros: int
+    bound_micros: int
+    bound_why: str
+    snapshot: str

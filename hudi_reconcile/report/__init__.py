@@ -1,0 +1,1 @@
+"""EDGE: results and findings into one self-contained HTML page. Never queries, never decides."""

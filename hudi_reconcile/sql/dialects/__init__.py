@@ -1,0 +1,1 @@
+"""One database, one file. Siblings never import each other."""

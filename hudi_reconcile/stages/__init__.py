@@ -1,0 +1,1 @@
+"""What happens in which order: pull, sweep, apply, verify, over the ports. No Spark, no SQL, no files."""
