@@ -1,0 +1,67 @@
+# The commands of this repository; `make help` lists them. Needs make and Python 3.11 or newer, nothing else.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+LOWEST := .venv-lowest
+LOCKS  := requirements-build.lock requirements.lock
+# --no-build-isolation: what builds a package is locked too, and not fetched at its newest beside the lock.
+INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --no-build-isolation
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test integration lowest bench lock clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## make .venv with the tool at .venv/bin/hudi-reconcile (nothing to do when up to date)
+	@want=`cat $(LOCKS) pyproject.toml | cksum`; \
+	if [ "$$want" = "`cat $(VENV)/.installed 2>/dev/null`" ] && [ -x $(BIN)/hudi-reconcile ]; then exit 0; fi; \
+	$(MAKE) --no-print-directory install && printf '%s\n' "$$want" > $(VENV)/.installed
+
+.PHONY: install
+install:
+	@[ -n "$(PYTHON)" ] || { echo "no python3 found: install Python 3.11 or newer, or: make PYTHON=/path/to/python" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is `$(PYTHON) --version 2>&1`: Python 3.11 or newer is needed, or: make PYTHON=/path/to/python" >&2; exit 2; }
+	@echo "installing into $(VENV) (a few minutes the first time: Spark is a large download)" >&2
+	@$(PYTHON) -m venv --clear $(VENV) || { echo "no venv module: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 2; }
+	@$(BIN)/python $(INSTALL) -r requirements-build.lock
+	@$(BIN)/python $(INSTALL) -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+
+demo: setup ## the whole story on an embedded PostgreSQL and a real Hudi table
+	@$(BIN)/hudi-reconcile demo
+
+check: setup ## format, lint, types, import contracts, unit and property tests: under a minute
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/pytest -q $(FAST_TESTS)
+
+test: check integration ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
+
+integration: setup
+	@$(BIN)/pytest tests/integration
+
+lowest: ## the fast tests on the lowest versions that pyproject.toml allows
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python $(INSTALL) -r requirements-build.lock
+	@$(LOWEST)/bin/python $(INSTALL) -r requirements-lowest.lock
+	@$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(FAST_TESTS)
+
+bench: setup ## speed beside a hand-written join and reladiff, in one run
+	@[ -f bench/run.py ] || { echo "bench/run.py is not in this version" >&2; exit 2; }
+	@$(BIN)/python bench/run.py
+
+lock: setup ## resolve the dependencies anew into the lock files
+	@$(COMPILE) --upgrade requirements-build.in -o requirements-build.lock
+	@$(COMPILE) --upgrade --extra demo --extra test --extra dev pyproject.toml -o requirements.lock
+	@$(COMPILE) --upgrade --resolution lowest-direct --extra test pyproject.toml -o requirements-lowest.lock
+
+clean: ## remove what setup, tests and demo made
+	rm -rf $(VENV) $(LOWEST) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
