@@ -1,6 +1,6 @@
 """Column kinds: what a value is, whatever the engine calls its type. Decides what may be a key, a watermark or a range.
 
-A source type that has no kind here is never guessed: the column is `unverified` by name.
+A source type that has no kind here is never guessed: it is OTHER, carried as the source's own text and `unverified` by name.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ class Kind(StrEnum):
     BYTES = "bytes"
     REAL = "real"
     DOUBLE = "double"
+    OTHER = "other"
 
 
 WATERMARK_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 # Equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
-KEY_KINDS = frozenset(Kind) - {Kind.REAL, Kind.DOUBLE}
+KEY_KINDS = frozenset(Kind) - {Kind.REAL, Kind.DOUBLE, Kind.OTHER}
 CALENDAR_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 
 
@@ -38,7 +39,7 @@ class Column:
 
     `declared` is the source's own type text, for people. `precision` and `scale` are the digits of a DECIMAL;
     for calendar kinds `precision` is the number of fraction digits of a second (0 to 6). `bits` is the width of an INTEGER.
-    `lake_name` differs from `name` where `compare.rename` says so.
+    `lake_name` differs from `name` where `compare.rename` says so. `why` says why a column of kind OTHER is not compared.
     """
 
     name: str
@@ -49,16 +50,9 @@ class Column:
     scale: int | None = None
     bits: int | None = None
     lake_name: str = ""
+    why: str = ""
 
     def __post_init__(self) -> None:
         if not self.lake_name:
             object.__setattr__(self, "lake_name", self.name)
 
-
-@dataclass(frozen=True, slots=True)
-class Uncomparable:
-    """A source column that this version cannot compare, and why."""
-
-    name: str
-    declared: str
-    why: str

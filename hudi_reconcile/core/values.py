@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hudi_reconcile.core.kinds import Column, Uncomparable
+from hudi_reconcile.core.kinds import Column
 
 TableType = Literal["copy_on_write", "merge_on_read"]
 Ordering = Literal["tool", "event_time", "commit_time"]
@@ -104,7 +104,7 @@ class CheckpointAt:
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A source table as it is read: quoted name, columns in the source's order, key, and what cannot be read.
+    """A source table as it is read: quoted name, columns in the source's order, key.
 
     `identity` names server and table (system identifier, oid): a plan or checkpoint of another identity is foreign.
     `rows_estimate` comes from the catalog's statistics and may be 0 where there are none.
@@ -113,7 +113,6 @@ class SourceTable:
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
-    uncomparable: tuple[Uncomparable, ...]
     rows_estimate: int
     identity: str
 

@@ -1,0 +1,80 @@
+"""Values of both sides as Spark columns that are equal exactly when the data are equal (contract §6, "Equality is by value").
+
+Knows kinds, not engines. A NULL stays NULL here; the digest marks it apart.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F
+
+from hudi_reconcile.core.agreement import Compared
+from hudi_reconcile.core.kinds import Kind
+
+
+def source_value(item: Compared) -> SparkColumn:
+    """The column as the source read names it: `c<index>`."""
+    return F.col(f"c{item.index}")
+
+
+def lake_value(item: Compared) -> SparkColumn:
+    """The column as the lake names it."""
+    return named(item.column.lake_name)
+
+
+def named(name: str) -> SparkColumn:
+    """A column by its exact name, whatever is in it."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
+    """One form per value: bigint, agreed decimal, days, microseconds, lower-case uuid, text without char padding."""
+    kind = item.column.kind
+    if kind is Kind.INTEGER:
+        return value.cast("bigint")
+    if kind is Kind.DECIMAL and item.digits is not None:
+        return value.cast(f"decimal({item.digits[0]},{item.digits[1]})")
+    if kind is Kind.CHAR:
+        return F.rtrim(value)
+    if kind is Kind.UUID:
+        return F.lower(value)
+    if kind is Kind.DATE:
+        return F.unix_date(value)
+    if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        return F.unix_micros(value.cast("timestamp"))
+    if kind is Kind.REAL:
+        return F.when(value == 0, F.lit(0.0).cast("float")).otherwise(value)  # -0.0 equals 0.0
+    if kind is Kind.DOUBLE:
+        return F.when(value == 0, F.lit(0.0)).otherwise(value)
+    return value
+
+
+def row_digest(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
+    """64 bits over all columns and over which of them are NULL.
+
+    Spark's hash skips NULLs, so without the marks (NULL, x) and (x, NULL) would be one row.
+    """
+    canon = [canonical(item, value) for item, value in zip(items, values, strict=True)]
+    return F.xxhash64(*null_marks(canon), *canon)
+
+
+def null_marks(values: list[SparkColumn]) -> list[SparkColumn]:
+    """Which values are NULL, one bit each, 62 to a bigint."""
+    marks = []
+    for start in range(0, len(values), 62):
+        mark = F.lit(0).cast("bigint")
+        for bit, value in enumerate(values[start : start + 62]):
+            mark = mark.bitwiseOR(F.when(value.isNull(), F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0).cast("bigint")))
+        marks.append(mark)
+    return marks
+
+
+def greatest_micros(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
+    """The greatest non-null watermark in microseconds; NULL where all are NULL."""
+    micros = []
+    for item, value in zip(items, values, strict=True):
+        canon = canonical(item, value)
+        micros.append(canon.cast("bigint") * 86_400_000_000 if item.column.kind is Kind.DATE else canon)
+    if not micros:
+        return F.lit(None).cast("bigint")
+    return micros[0] if len(micros) == 1 else F.greatest(*micros)

@@ -1,0 +1,107 @@
+"""Facts into findings: kind, action, differing columns, and the finished NDJSON line of contract §6, one row per key."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from hudi_reconcile.compare.canonical import canonical, named
+from hudi_reconcile.compare.drift import action_column, kind_column
+from hudi_reconcile.compare.sides import Shape
+from hudi_reconcile.compare.spelling import Masks, hex_digest, shown, spelled, watermark_text
+from hudi_reconcile.core.agreement import Compared
+
+ROWS_PER_FILE = 200_000
+
+
+def findings_of(facts: DataFrame, shape: Shape, *, table: str, after_micros: int | None, masks: Masks) -> DataFrame:
+    """One row per candidate key: what was found, and what apply needs to know of it."""
+    kind = kind_column(after_micros)
+    judged = facts.withColumn("kind", kind).withColumn("action", action_column(F.col("kind")))
+    judged = judged.withColumn("columns", differing_columns(shape.agreement.columns))
+    line = F.to_json(
+        F.struct(
+            F.lit(table).alias("table"),
+            F.col("kind"),
+            key_struct(shape).alias("key"),
+            F.col("action"),
+            F.col("columns"),
+            _source_image(shape, masks).alias("source"),
+            _lake_image(shape, masks).alias("lake"),
+        ),
+        {"ignoreNullFields": "false"},
+    )
+    return judged.select(
+        "kind",
+        "action",
+        "segment",
+        *shape.key_names,
+        "columns",
+        "source_digest",
+        "lake_digest",
+        "lake_copies",
+        "lake_seqnos",
+        "source_micros",
+        "lake_micros",
+        line.alias("line"),
+    )
+
+
+def differing_columns(items: tuple[Compared, ...]) -> SparkColumn:
+    """Source names of the columns that differ, where both sides hold the row; empty otherwise."""
+    names = [
+        F.when(~canonical(item, source).eqNullSafe(canonical(item, lake)), F.lit(item.column.name))
+        for item, source, lake in zip(items, _source_values(items), _lake_values(items), strict=True)
+    ]
+    listed = F.array_compact(F.array(*names)) if names else F.array().cast("array<string>")
+    both = F.col("in_source") & (F.col("lake_copies") > 0)
+    return F.when(both, listed).otherwise(F.array().cast("array<string>"))
+
+
+def key_struct(shape: Shape) -> SparkColumn:
+    """The key under the source's names, as the side that has the row spells it."""
+    key = shape.agreement.key
+    pairs = zip(key, _source_values(key), _lake_values(key), strict=True)
+    return F.struct(
+        *[
+            F.when(F.col("in_source"), spelled(item, source)).otherwise(spelled(item, lake)).alias(item.column.name)
+            for item, source, lake in pairs
+        ]
+    )
+
+
+def _source_image(shape: Shape, masks: Masks) -> SparkColumn:
+    image = F.struct(
+        watermark_text(shape.agreement.watermark, F.col("source_micros"), masks).alias("watermark"),
+        hex_digest(F.col("source_digest")).alias("digest"),
+        shown(shape.agreement.columns, _source_values(shape.agreement.columns), masks).alias("values"),
+    )
+    return F.when(F.col("in_source"), image)
+
+
+def _lake_image(shape: Shape, masks: Masks) -> SparkColumn:
+    image = F.struct(
+        watermark_text(shape.agreement.watermark, F.col("lake_micros"), masks).alias("watermark"),
+        hex_digest(F.col("lake_digest")).alias("digest"),
+        F.col("lake_commit_time").alias("commit_time"),
+        F.col("lake_partition_path").alias("partition_path"),
+        F.col("lake_copies").alias("copies"),
+        shown(shape.agreement.columns, _lake_values(shape.agreement.columns), masks).alias("values"),
+    )
+    return F.when(F.col("lake_copies") > 0, image)
+
+
+def _source_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
+    return [F.col("source_row").getField(f"c{item.index}") for item in items]
+
+
+def _lake_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
+    return [F.col("lake_row").getField(item.column.lake_name) for item in items]
+
+
+def save(findings: DataFrame, path: str, *, rows: int, shape: Shape) -> None:
+    """Write the findings as Parquet, ordered by kind and key, in as many files as their number asks for."""
+    files = max(1, -(-rows // ROWS_PER_FILE))
+    ordered = findings.orderBy("kind", *[named(name) for name in shape.key_names])
+    ordered.coalesce(files).write.mode("errorifexists").parquet(path)

@@ -1,0 +1,86 @@
+"""Both sides brought to one shape: canonical key `k0, k1, …`, row digest, watermark, segment. The rest of the room meets only this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from hudi_reconcile.compare.canonical import (
+    canonical,
+    greatest_micros,
+    lake_value,
+    null_marks,
+    row_digest,
+    source_value,
+)
+from hudi_reconcile.core.agreement import Agreement, Compared
+from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet
+
+Side = Literal["source", "lake"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is compared and how the key space is cut; the same for both sides."""
+
+    agreement: Agreement
+    segmentation: Segmentation
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The canonical key columns' names."""
+        return tuple(f"k{index}" for index in range(len(self.agreement.key)))
+
+
+def values_of(side: Side, items: tuple[Compared, ...]) -> list[SparkColumn]:
+    """The items' columns as that side names them."""
+    return [source_value(item) if side == "source" else lake_value(item) for item in items]
+
+
+def digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) -> DataFrame:
+    """`segment`, the canonical key, `digest`, and any extra columns of the frame."""
+    key = shape.agreement.key
+    canon = [canonical(item, value) for item, value in zip(key, values_of(side, key), strict=True)]
+    columns = shape.agreement.columns
+    selected = frame.select(
+        *[value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)],
+        row_digest(columns, values_of(side, columns)).alias("digest"),
+        *extra,
+    )
+    return selected.withColumn("segment", segment_column(shape))
+
+
+def watermark_micros(side: Side, shape: Shape) -> SparkColumn:
+    """The row's greatest non-null watermark in microseconds."""
+    items = shape.agreement.watermark
+    return greatest_micros(items, values_of(side, items))
+
+
+def segment_column(shape: Shape) -> SparkColumn:
+    """The segment of each row by its canonical key, the same number as `RangeSegments.segment_of` gives."""
+    cut = shape.segmentation
+    if isinstance(cut, RangeSegments):
+        # Spark's div truncates toward zero; -(k0 + 1) floors without overflowing at the smallest bigint.
+        floor = f"case when k0 >= 0 then k0 div {cut.width} else -1 - (-(k0 + 1) div {cut.width}) end"
+        index = f"least(greatest(({floor}) - ({cut.start // cut.width}), 0), {cut.count - 1})"
+        return F.expr(f"cast(case when k0 is null then {cut.count} else {index} end as int)")
+    keys = [F.col(name) for name in shape.key_names]
+    return F.pmod(F.xxhash64(*null_marks(keys), *keys), F.lit(cut.count)).cast("int")
+
+
+def only(frame: DataFrame, segments: SegmentSet) -> DataFrame:
+    """The rows of some segments."""
+    ids = frame.sparkSession.createDataFrame([(i,) for i in segments.ids], "segment int")
+    return frame.join(F.broadcast(ids), "segment", "left_semi")
+
+
+def same_key(left: str, right: str, shape: Shape) -> SparkColumn:
+    """Keys are equal, NULL parts too."""
+    condition = F.lit(True)
+    for name in shape.key_names:
+        condition = condition & F.col(f"{left}.{name}").eqNullSafe(F.col(f"{right}.{name}"))
+    return condition
