@@ -1,0 +1,136 @@
+"""From a file to a `Config`: text, YAML, references, validation, with every problem of the file in one error.
+
+Acts on two things only, the config file and the files that `${file:…}` names; the environment is a parameter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hudi_reconcile.config.document import LARGEST_BYTES, Document, Problem, read_document
+from hudi_reconcile.config.fields import Location, Place
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.secrets import Environment, MissingReferenceError, ReadFile, Template, read_text_file
+from hudi_reconcile.config.wording import key_text, problems_of
+from hudi_reconcile.core.errors import ConfigError
+
+_LAZY: frozenset[Location] = frozenset({("source", "password")})
+_FIX = "correct the lines above, then: hudi-reconcile config validate"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A config, and how to print the values that came from references: with `***` in their place."""
+
+    config: Config
+    shown: dict[Location, str]
+
+
+def load_config(path: Path, env: Environment, read_file: ReadFile = read_text_file) -> Config:
+    """The config of a file. References are filled in, but for passwords, which wait for `Secret.reveal`.
+
+    Raises:
+        ConfigError: the file cannot be read, or anything in it is wrong; all problems at once.
+    """
+    return load_with_references(path, env, read_file).config
+
+
+def load_with_references(path: Path, env: Environment, read_file: ReadFile = read_text_file) -> Loaded:
+    """As `load_config`, with what `config show` needs to print no value that came from a reference."""
+    return parse_config(_text(path), Place(str(path), path.absolute().parent), env, read_file)
+
+
+def parse_config(text: str, place: Place, env: Environment, read_file: ReadFile) -> Loaded:
+    """The config of a text; only `read_file` touches files, and only those named by `${file:…}`.
+
+    Raises:
+        ConfigError: anything in the text is wrong; all problems at once.
+    """
+    document = read_document(text)
+    problems = list(document.problems)
+    if pointless := _pointless(document):
+        raise _error([*problems, *pointless], place)
+    filler = _Filler(document, place, env, read_file)
+    values = filler.fill(document.values, ())
+    problems += filler.problems
+    try:
+        config = Config.model_validate(values, context=place)
+    except ValidationError as error:
+        unfilled = {problem.location for problem in filler.problems}
+        problems += [found for found in problems_of(error, document, Config) if found.location not in unfilled]
+        raise _error(problems, place) from None
+    if problems:
+        raise _error(problems, place)
+    return Loaded(config, filler.shown)
+
+
+# --- helpers ---
+
+
+def _text(path: Path) -> str:
+    fix = "name the config with -c FILE, or write one: hudi-reconcile init"
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_BYTES + 1).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError((f"{path}: there is no such config file",), fix=fix) from None
+    except OSError as error:
+        raise ConfigError((f"{path}: cannot be read: {error.strerror}",), fix=fix) from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ConfigError((f"{path}:{line}: is not UTF-8 text",), fix="save the file as UTF-8") from None
+
+
+def _pointless(document: Document) -> list[Problem]:
+    """What makes all further messages pointless: no mapping at all, or a version that may mean other keys."""
+    if document.values is None and document.problems:
+        return document.problems
+    if not isinstance(document.values, dict):
+        return [Problem(document.line_of(()), (), "expected a mapping that starts with `version: 1`")]
+    version = document.values.get("version", 1)
+    if type(version) is not int or version != 1:
+        return [Problem(document.line_of(("version",)), ("version",), "this release knows version 1 only")]
+    return []
+
+
+class _Filler:
+    """Walks the values, fills references in, and keeps what to print instead of them."""
+
+    def __init__(self, document: Document, place: Place, env: Environment, read_file: ReadFile) -> None:
+        self._document, self._place, self._env, self._read_file = document, place, env, read_file
+        self.problems: list[Problem] = []
+        self.shown: dict[Location, str] = {}
+
+    def fill(self, value: object, location: Location) -> object:
+        if isinstance(value, dict):
+            return {key: self.fill(item, (*location, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.fill(item, (*location, index)) for index, item in enumerate(value)]
+        return self._text(value, location) if isinstance(value, str) and "${" in value else value
+
+    def _text(self, text: str, location: Location) -> str:
+        try:
+            template = Template.parse(text)
+            if location in _LAZY:
+                return text
+            if template.has_references:
+                self.shown[location] = template.shown()
+            return template.fill(self._env, self._read_file, folder=self._place.folder)
+        except (MissingReferenceError, ValueError) as error:
+            self.problems.append(Problem(self._document.line_of(location), location, str(error)))
+            return text
+
+
+def _error(problems: list[Problem], place: Place) -> ConfigError:
+    lines = []
+    for problem in sorted(problems, key=lambda problem: problem.line):
+        key = key_text(problem.location)
+        lines.append(
+            f"{place.file}:{problem.line}: {key}: {problem.text}"
+            if key
+            else f"{place.file}:{problem.line}: {problem.text}"
+        )
+    return ConfigError(tuple(dict.fromkeys(lines)), fix=_FIX)

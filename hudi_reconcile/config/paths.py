@@ -1,0 +1,45 @@
+"""PURE: Hadoop paths of lakes: relative ones start at the config's folder, and no table lies on or inside another."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hudi_reconcile.config.fields import Finding
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def resolve_lake_path(path: str, folder: Path) -> str:
+    """The path as Hadoop gets it: as written where it has a scheme, else absolute.
+
+    Raises:
+        ValueError: blank, or starts with `~`, which Hadoop takes for a folder's name.
+    """
+    if not path.strip() or "\0" in path:
+        raise ValueError("not a path")
+    if path.startswith("~"):
+        raise ValueError("~ is not expanded; write the path in full")
+    return path if _SCHEME.match(path) else str(folder / path)
+
+
+def lake_path_findings(paths: Sequence[str | None], folder: Path) -> Iterator[Finding]:
+    """Tables whose lake path is that of an earlier table, or above or below one: their files would mix."""
+    seen: list[str] = []
+    for index, path in enumerate(paths):
+        if path is None or not path.strip():
+            continue
+        here = _comparable(path, folder)
+        if any(f"{here}/".startswith(f"{other}/") or f"{other}/".startswith(f"{here}/") for other in seen):
+            yield ("tables", index, "lake", "path"), "is, or lies inside or around, the lake path of another table"
+        seen.append(here)
+
+
+def _comparable(path: str, folder: Path) -> str:
+    text = re.sub(r"^file:/*", "/", path)
+    scheme = _SCHEME.match(text)
+    if scheme is None:
+        return posixpath.normpath(str(folder / text))
+    return scheme.group() + posixpath.normpath(text[scheme.end() :])

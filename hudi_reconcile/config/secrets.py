@@ -1,0 +1,164 @@
+"""`${env:NAME}`, `${env:NAME:-default}`, `${file:PATH}` in config text, and the secret that is filled in when needed.
+
+Decides what a reference means. It reads neither the environment nor files by itself: both are parameters. What a
+reference stands for is never part of a message, a repr or a dump.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hudi_reconcile.core.errors import ConfigError
+
+HIDDEN = "***"
+
+Environment = Mapping[str, str]
+ReadFile = Callable[[Path], str]
+
+_LEGAL = "${env:NAME}, ${env:NAME:-default}, ${file:PATH}; $${ is a plain ${"
+_TOKEN = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
+_ENV = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+_FILE = re.compile(r"file:(.+)", re.DOTALL)
+_LARGEST_SECRET_BYTES = 65_536
+
+
+class MissingReferenceError(Exception):
+    """A reference has nothing to stand for. The message names the variable or file, never a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One `${...}`: an environment variable, with what to use where it is unset or empty, or a file."""
+
+    kind: Literal["env", "file"]
+    name: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Template:
+    """Config text: plain pieces and references in order."""
+
+    parts: tuple[str | Reference, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Template:
+        """Split a text at its references.
+
+        Raises:
+            ValueError: a `${` that is none of the legal forms; the message does not repeat it.
+        """
+        parts: list[str | Reference] = []
+        end = 0
+        for token in _TOKEN.finditer(text):
+            parts.append(text[end : token.start()])
+            parts.append("${" if token.group() == "$${" else _reference(token.group(1)))
+            end = token.end()
+        parts.append(text[end:])
+        return cls(tuple(part for part in parts if part != ""))
+
+    @property
+    def has_references(self) -> bool:
+        """False where the text stands for itself."""
+        return any(isinstance(part, Reference) for part in self.parts)
+
+    def fill(self, env: Environment, read_file: ReadFile, *, folder: Path) -> str:
+        """The text with every reference filled in; relative file names start at `folder`.
+
+        Raises:
+            MissingReferenceError: a variable is unset or empty, or a file cannot be read.
+        """
+        return "".join(
+            part if isinstance(part, str) else _fill(part, env, read_file, folder=folder) for part in self.parts
+        )
+
+    def shown(self) -> str:
+        """The text with `***` for every reference, fit to print."""
+        return "".join(part if isinstance(part, str) else HIDDEN for part in self.parts)
+
+    def __repr__(self) -> str:
+        return f"Template({HIDDEN})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secret:
+    """A value that nobody prints: `***` in str, repr and format; `reveal` is the only way to it.
+
+    `place` is the file and key that people look for when it is missing. Relative files start at `folder`.
+    """
+
+    template: Template
+    place: str
+    folder: Path
+
+    def reveal(self, env: Environment, read_file: ReadFile) -> str:
+        """The secret itself, read anew at each call so that a rotated secret is seen.
+
+        Raises:
+            ConfigError: a variable is unset or empty, or a file cannot be read; names the key and the variable or file.
+        """
+        try:
+            return self.template.fill(env, read_file, folder=self.folder)
+        except MissingReferenceError as missing:
+            fix = f"set it, then run the command again: {missing}"
+            raise ConfigError((f"{self.place}: {missing}",), fix=fix) from missing
+
+    @property
+    def is_literal(self) -> bool:
+        """True where the secret stands in the config file itself, which `doctor` may warn about."""
+        return not self.template.has_references
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(HIDDEN, spec)
+
+
+def read_text_file(path: Path) -> str:
+    """The whole text of a small UTF-8 file: the reader that commands pass in.
+
+    Raises:
+        OSError: it cannot be opened, or is larger than 64 KiB.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    with path.open("rb") as file:
+        content = file.read(_LARGEST_SECRET_BYTES + 1)
+    if len(content) > _LARGEST_SECRET_BYTES:
+        raise OSError("larger than 64 KiB")
+    return content.decode("utf-8")
+
+
+# --- helpers ---
+
+
+def _reference(body: str | None) -> Reference:
+    if body is not None:
+        if match := _ENV.fullmatch(body):
+            return Reference("env", match.group(1), match.group(2))
+        if match := _FILE.fullmatch(body):
+            return Reference("file", match.group(1))
+    raise ValueError(f"not a reference that is known; legal: {_LEGAL}")
+
+
+def _fill(reference: Reference, env: Environment, read_file: ReadFile, *, folder: Path) -> str:
+    if reference.kind == "env":
+        # Empty counts as missing, as in the shell's `:-`: an empty variable is what a secret not handed on looks like.
+        value = env.get(reference.name, "") or reference.default
+        if value is None:
+            raise MissingReferenceError(f"environment variable {reference.name} is not set, or empty")
+        return value
+    path = folder / reference.name
+    try:
+        text = read_file(path)
+    except UnicodeDecodeError:
+        raise MissingReferenceError(f"file {path} is not UTF-8 text") from None
+    except OSError as error:
+        raise MissingReferenceError(f"file {path} cannot be read: {error.strerror or error}") from error
+    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text

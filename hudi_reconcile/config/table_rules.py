@@ -1,0 +1,46 @@
+"""PURE: rules between the keys of one table's entry. They report beside wrong values, so that all is shown at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hudi_reconcile.config.fields import Finding, Raw
+
+_NEEDS_WATERMARK = ("timestamp", "timestamp+incrementing")
+_NEEDS_INCREMENTING = ("incrementing", "timestamp+incrementing")
+
+
+def pull_findings(pull: Raw) -> Iterator[Finding]:
+    """A named strategy needs its columns."""
+    strategy = pull.text("strategy")
+    if strategy in _NEEDS_WATERMARK and not pull.get("watermark"):
+        yield ("strategy",), f"{strategy} needs `watermark`, the columns that hold a row's change time"
+    if strategy in _NEEDS_INCREMENTING and not pull.get("incrementing"):
+        yield ("strategy",), f"{strategy} needs `incrementing`, the column that only grows"
+
+
+def table_findings(table: Raw) -> Iterator[Finding]:
+    """A query is fetched in full; columns that the tool must show or read are carried, compared and unmasked."""
+    source, pull = table.section("source"), table.section("pull")
+    implied = "incremental" if pull.get("watermark") or pull.get("incrementing") else "full"
+    if source.text("query") and (pull.get("strategy") or implied) != "full":
+        yield ("source", "query"), "is read in full only; say `strategy: full` under `pull`"
+    keys = {name.lower(): "a key column" for name in source.texts("key")}
+    needed = {**_moving_columns(pull), **keys}
+    for column in table.keys("mask"):
+        if role := needed.get(column.lower()):
+            # Findings show keys and the result shows the checkpoint, so a mask on either would be a promise not kept.
+            yield ("mask", column), f"is {role}, which findings and checkpoints show; it cannot be masked"
+    for index, column in enumerate(table.section("compare").texts("exclude")):
+        if column.lower() in keys:
+            yield ("compare", "exclude", index), "is a key column; rows are found by it"
+    columns = {name.lower() for name in source.texts("columns")}
+    for column, role in needed.items() if columns else ():
+        if column not in columns:
+            yield ("source", "columns"), f"leaves out `{column}`, {role}"
+
+
+def _moving_columns(pull: Raw) -> dict[str, str]:
+    roles = {name.lower(): "a watermark column" for name in pull.texts("watermark")}
+    incrementing = pull.text("incrementing")
+    return {**roles, incrementing.lower(): "the incrementing column"} if incrementing else roles

@@ -1,0 +1,217 @@
+"""One entry of `tables`: where its rows are, how they are pulled, kept, compared, swept and corrected.
+
+Decides what such an entry may say, within itself. It knows neither the source's columns nor whether the lake exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema
+
+from hudi_reconcile.config.fields import (
+    LAX,
+    Duration,
+    Finding,
+    LocalPath,
+    Names,
+    Options,
+    Place,
+    Raw,
+    Section,
+    Share,
+    SomeNames,
+    Text,
+)
+from hudi_reconcile.config.partition import format_partition, parse_partition
+from hudi_reconcile.config.paths import resolve_lake_path
+from hudi_reconcile.config.table_rules import pull_findings, table_findings
+from hudi_reconcile.core.values import READ_SEQ, PartitionField, TableType
+
+Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full"]
+Mask = Literal["hmac", "redact"]
+
+NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
+_RUN_FILES = frozenset({"result.json", "report.html"})
+
+
+def _folder_name(name: str) -> str:
+    if re.fullmatch(NAME_PATTERN, name, re.ASCII) is None or name.endswith("."):
+        raise ValueError("must work as a folder name: letters, digits, _ . -, at most 100, not ending in a dot")
+    if name.lower() in _RUN_FILES:
+        raise ValueError("is the name of a file in the run folder")
+    return name
+
+
+def _partition(value: object) -> object:
+    return parse_partition(value) if isinstance(value, str) else value
+
+
+def _lake_columns_differ(fields: tuple[PartitionField, ...]) -> tuple[PartitionField, ...]:
+    names = [field.lake_name.lower() for field in fields]
+    if len(set(names)) < len(names):
+        raise ValueError("holds a column twice")
+    return fields
+
+
+def _tolerance(value: object) -> object:
+    if isinstance(value, Decimal):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise ValueError("must be a number from 0 up")
+    return Decimal(str(value))
+
+
+def _lake_path(path: str, info: ValidationInfo) -> str:
+    return resolve_lake_path(path, info.context.folder) if isinstance(info.context, Place) else path
+
+
+def _segments(value: object) -> object:
+    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise ValueError("must be auto or a whole number from 1 up")
+
+
+LakePath = Annotated[Text, AfterValidator(_lake_path)]
+Partition = Annotated[
+    PartitionField,
+    BeforeValidator(_partition),
+    PlainSerializer(format_partition, return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["region", "day(created_at)", "month(created_at)"]}),
+]
+Tolerance = Annotated[
+    Decimal,
+    BeforeValidator(_tolerance),
+    PlainSerializer(float, return_type=float),
+    WithJsonSchema({"type": "number", "minimum": 0}),
+]
+
+
+class TableSource(Section):
+    """Which rows and columns of the source belong to the table."""
+
+    table: Text | None = Field(None, description="Source table; SQL-quoted names are allowed.")
+    query: Text | None = Field(None, description="A SELECT instead of a table; bulk only: strategy full.")
+    key: SomeNames | None = Field(None, description="Key columns. Default: the primary key.")
+    columns: SomeNames | None = Field(None, description="Columns to carry. Default: all.")
+    where: Text | None = Field(None, description="One predicate, used by pull and sweep alike.")
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """`table` or `query`, not both; a query has no primary key to fall back on."""
+        table, query = raw.get("table"), raw.get("query")
+        if (table is None) == (query is None):
+            yield (), "needs exactly one of `table` and `query`"
+        if table is None and query is not None and raw.get("key") is None:
+            yield ("query",), "has no primary key; name the key columns with `key`"
+
+
+def default_strategy(watermark: object, incrementing: object) -> Strategy:
+    """The strategy that the given columns allow: what is there is used, `full` where there is none."""
+    if watermark:
+        return "timestamp+incrementing" if incrementing else "timestamp"
+    return "incrementing" if incrementing else "full"
+
+
+class PullConfig(Section):
+    """How rows reach the lake."""
+
+    watermark: Names = Field((), description="Change-time columns; the greatest non-null value counts.")
+    incrementing: Text | None = Field(None, description="A column that only grows.")
+    strategy: Strategy = Field(
+        default_factory=lambda given: default_strategy(given.get("watermark"), given.get("incrementing")),
+        description="incrementing | timestamp | timestamp+incrementing | full. Default: what the columns above allow.",
+    )
+    overlap: Duration = Field(timedelta(0), description="Re-read this much behind the checkpoint.")
+    limit: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Rows per page; pages repeat until the bound taken at the start is reached."
+    )
+    on_error: Literal["fail", "full"] = Field("fail", description="full: fall back to a full fetch.")
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """A strategy needs its columns."""
+        return pull_findings(raw)
+
+
+class LakeConfig(Section):
+    """The Hudi table."""
+
+    path: LakePath = Field(description="Any Hadoop path; relative to this file where it has no scheme.")
+    type: TableType = Field("copy_on_write", description="copy_on_write | merge_on_read")
+    partition_by: Annotated[tuple[Partition, ...], LAX, AfterValidator(_lake_columns_differ)] = Field(
+        (), description="Columns, or day(col) month(col) year(col)."
+    )
+    options: Options = Field({}, description="Further hoodie.* options.")
+    cdc: bool = Field(default=False, description="true: Hudi's change log, for `changes`.")
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """Options are Hudi's."""
+        for key in raw.keys("options"):
+            if not key.startswith("hoodie."):
+                yield ("options", key), "must start with `hoodie.`"
+
+
+class CompareConfig(Section):
+    """What equality leaves out or allows for."""
+
+    exclude: Names = Field((), description="Columns that are not compared.")
+    rename: dict[Text, Text] = Field({}, description="Source name -> lake name.")
+    tolerance: dict[Text, Tolerance] = Field({}, description="Column -> greatest difference that counts as equal.")
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """Lake names are free, and differ by more than case."""
+        seen: set[str] = set()
+        for column in raw.keys("rename"):
+            name = (raw.section("rename").text(column) or "").lower()
+            if name == READ_SEQ or name.startswith("_hoodie_"):
+                yield ("rename", column), "is a name that the tool or Hudi keeps for itself"
+            if name in seen:
+                yield ("rename", column), "is the lake name of another column already; case does not count"
+            seen.update({name} - {""})
+
+
+class SweepConfig(Section):
+    """How the two sides are compared."""
+
+    mode: Literal["auto", "pushdown", "stream"] = Field(
+        "auto", description="auto | pushdown (digests inside the source) | stream (rows digested in Spark)"
+    )
+    segments: Annotated[Literal["auto"] | Annotated[int, Field(ge=1)], BeforeValidator(_segments)] = Field(
+        "auto", description="Number of segments, or auto."
+    )
+    settle: Duration = Field(timedelta(0), description="Wait this long before the second look.")
+
+
+class PolicyConfig(Section):
+    """How much an apply may change without being asked again."""
+
+    max_deletes: int = Field(1000, ge=0, description="Deletes beyond this need --approve-deletes.")
+    max_delete_share: Share = Field(Decimal("0.05"), description="Deletes as a share of the lake's rows.")
+    max_upsert_share: Share = Field(Decimal("0.2"), description="Upserts as a share of the lake's rows.")
+    savepoint: Literal["deletes", "always", "never"] = Field("deletes", description="deletes | always | never")
+
+
+class TableConfig(Section):
+    """One table, on both sides."""
+
+    name: Annotated[Text, AfterValidator(_folder_name)] = Field(description="Name in commands, results and folders.")
+    source: TableSource = Field(description="Rows and columns at the source.")
+    pull: PullConfig = Field(PullConfig(), description="How rows reach the lake.")
+    lake: LakeConfig = Field(description="The Hudi table.")
+    compare: CompareConfig = Field(CompareConfig(), description="What equality leaves out or allows for.")
+    sweep: SweepConfig = Field(SweepConfig(), description="How the two sides are compared.")
+    policy: PolicyConfig = Field(PolicyConfig(), description="Guards of apply.")
+    mask: dict[Text, Mask] = Field({}, description="Column -> hmac | redact.")
+    rules: LocalPath | None = Field(None, description="Rules file of this table.")
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """Keys stay readable, carried and compared; a query is fetched in full."""
+        return table_findings(raw)

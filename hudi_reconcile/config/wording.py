@@ -1,0 +1,109 @@
+"""PURE: what is wrong with a config, one sentence a problem: the key, what is legal there, the nearest spelling.
+
+Values are repeated only where no secret can stand: a wrong value of a plain key, never one that came from a reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+from pydantic import ValidationError
+
+from hudi_reconcile.config.document import Document, Problem
+from hudi_reconcile.config.fields import Location, Section
+from hudi_reconcile.core.spelling import nearest
+
+# Keys whose values may hold credentials, whatever their parent.
+_NEVER_REPEATED = frozenset({"url", "password", "jdbc", "conf", "options", "where", "query"})
+_LONGEST_REPEATED = 60
+
+_EXPECTED = {
+    "string_type": "expected text; put it in quotes",
+    "dataclass_exact_type": "expected text, such as ${env:NAME}; put it in quotes",
+    "dataclass_type": "expected text, such as ${env:NAME}; put it in quotes",
+    "int_type": "expected a whole number",
+    "bool_type": "expected true or false",
+    "tuple_type": "expected a list, such as [a, b]",
+    "dict_type": "expected a mapping (key: value)",
+    "model_type": "expected a mapping (key: value)",
+    "string_too_short": "must not be empty",
+    "is_instance_of": "expected text",
+    "path_type": "expected text, a path",
+}
+
+
+def problems_of(error: ValidationError, document: Document, model: type[Section]) -> Iterator[Problem]:
+    """The problems that validation found, each on the line of its key."""
+    for line in error.errors(include_url=False, include_input=False, include_context=False):
+        location = tuple(step for step in line["loc"] if step != "[key]")
+        yield Problem(
+            document.line_of(location), location, _sentence(line["type"], line["msg"], location, (document, model))
+        )
+
+
+def key_text(location: Location) -> str:
+    """A key's place as people read it: `tables[0].pull.strategy`."""
+    text = ""
+    for step in location:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+# --- helpers ---
+
+
+def _sentence(kind: str, message: str, location: Location, context: tuple[Document, type[Section]]) -> str:
+    document, model = context
+    if kind == "extra_forbidden":
+        legal = tuple(legal_keys(model, location[:-1]))
+        return f"unknown key{_did_you_mean(str(location[-1]), legal)} (legal: {', '.join(legal)})"
+    if kind == "missing":
+        return "is missing; start the file with `version: 1`" if location == ("version",) else "is missing"
+    found = _found(document, location)
+    if kind == "literal_error":
+        legal = tuple(
+            word.strip("'") for word in message.removeprefix("Input should be ").replace(" or ", ", ").split(", ")
+        )
+        value = document.value_at(location)
+        close = _did_you_mean(value, legal) if isinstance(value, str) and found else ""
+        return f"expected {' | '.join(legal)}{found}{close}"
+    if kind == "rule":
+        return f"{message}{found}" if message.startswith(("not a", "must be", "more than")) else message
+    if kind in ("model_type", "dict_type") and isinstance(document.value_at(location), str):
+        # A whole URL, or a password on the wrong line, may stand here.
+        found = ", found text"
+    return f"{_EXPECTED.get(kind, message.replace('Input should', 'must'))}{found}"
+
+
+def _did_you_mean(word: str, legal: tuple[str, ...]) -> str:
+    close = nearest(word.lower(), legal)
+    return f"; did you mean {close!r}?" if close else ""
+
+
+def _found(document: Document, location: Location) -> str:
+    value = document.value_at(location)
+    if value is None:
+        return "" if location not in document.lines else ", found nothing"
+    if not _NEVER_REPEATED.isdisjoint(str(step) for step in location):
+        return ""
+    if isinstance(value, bool):
+        return f", found {str(value).lower()}"
+    if isinstance(value, str):
+        return "" if "${" in value or len(value) > _LONGEST_REPEATED else f", found {value!r}"
+    return f", found {value}" if isinstance(value, int | float) else ""
+
+
+def legal_keys(model: type[Section], location: Location) -> Iterator[str]:
+    """The keys that a section of the config may hold."""
+    here = model
+    for step in location:
+        if isinstance(step, str) and step in here.model_fields:
+            here = _section_in(here.model_fields[step].annotation) or here
+    yield from here.model_fields
+
+
+def _section_in(annotation: object) -> type[Section] | None:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
