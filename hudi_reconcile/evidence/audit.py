@@ -1,0 +1,156 @@
+"""The log of all runs, `<reports>/audit.jsonl`: one canonical JSON line a run, each holding the hash of the last.
+
+A record's `hash` is the sha256 of the record's canonical JSON without `hash`; `previous` is the hash of the record
+before, 64 zeros in the first. Whoever changes a line, or a file that a line names, must rewrite every later line. Knows
+nothing of what a run means. The caller holds the store's lock around `append`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hudi_reconcile.evidence.files import EvidenceError, write_all
+
+FIRST_PREVIOUS = "0" * 64
+_BLOCK_BYTES = 1 << 16
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """How the log ends: size of its whole lines, the last whole record, and the bytes of a line cut by a crash.
+
+    `ended` is False where the last whole line lacks only its line end.
+    """
+
+    whole_bytes: int
+    last: Record | None
+    torn: bytes = b""
+    ended: bool = True
+
+
+def canonical(value: Record) -> bytes:
+    r"""The one spelling of a record that is hashed: UTF-8, sorted keys, no blanks, non-ASCII escaped.
+
+    >>> canonical({"b": "\u00e9", "a": [1, None]})
+    b'{"a":[1,null],"b":"\\u00e9"}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def record_hash(record: Record) -> str:
+    """The hash that the record should carry."""
+    return hashlib.sha256(canonical({key: value for key, value in record.items() if key != "hash"})).hexdigest()
+
+
+def append(path: Path, facts: Record) -> Record:
+    """Add one line, chained to the last, and bring it to the disk. Returns the record as written.
+
+    A torn last line is cut off first, and its length and hash are kept in the new line (`torn`); a whole last line
+    that only lacks its line end is kept.
+
+    Raises:
+        EvidenceError: the last whole line is no record, or the disk is full; the log is as it was.
+    """
+    tail = read_tail(path)
+    record = _chained(facts, tail)
+    with path.open("ab", buffering=0) as stream:
+        descriptor = stream.fileno()
+        os.ftruncate(descriptor, tail.whole_bytes)
+        try:
+            write_all(descriptor, (b"" if tail.ended else b"\n") + canonical(record) + b"\n")
+            os.fsync(descriptor)
+        except OSError as error:
+            os.ftruncate(descriptor, tail.whole_bytes)
+            raise EvidenceError(
+                f"{path} could not be written: {error.strerror}", fix="free space there and run the command again"
+            ) from error
+    return record
+
+
+def read_tail(path: Path) -> Tail:
+    """How the log ends, read from its end. A missing log has no lines.
+
+    Raises:
+        EvidenceError: the last whole line is no record.
+    """
+    data, offset = _last_two_lines(path)
+    whole, newline, torn = data.rpartition(b"\n")
+    if _is_record(torn):
+        return Tail(offset + len(data), json.loads(torn), ended=False)
+    if not newline:
+        return Tail(offset, None, torn)
+    line = whole.rpartition(b"\n")[2]
+    if not _is_record(line):
+        raise EvidenceError(
+            f"the last line of {path} is no audit record",
+            fix=f"keep {path} as evidence under another name; a new log starts with the next run",
+        )
+    return Tail(offset + len(whole) + 1, json.loads(line), torn)
+
+
+def records(path: Path) -> Iterator[Record]:
+    """The whole records, oldest first, unchecked but for being JSON objects; a torn last line is left out.
+
+    Raises:
+        EvidenceError: a line is no JSON object.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.endswith(b"\n") and not _is_record(line):
+                return
+            record = _parsed(line)
+            if record is None:
+                raise EvidenceError(f"line {number} of {path} is no audit record", fix="restore the log from a copy")
+            yield record
+
+
+# Helpers
+
+
+def _chained(facts: Record, tail: Tail) -> Record:
+    record: dict[str, Any] = {**facts, "version": 1, "seq": 1, "previous": FIRST_PREVIOUS}
+    if tail.last is not None:
+        record["seq"] = tail.last["seq"] + 1
+        record["previous"] = tail.last["hash"]
+    if tail.torn:
+        record["torn"] = {"bytes": len(tail.torn), "sha256": hashlib.sha256(tail.torn).hexdigest()}
+    record["hash"] = record_hash(record)
+    return record
+
+
+def _last_two_lines(path: Path) -> tuple[bytes, int]:
+    """Bytes from the start of the last whole line on, and their offset."""
+    if not path.exists():
+        return b"", 0
+    with path.open("rb") as stream:
+        offset = stream.seek(0, os.SEEK_END)
+        data = b""
+        while offset and data.count(b"\n") < 2:  # noqa: PLR2004 - the end of the last whole line, and of the one before
+            step = min(_BLOCK_BYTES, offset)
+            offset -= step
+            stream.seek(offset)
+            data = stream.read(step) + data
+    return data, offset
+
+
+def _parsed(line: bytes) -> Record | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_record(line: bytes) -> bool:
+    record = _parsed(line)
+    return record is not None and isinstance(record.get("seq"), int) and record.get("hash") == record_hash(record)

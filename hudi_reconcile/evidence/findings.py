@@ -1,0 +1,111 @@
+"""Reads a table's findings back from Parquet, a batch at a time: memory does not grow with the drift.
+
+Holds what was read against the counts in `result.json`: findings that are missing on disk are an error, never a short
+list. Knows nothing of output formats.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.evidence.files import EvidenceError
+
+_BATCH_ROWS = 4096
+_BUFFER_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding as stored. `line` is the finished JSON text of contract §6."""
+
+    kind: str
+    action: str
+    line: str
+
+
+def chosen_kinds(kinds: Collection[str]) -> tuple[str, ...]:
+    """The kinds to list: those named, or every kind of drift where none is. Raises UsageError for an unknown one."""
+    unknown = sorted(set(kinds) - set(DRIFT_KINDS) - set(NOT_DRIFT_KINDS))
+    if unknown:
+        raise UsageError(
+            f"unknown kind of finding: {', '.join(unknown)}",
+            fix=f"use one of {', '.join(DRIFT_KINDS + NOT_DRIFT_KINDS)}",
+        )
+    return tuple(kinds) or DRIFT_KINDS
+
+
+def read_findings(folder: Path, counts: Mapping[str, int], *, kinds: Collection[str]) -> Iterator[Finding]:
+    """Every finding of these kinds, in the order stored.
+
+    `counts` are the findings by kind that the run reported; a folder may be missing where they are all zero.
+
+    Raises:
+        EvidenceError: the files are missing or damaged, or hold more or fewer findings than `counts` says. This shows
+            only at the end of the stream.
+    """
+    expected = {kind: counts.get(kind, 0) for kind in kinds}
+    found: Counter[str] = Counter()
+    for finding in _stored(folder, kinds):
+        found[finding.kind] += 1
+        yield finding
+    wrong = [f"{found[kind]} {kind} of {rows}" for kind, rows in expected.items() if found[kind] != rows]
+    if wrong:
+        raise EvidenceError(
+            f"{folder} holds {', '.join(wrong)} that result.json counts: the list is not complete",
+            fix="sweep again: hudi-reconcile sweep",
+        )
+
+
+def sample_findings(folder: Path, counts: Mapping[str, int], *, limit: int) -> list[Finding]:
+    """At most `limit` findings of drift, spread over the kinds that occur, in the order of the kinds.
+
+    Stops reading as soon as it has them.
+
+    Raises:
+        EvidenceError: the files are missing or damaged.
+    """
+    missing = sample_quotas(counts, limit)
+    taken: list[Finding] = []
+    if missing:
+        for finding in _stored(folder, tuple(missing)):
+            if missing.get(finding.kind, 0):
+                missing[finding.kind] -= 1
+                taken.append(finding)
+                if not any(missing.values()):
+                    break
+    return sorted(taken, key=lambda finding: DRIFT_KINDS.index(finding.kind))
+
+
+def sample_quotas(counts: Mapping[str, int], limit: int) -> dict[str, int]:
+    """How many findings of each kind a sample holds: one of each in turn until `limit` or all are taken.
+
+    >>> sample_quotas({"late_arriving": 1, "deleted": 500}, 4)
+    {'late_arriving': 1, 'deleted': 3}
+    """
+    quotas = {kind: 0 for kind in DRIFT_KINDS if counts.get(kind, 0)}
+    while sum(quotas.values()) < min(limit, sum(counts.get(kind, 0) for kind in quotas)):
+        for kind, quota in quotas.items():
+            if quota < counts[kind] and sum(quotas.values()) < limit:
+                quotas[kind] = quota + 1
+    return quotas
+
+
+def _stored(folder: Path, kinds: Collection[str]) -> Iterator[Finding]:
+    import pyarrow as pa  # noqa: PLC0415 - `--help` answers without it
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    for path in sorted(folder.glob("*.parquet")):
+        try:
+            with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
+                for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=["kind", "action", "line"]):
+                    rows = zip(*(batch.column(name).to_pylist() for name in ("kind", "action", "line")), strict=True)
+                    yield from (Finding(*row) for row in rows if row[0] in kinds)
+        except (pa.ArrowException, KeyError, OSError) as error:
+            raise EvidenceError(
+                f"{path} cannot be read as findings", fix="sweep again: hudi-reconcile sweep"
+            ) from error

@@ -1,0 +1,68 @@
+"""What ran, and how it ended, newest first: reads each run's `result.json`. Decides nothing about a run.
+
+A run that cannot be read is listed as `unreadable` with the reason, never left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.store import Store
+
+UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class PastTable:
+    """How a run ended for one table. `findings` are drifts by kind, `applied` the corrections written."""
+
+    name: str
+    outcome: str
+    findings: Mapping[str, int] = field(default_factory=dict)
+    applied: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """One line of the history. `why` is set for an unreadable run only; such a run has no command, times or tables."""
+
+    run_id: str
+    command: str
+    outcome: str
+    started_utc: str
+    ended_utc: str
+    tables: tuple[PastTable, ...]
+    why: str = ""
+
+
+def history(store: Store, *, table: str | None = None) -> Iterator[PastRun]:
+    """The runs of a store, newest first; with `table` only those that touched it, and that table only.
+
+    Unreadable runs are always listed. Reads one run at a time.
+    """
+    for run_id in store.run_ids():
+        try:
+            past = _past(run_id, store.result(run_id))
+        except EvidenceError as error:
+            yield PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=error.message)
+            continue
+        tables = tuple(one for one in past.tables if table is None or one.name == table)
+        if table is None or tables:
+            yield PastRun(run_id, past.command, past.outcome, past.started_utc, past.ended_utc, tables)
+
+
+def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
+    try:
+        tables = tuple(
+            PastTable(one["name"], one["outcome"], dict(one["findings"]), one["corrections"]["applied"])
+            for one in document["tables"]
+        )
+        times = (document["started_utc"], document["ended_utc"])
+        return PastRun(run_id, document["command"], document["outcome"], *times, tables)
+    except (KeyError, TypeError) as error:
+        raise EvidenceError(
+            f"result.json of run {run_id} lacks {error}", fix="choose another run: hudi-reconcile history"
+        ) from error

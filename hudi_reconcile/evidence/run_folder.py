@@ -1,0 +1,154 @@
+"""A run folder while it is being built: collects the files of one run and makes them appear together, or not at all.
+
+Order of `finish`: files to the disk, line in the audit log, rename. A crash between the last two is rolled forward by
+the next `Store.begin`, so that no run is ever seen that the log does not name. Knows nothing of what the files say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder, sync_tree, tree_hashes, write_new
+from hudi_reconcile.evidence.names import (
+    AUDIT_FILE,
+    BUILDING_PREFIX,
+    FINDINGS_FOLDER,
+    PLAN_FILE,
+    RESULT_FILE,
+    table_folder,
+)
+
+STORE_LOCK = ".lock"
+
+
+class RunFolder:
+    """One run's files, invisible until `finish`. A context manager: leaving it unfinished removes everything.
+
+    Fulfils `ports.Evidence`. Made by `Store.begin`.
+    """
+
+    def __init__(self, reports: Path, run_id: str, *, lock_descriptor: int) -> None:
+        self.run_id = run_id
+        self.path = building_path(reports, run_id)
+        self._reports = reports
+        self._lock_descriptor = lock_descriptor
+        self._tables: dict[str, str] = {}
+        self._result: Mapping[str, Any] | None = None
+        self._open = True
+        self._logged = False
+
+    def table_dir(self, table: str) -> Path:
+        """The folder of a table, made if absent. Raises UsageError where another table has the same folder."""
+        folder = table_folder(table)
+        owner = self._tables.setdefault(folder.casefold(), table)
+        if owner != table:
+            raise UsageError(
+                f"tables {owner!r} and {table!r} would share the folder {folder!r}",
+                fix="rename one of them in the config",
+            )
+        path = self.path / folder
+        path.mkdir(exist_ok=True)
+        return path
+
+    def findings_dir(self, table: str) -> Path:
+        """Where Spark writes the table's findings; does not exist yet, as Spark wants it."""
+        return self.table_dir(table) / FINDINGS_FOLDER
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a new file at the top of the run, as UTF-8. FileExistsError on a second time."""
+        if Path(name).name != name:
+            raise ValueError(f"{name!r} is no plain file name")
+        write_new(self.path / name, text.encode())
+
+    def write_plan(self, table: str, document: Mapping[str, Any]) -> None:
+        """Write the table's `plan.json`."""
+        write_new(self.table_dir(table) / PLAN_FILE, _json_bytes(document))
+
+    def write_result(self, document: Mapping[str, Any]) -> None:
+        """Write `result.json`; `finish` takes from it what the audit log says about the run."""
+        write_new(self.path / RESULT_FILE, _json_bytes(document))
+        self._result = document
+
+    def finish(self) -> Path:
+        """Make the run visible and name it in the audit log. Nothing can be added after. Returns the final folder.
+
+        Raises:
+            EvidenceError: the disk or the audit log refused; the run stays invisible.
+            ValueError: no result was written.
+        """
+        if self._result is None:
+            raise ValueError("a run folder without result.json cannot be finished")
+        facts = _audit_facts(self.run_id, self._result)
+        try:
+            sync_tree(self.path)
+            facts["files"] = tree_hashes(self.path)
+            with file_lock(self._reports / STORE_LOCK):
+                audit.append(self._reports / AUDIT_FILE, facts)
+                self._logged = True
+                final = publish(self._reports, self.run_id)
+        except OSError as error:
+            raise EvidenceError(
+                f"run {self.run_id} could not be written to {self._reports}: {error.strerror}",
+                fix="make the folder writable or free space there, then run the command again",
+            ) from error
+        self._release()
+        return final
+
+    def abandon(self) -> None:
+        """Remove what was built; repeats and calls after `finish` do nothing. What the log names already is kept."""
+        if not self._open:
+            return
+        if not self._logged:
+            shutil.rmtree(self.path, ignore_errors=True)
+        self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.abandon()
+
+    def _release(self) -> None:
+        self._open = False
+        lock_path(self._reports, self.run_id).unlink(missing_ok=True)
+        os.close(self._lock_descriptor)
+
+
+def publish(reports: Path, run_id: str) -> Path:
+    """Rename a complete run into place; the caller holds the store's lock. Never replaces a run."""
+    final = reports / run_id
+    if final.exists():
+        raise FileExistsError(17, "there is such a run already", str(final))
+    building_path(reports, run_id).rename(final)
+    sync_folder(reports)
+    return final
+
+
+def building_path(reports: Path, run_id: str) -> Path:
+    """Where a run is built."""
+    return reports / f"{BUILDING_PREFIX}{run_id}"
+
+
+def lock_path(reports: Path, run_id: str) -> Path:
+    """The file whose lock says that the builder of a run lives."""
+    return reports / f"{BUILDING_PREFIX}{run_id}.lock"
+
+
+def _audit_facts(run_id: str, result: Mapping[str, Any]) -> dict[str, Any]:
+    told = {key: result[key] for key in ("command", "outcome", "exit_code", "started_utc", "ended_utc")}
+    tables = [{"name": table["name"], "outcome": table["outcome"]} for table in result["tables"]]
+    return {"run_id": run_id, **told, "tables": tables}
+
+
+def _json_bytes(document: Mapping[str, Any]) -> bytes:
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")

@@ -1,0 +1,41 @@
+"""The history lists every run, newest first, the damaged ones too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hudi_reconcile.evidence.history import UNREADABLE, history
+from hudi_reconcile.evidence.store import Store
+
+RunWriter = Callable[..., str]
+
+
+def test_history_lists_runs_newest_first_with_their_outcomes(store: Store, write_run: RunWriter) -> None:
+    ids = [write_run("pull"), write_run("sweep")]
+
+    runs = list(history(store))
+
+    assert [run.run_id for run in runs] == list(reversed(ids))
+    assert [(run.command, run.outcome) for run in runs] == [("sweep", "drift"), ("pull", "drift")]
+    assert runs[0].tables[0].findings["deleted"] == 3
+
+
+def test_history_of_a_table_leaves_out_runs_that_did_not_touch_it(store: Store, write_run: RunWriter) -> None:
+    write_run(table="orders")
+    items = write_run(table="items")
+
+    assert [run.run_id for run in history(store, table="items")] == [items]
+
+
+def test_history_names_a_run_that_cannot_be_read(store: Store, write_run: RunWriter) -> None:
+    damaged, newer = write_run(), write_run()
+    (store.reports / damaged / "result.json").write_text('{"version": 1, "command": "sweep"}')
+
+    runs = list(history(store, table="orders"))
+
+    assert [(run.run_id, run.outcome) for run in runs] == [(newer, "drift"), (damaged, UNREADABLE)]
+    assert "tables" in runs[1].why
+
+
+def test_history_of_no_runs_is_empty(store: Store) -> None:
+    assert list(history(store)) == []
