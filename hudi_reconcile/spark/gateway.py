@@ -1,0 +1,142 @@
+"""Starts and ends the JVM. What it prints never reaches stdout: it is held back while it starts, then goes to stderr.
+
+Knows nothing of sessions, jars or tables.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.spark.java import JavaRuntime
+
+_STDERR = 2
+_TAIL_LINES = 400
+_SHOWN_LINES = 4
+_END_SECONDS = 20
+_RESOLVER_SIGNS = ("unresolved dependenc", "UNRESOLVED DEPENDENCIES", "module not found", "FAILED DOWNLOADS")
+RESOLVER_FIX = (
+    "set DEFAULT_ARTIFACT_REPOSITORY to a Maven mirror, or spark.conf: {spark.jars.ivySettings: FILE}; then"
+    " `hudi-reconcile jars fetch` brings the jars once and later starts need no network."
+    " Offline: jars: {mode: paths, paths: [...]}"
+)
+
+
+class JvmOutput:
+    """Reads what the JVM prints, keeps the end of it, and passes it on to stderr once told to."""
+
+    def __init__(self, read_end: int) -> None:
+        self._lines: deque[bytes] = deque(maxlen=_TAIL_LINES)
+        self._passing_on = threading.Event()
+        self._thread = threading.Thread(target=self._pump, args=(read_end,), name="jvm-output", daemon=True)
+        self._thread.start()
+
+    def pass_on(self) -> None:
+        """From now on every line goes to stderr; what came before stays with `tail`."""
+        self._passing_on.set()
+
+    def tail(self) -> str:
+        """The last lines, after the JVM closed its output or a moment has passed."""
+        self._thread.join(timeout=1)
+        return b"".join(tuple(self._lines)).decode("utf-8", "replace")
+
+    def _pump(self, read_end: int) -> None:
+        with os.fdopen(read_end, "rb") as stream:
+            for line in stream:
+                self._lines.append(line)
+                if self._passing_on.is_set():
+                    os.write(_STDERR, line)
+
+
+@dataclass(frozen=True, slots=True)
+class Jvm:
+    """A running JVM that answers through py4j."""
+
+    gateway: Any
+    output: JvmOutput
+
+
+def launch(conf: Mapping[str, str], java: JavaRuntime) -> Jvm:
+    """A JVM with Spark on its class path and these settings; no Spark context yet.
+
+    Raises:
+        UsageError: it ended before it answered.
+    """
+    from pyspark import SparkConf
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    read_end, write_end = os.pipe()
+    output = JvmOutput(read_end)
+    settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+    try:
+        with _environment(JAVA_HOME=str(java.home)):
+            streams = {"stdout": write_end, "stderr": write_end}
+            gateway = launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark left it bare
+    except PySparkRuntimeError as error:
+        if error.getErrorClass() != "JAVA_GATEWAY_EXITED":
+            raise
+        os.close(write_end)
+        raise explain_exit(output.tail(), conf.get("spark.jars.packages")) from error
+    os.close(write_end)
+    return Jvm(gateway=gateway, output=output)
+
+
+def end(gateway: Any) -> None:
+    """Stop the JVM and wait until its process is gone. Harmless when it is gone already."""
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    if process is None:  # not ours: started by spark-submit
+        return
+    if process.stdin is not None:
+        process.stdin.close()  # the JVM of pyspark-shell ends when its stdin does
+    try:
+        process.wait(timeout=_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def explain_exit(tail: str, packages: str | None) -> UsageError:
+    """Why the JVM ended before it answered: the resolver, or anything else, with the lines that tell.
+
+    >>> explain_exit("unresolved dependency: a#b;1: not found", "a:b:1").message
+    "Spark's resolver could not fetch a:b:1: unresolved dependency: a#b;1: not found"
+    """
+    shown = telling_lines(tail)
+    if any(sign in tail for sign in _RESOLVER_SIGNS):
+        return UsageError(f"Spark's resolver could not fetch {packages or 'a jar'}: {shown}", fix=RESOLVER_FIX)
+    return UsageError(
+        f"Java ended before Spark answered (JAVA_GATEWAY_EXITED): {shown or 'it printed nothing'}",
+        fix="check spark.conf (memory, java options) and: hudi-reconcile doctor",
+    )
+
+
+def telling_lines(tail: str) -> str:
+    """The few lines of a JVM's output that name the trouble, on one line, without credentials in addresses."""
+    signs = re.compile(r"unresolved dependency|Exception|^Error|ERROR|Could not|Unrecognized|Invalid", re.MULTILINE)
+    lines = dict.fromkeys(line.strip(" \t:") for line in tail.splitlines() if signs.search(line))
+    return re.sub(r"//[^/@\s]*@", "//***@", " | ".join(list(lines)[:_SHOWN_LINES]))
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    # launch_gateway takes the environment from this process and from nowhere else.
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

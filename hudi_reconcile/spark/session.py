@@ -1,0 +1,212 @@
+"""Opens and ends the one SparkSession of the process. Knows Java, jars and settings; no table and no source.
+
+Nothing here prints; the JVM's own output goes to stderr (see `gateway`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.spark import gateway
+from hudi_reconcile.spark.jars import Jar, JarRequest, jar_folders, locked_jars, plan_jars, verify
+from hudi_reconcile.spark.java import JavaRuntime, find_java
+from hudi_reconcile.spark.resolve import ResolverSettings, resolve
+from hudi_reconcile.spark.settings import Launch, Machine, is_local, session_conf
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_JAVA_TEXT_CHARS = 4000
+_HUDI_CLASS = "org.apache.hudi.DefaultSource"
+_SUBMIT_FIX = (
+    "spark-submit --packages org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
+    " --conf spark.driver.extraJavaOptions=-Duser.timezone=UTC"
+    " --conf spark.executor.extraJavaOptions=-Duser.timezone=UTC ..."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """What the config says of Spark: `spark.master`, `spark.conf` and `jars`."""
+
+    master: str = "local[*]"
+    conf: Mapping[str, str] = field(default_factory=dict)
+    jars: JarRequest = field(default_factory=JarRequest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The open session and what it stands on. `java` is None where spark-submit started the JVM."""
+
+    spark: SparkSession
+    jars: tuple[Jar, ...]
+    java: JavaRuntime | None
+    java_version: str
+    spark_version: str
+    start_seconds: float
+
+
+@contextmanager
+def open_session(request: SessionRequest, environ: Mapping[str, str] = os.environ) -> Iterator[Session]:
+    """The session for the length of a block; a JVM that was started for it has ended afterwards."""
+    session = start_session(request, environ)
+    try:
+        yield session
+    except Exception as error:
+        _keep_java_text(error)
+        raise
+    finally:
+        stop_session(session)
+
+
+def start_session(request: SessionRequest, environ: Mapping[str, str] = os.environ) -> Session:
+    """Start Spark with checked jars, or join the JVM that spark-submit or a notebook has started.
+
+    Raises:
+        UsageError: no fitting Java, a jar is missing or has other bytes, a setting contradicts correctness,
+            or the JVM did not start.
+    """
+    started = time.monotonic()
+    context, java = (_join(request), None) if _jvm_is_running(environ) else _launch(request, environ)
+    try:
+        return _session(context, java, started)
+    except BaseException:
+        _stop_context(context)
+        raise
+
+
+def stop_session(session: Session) -> None:
+    """Stop Spark and, where we started it, its JVM. May be called twice."""
+    if session.java is None:  # the JVM and its context belong to spark-submit or a notebook
+        return
+    _stop_context(session.spark.sparkContext)
+
+
+# --- our own JVM -----------------------------------------------------------------------------------------------------
+
+
+def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkContext, JavaRuntime]:
+    from pyspark import SparkConf, SparkContext
+
+    machine = Machine(cores=os.cpu_count() or 1, memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with resources.as_file(resources.files("hudi_reconcile.spark") / "log4j2.properties") as log_settings:
+        launch = Launch(master=request.master, jars=(), log_settings=str(log_settings), scratch=tempfile.gettempdir())
+        session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
+        java = find_java(environ)
+        jars = [str(jar.path) for jar in _bring_jars(request, environ, java)]
+        conf = session_conf(request.conf, replace(launch, jars=jars), machine)
+        jvm = gateway.launch(conf, java)
+    if is_local(request.master):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark takes any python3 on PATH
+    try:
+        context = SparkContext(conf=SparkConf(_jvm=jvm.gateway.jvm).setAll(list(conf.items())), gateway=jvm.gateway)
+    except BaseException:
+        gateway.end(jvm.gateway)
+        _forget_gateway()
+        raise
+    jvm.output.pass_on()
+    return context, java
+
+
+def _bring_jars(request: SessionRequest, environ: Mapping[str, str], java: JavaRuntime) -> tuple[Jar, ...]:
+    lock = locked_jars()
+    settings = ResolverSettings.of(request.conf)
+    plan = plan_jars(request.jars, lock, jar_folders(environ, settings.folder))
+    fetched = resolve(plan.missing, settings, java) if plan.missing else ()
+    return verify(fetched + plan.present, lock)
+
+
+def _stop_context(context: SparkContext) -> None:
+    running = context._gateway  # noqa: SLF001 - pyspark has no public way to end the JVM
+    context.stop()
+    if running is not None:
+        gateway.end(running)
+    _forget_gateway()
+
+
+def _forget_gateway() -> None:
+    from pyspark import SparkContext
+
+    SparkContext._gateway = None  # noqa: SLF001 - else the next context would talk to the ended JVM
+    SparkContext._jvm = None  # noqa: SLF001
+
+
+def _keep_java_text(error: BaseException | None) -> None:
+    # Errors from Java fetch their text from the JVM when they are printed, which is after the JVM has ended.
+    while error is not None:
+        if type(error).__module__.startswith(("py4j.", "pyspark.")):
+            error.add_note(str(error)[:_JAVA_TEXT_CHARS])
+        error = error.__cause__ or error.__context__
+
+
+# --- a JVM that was there before us ----------------------------------------------------------------------------------
+
+
+def _jvm_is_running(environ: Mapping[str, str]) -> bool:
+    from pyspark import SparkContext
+
+    return "PYSPARK_GATEWAY_PORT" in environ or SparkContext._active_spark_context is not None  # noqa: SLF001
+
+
+def _join(request: SessionRequest) -> SparkContext:
+    from pyspark import SparkConf, SparkContext
+
+    conf = session_conf(request.conf, None, Machine(cores=1, memory_bytes=0))
+    context = SparkContext.getOrCreate(SparkConf().setAll(list(conf.items())))
+    wrong = [key for key, value in conf.items() if key.startswith("spark.s") and context.getConf().get(key) != value]
+    zone = _jvm(context).java.util.TimeZone.getDefault().getID()
+    if wrong or zone != "UTC":
+        raise UsageError(
+            f"the running Spark session lacks settings that correctness needs: {', '.join(wrong) or 'time zone UTC'}",
+            fix=_SUBMIT_FIX,
+        )
+    return context
+
+
+# --- either way ------------------------------------------------------------------------------------------------------
+
+
+def _session(context: SparkContext, java: JavaRuntime | None, started: float) -> Session:
+    from pyspark.sql import SparkSession
+
+    _require_hudi(context)
+    jars = verify(_loaded_jars(context), locked_jars())
+    return Session(
+        spark=SparkSession(context),
+        jars=jars,
+        java=java,
+        java_version=str(_jvm(context).java.lang.System.getProperty("java.version")),
+        spark_version=context.version,
+        start_seconds=time.monotonic() - started,
+    )
+
+
+def _loaded_jars(context: SparkContext) -> list[Path]:
+    addresses = [part for part in (context.getConf().get("spark.jars") or "").split(",") if part]
+    local = [urlparse(address) for address in addresses]
+    return [Path(unquote(address.path)) for address in local if address.scheme in ("", "file", "local")]
+
+
+def _require_hudi(context: SparkContext) -> None:
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        _jvm(context).org.apache.spark.util.Utils.classForName(_HUDI_CLASS, False, False)  # noqa: FBT003 - Java's own
+    except Py4JJavaError as error:
+        raise UsageError("Hudi is not among the loaded jars", fix=_SUBMIT_FIX) from error
+
+
+def _jvm(context: SparkContext) -> Any:
+    return context._jvm  # noqa: SLF001 - pyspark's own door to the JVM

@@ -1,0 +1,134 @@
+"""PURE: the settings of the one Spark session. Decides what correctness needs, what is a default, and who wins.
+
+The reasons of the required ones were measured; the user's `spark.conf` wins over everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hudi_reconcile.core.errors import UsageError
+
+HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
+TIME_ZONE_OPTION = "-Duser.timezone=UTC"
+
+_EXTENSIONS = "spark.sql.extensions"
+_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+
+# Changing one of these changes what is read, written or called equal.
+REQUIRED = {
+    # Hudi's values travel between tasks only with its registrator.
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    # Timestamps are shown, cast and partitioned in the session's zone.
+    "spark.sql.session.timeZone": "UTC",
+    # Without these, dates before 1900 are written and can never be read again.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
+    # Without it, an array with a NULL element fails the whole commit.
+    "spark.hadoop.parquet.avro.write-old-list-structure": "false",
+}
+
+_DEFAULTS = {
+    "spark.app.name": "hudi-reconcile",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_GIB = 1 << 30
+_OURS = {
+    "spark.master": "spark.master of the config, one level up",
+    "spark.jars": "jars.paths, where each file is hashed and reported",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What the driver has to itself."""
+
+    cores: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What goes into a JVM that we start ourselves: its master, its jars, its log settings, its scratch folder."""
+
+    master: str
+    jars: Sequence[str]
+    log_settings: str
+    scratch: str
+
+
+def session_conf(user: Mapping[str, str], launch: Launch | None, machine: Machine) -> dict[str, str]:
+    """All settings of the session. `launch` is None under spark-submit, whose JVM is running already.
+
+    Raises:
+        UsageError: the user's settings contradict what correctness needs; names all of them at once.
+    """
+    _refuse_contradictions(user)
+    conf = _DEFAULTS | (_launch_conf(launch, machine) if launch else {}) | dict(user) | REQUIRED
+    conf[_EXTENSIONS] = _with_item(user.get(_EXTENSIONS, ""), HUDI_EXTENSION)
+    if launch:
+        conf["spark.jars"] = ",".join(launch.jars)
+        for option in _JAVA_OPTIONS:
+            ours = f"{TIME_ZONE_OPTION} -Dlog4j2.configurationFile={launch.log_settings}"
+            conf[option] = f"{ours if 'driver' in option else TIME_ZONE_OPTION} {user.get(option, '')}".strip()
+    return conf
+
+
+def is_local(master: str) -> bool:
+    """Whether the tasks run in this machine's one JVM.
+
+    >>> is_local("local[2]"), is_local("spark://host:7077")
+    (True, False)
+    """
+    return master == "local" or master.startswith("local[")
+
+
+def driver_memory(memory_bytes: int) -> str:
+    """A quarter of the machine's memory, at least 1 and at most 4 GiB.
+
+    >>> driver_memory(2 << 30), driver_memory(10 << 30), driver_memory(64 << 30)
+    ('1024m', '2560m', '4096m')
+    """
+    return f"{min(max(memory_bytes // 4, _GIB), 4 * _GIB) >> 20}m"
+
+
+def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
+    if not is_local(launch.master):
+        return {"spark.master": launch.master}
+    return {
+        "spark.master": launch.master,
+        "spark.driver.memory": driver_memory(machine.memory_bytes),
+        # Loopback only: no port is open to the network, and no host name must resolve.
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        # Spark makes this folder even where nothing goes into it, by default in the working folder.
+        "spark.sql.warehouse.dir": f"{launch.scratch}/hudi-reconcile-warehouse",
+        "spark.sql.shuffle.partitions": str(max(4, 2 * machine.cores)),
+    }
+
+
+def _refuse_contradictions(user: Mapping[str, str]) -> None:
+    problems = [
+        f"{key} must be {REQUIRED[key]}, not {value}"
+        for key, value in user.items()
+        if key in REQUIRED and value.lower() != REQUIRED[key].lower()
+    ]
+    problems += [f"{key} belongs into {place}" for key, place in _OURS.items() if key in user]
+    problems += [
+        f"{option} must not set another user.timezone than UTC"
+        for option in _JAVA_OPTIONS
+        if "-Duser.timezone=" in user.get(option, "").replace(TIME_ZONE_OPTION, "")
+    ]
+    if problems:
+        raise UsageError("spark.conf: " + "; ".join(problems), fix="remove them from spark.conf")
+
+
+def _with_item(listed: str, item: str) -> str:
+    items = [part.strip() for part in listed.split(",") if part.strip()]
+    return ",".join(items if item in items else [*items, item])
