@@ -1,0 +1,114 @@
+"""The one place that turns an exception into output and an exit code.
+
+Text for people goes to stderr; with `--format json` stdout gets one document as well. An exception that nobody foresaw
+is `unverified` (3) with its traceback, never 1: exit 1 says that drift was found.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+import click
+
+from hudi_reconcile.cli import streams
+from hudi_reconcile.cli.documents import head
+from hudi_reconcile.core.errors import ConfigError, ReconcileError
+from hudi_reconcile.core.outcome import Outcome
+
+INTERRUPTED, TERMINATED = 130, 143
+_HELP = "hudi-reconcile --help"
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived. Not an Exception, so that no handler in between takes it for one and every `finally` runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """How a call failed: the contract's words and code, and the text for people."""
+
+    outcome: Outcome
+    exit_code: int
+    type: str
+    message: str
+    fix: str
+    problems: tuple[str, ...] = ()
+    traceback: str = ""
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What to tell about an exception."""
+    match error:
+        case ReconcileError():
+            problems = error.problems if isinstance(error, ConfigError) else ()
+            return _failure(error.outcome, error.type, error.message, error.fix, problems=problems)
+        case click.exceptions.NoArgsIsHelpError():
+            return _failure(Outcome.USAGE, "UsageError", "a command is missing", _help_of(error))
+        case click.UsageError():
+            return _failure(Outcome.USAGE, "UsageError", error.format_message(), _help_of(error))
+        case click.ClickException():
+            return _failure(Outcome.USAGE, "UsageError", error.format_message(), _HELP)
+        case click.Abort() if not isinstance(error.__context__, KeyboardInterrupt):
+            message = "the question was not answered; nothing was written"
+            return _failure(Outcome.REFUSED, "RefusedError", message, "answer it, or say --yes")
+        case KeyboardInterrupt() | click.Abort():
+            return _interruption("interrupted", INTERRUPTED)
+        case Terminated():
+            return _interruption("terminated", TERMINATED)
+        case _:
+            return _unforeseen(error)
+
+
+def report(failure: Failure, *, command: str | None, as_json: bool) -> int:
+    """Tell people and, with `as_json`, scripts; return the exit code."""
+    if failure.traceback:
+        streams.complain(failure.traceback)
+    several = len(failure.problems) > 1
+    heading = f"{len(failure.problems)} problems in the config\n" if several else ""
+    streams.complain(f"error: {heading}{failure.message}\nfix: {failure.fix}")
+    if as_json and not streams.document_is_out():
+        streams.emit_json(document_of(failure, command))
+    return failure.exit_code
+
+
+def document_of(failure: Failure, command: str | None) -> dict[str, object]:
+    """The JSON document of a failed call (contract §3)."""
+    error: dict[str, object] = {"type": failure.type, "message": failure.message, "fix": failure.fix}
+    if failure.problems:
+        error["problems"] = list(failure.problems)
+    return head(command, failure.outcome, exit_code=failure.exit_code, error=error)
+
+
+# --- helpers ---
+
+
+def _failure(outcome: Outcome, kind: str, message: str, fix: str, *, problems: tuple[str, ...] = ()) -> Failure:
+    return Failure(outcome=outcome, exit_code=outcome.exit_code, type=kind, message=message, fix=fix, problems=problems)
+
+
+def _help_of(error: click.UsageError) -> str:
+    return f"{error.ctx.command_path} --help" if error.ctx is not None else _HELP
+
+
+def _interruption(word: str, exit_code: int) -> Failure:
+    return Failure(
+        outcome=Outcome.UNVERIFIED,
+        exit_code=exit_code,
+        type="Interrupted",
+        message=f"{word} before the end",
+        fix="run the same command again; that is safe",
+    )
+
+
+def _unforeseen(error: BaseException) -> Failure:
+    name = type(error).__name__
+    return Failure(
+        outcome=Outcome.UNVERIFIED,
+        exit_code=Outcome.UNVERIFIED.exit_code,
+        type=name,
+        # The exception's own text may hold values of rows; the traceback on stderr is all that repeats it.
+        message=f"unexpected {name}; the traceback is on stderr",
+        fix="report it with the traceback, after a look that no value in it is private",
+        traceback="".join(traceback.format_exception(error)),
+    )

@@ -1,0 +1,73 @@
+"""What commands share: the settings before the command's name, and the options after it, as decorators.
+
+    @click.command()
+    @table_option
+    @format_option
+    @pass_settings
+    def sweep(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome: ...
+
+A callback returns its `Outcome`, which becomes the exit code; a callback that returns nothing is taken for a bug (3).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from hudi_reconcile.config.model import Config
+
+OutputFormat = Literal["text", "json"]
+DEFAULT_CONFIG = Path("reconcile.yaml")
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What stands before the command's name: the config file, and how much to log (-1 quiet, 0, 1 verbose)."""
+
+    config_path: Path = DEFAULT_CONFIG
+    verbosity: int = 0
+
+    def load(self) -> Config:
+        """The config, its references filled in from this process's environment.
+
+        Raises:
+            ConfigError: see `load_config`.
+        """
+        from hudi_reconcile.config.load import load_config  # noqa: PLC0415 - keeps pydantic out of --help
+
+        return load_config(self.config_path, os.environ)
+
+
+pass_settings = click.make_pass_decorator(Settings, ensure=True)
+
+
+def format_option(command: _Command) -> _Command:
+    """`--format text|json` as `output_format`."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="json: one JSON document on stdout, on failure too.",
+    )(command)
+
+
+def table_option(command: _Command) -> _Command:
+    """`-t/--table`, repeatable, as `tables`; empty means every table (`Config.select`)."""
+    return click.option(
+        "-t", "--table", "tables", multiple=True, metavar="T", help="Table by its config name. Default: all."
+    )(command)
+
+
+def run_argument(command: _Command) -> _Command:
+    """`RUN` as `run`: a run id or `latest`."""
+    return click.argument("run", metavar="RUN")(command)

@@ -1,0 +1,109 @@
+"""Which commands there are, in families, and where each lives. A command's module is imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
+
+import click
+
+from hudi_reconcile.core.spelling import nearest
+
+_ROOM: Final = "hudi_reconcile.cli"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command: its name, `module:attribute` below this room, and its line in the help."""
+
+    name: str
+    target: str
+    help: str
+    is_group: bool = False
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, attribute = self.target.split(":")
+        command: click.Command = getattr(import_module(f"{_ROOM}.{module}"), attribute)
+        return command
+
+
+FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
+    (
+        "Set up",
+        (
+            Entry("init", "init_command:init", "Write a commented config, one rules file and .gitignore."),
+            Entry("doctor", "doctor:doctor", "Check every precondition, one line each, with the fix."),
+            Entry("config", "config_commands:config", "Show or check the config; its JSON Schema.", is_group=True),
+            Entry("jars", "jars_commands:jars", "List or fetch the jars that Spark needs.", is_group=True),
+            Entry("demo", "demo_command:demo", "The whole story on an embedded PostgreSQL and a Hudi table."),
+        ),
+    ),
+    (
+        "Work",
+        (
+            Entry("pull", "work:pull", "Bring new and changed rows into the lake."),
+            Entry("sweep", "work:sweep", "Compare source and lake; write a plan, never the lake."),
+            Entry("plan", "evidence_commands:plan", "Show what apply would do, and the guards."),
+            Entry("apply", "work:apply", "Carry out a plan in one commit, and verify it."),
+            Entry("run", "work:run", "Pull, sweep, apply if asked, report: the nightly entry."),
+            Entry("check", "not_built:check", "Run the rules alone: the CI gate."),
+        ),
+    ),
+    (
+        "Look",
+        (
+            Entry("findings", "evidence_commands:findings", "List every finding of a run."),
+            Entry("changes", "not_built:changes", "List what changed in a table, and what was a correction."),
+            Entry("report", "evidence_commands:report", "Rebuild the HTML report from a run's files."),
+            Entry("history", "evidence_commands:history", "List runs and their outcomes, newest first."),
+            Entry("audit", "not_built:audit", "Verify the log of all runs.", is_group=True),
+        ),
+    ),
+)
+
+COMMANDS: Final = {entry.name: entry for _, entries in FAMILIES for entry in entries}
+
+
+class Commands(click.Group):
+    """A group that knows its commands by name and line of help, and imports one only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """The command of a name; imports its module."""
+        entry = COMMANDS.get(cmd_name)
+        return entry.load() if entry else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The called command and its arguments; an unknown name is answered with the nearest and all legal ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            close = nearest(args[0], COMMANDS)
+            hint = f"; did you mean {close!r}?" if close else ""
+            ctx.fail(f"no command {args[0]!r}{hint} (legal: {', '.join(COMMANDS)})")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """The families, without importing any of them."""
+        for title, entries in FAMILIES:
+            with formatter.section(title):
+                formatter.write_dl([(entry.name, entry.help) for entry in entries])
+
+
+def called_command(arguments: Sequence[str]) -> str | None:
+    """The command that a command line calls, such as `sweep` or `config show`; None where none can be made out."""
+    words = iter(arguments)
+    for word in words:
+        if word in ("-c", "--config"):
+            next(words, None)
+        elif not word.startswith("-"):
+            entry = COMMANDS.get(word)
+            below = next(words, "-") if entry is not None and entry.is_group else "-"
+            return None if entry is None else word if below.startswith("-") else f"{word} {below}"
+    return None

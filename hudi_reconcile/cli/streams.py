@@ -1,0 +1,153 @@
+"""Who may write where: our own output to stdout, everything else (logs, Spark, Ivy, the JVM, stray prints) to stderr.
+
+The JVM inherits file descriptor 1, so that one is pointed at stderr and our output keeps a copy of the real stdout.
+Without `take_stdout` (tests, embedding) output goes to whatever `sys.stdout` is.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+# C0 but for tab and line end, DEL, C1, and the marks that reorder text on a screen.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class ReaderGone(Exception):  # noqa: N818 - nothing went wrong here: whoever read stdout stopped
+    """Nobody reads stdout any more. Told apart from a broken pipe to the JVM or the database."""
+
+
+class _Output:
+    """The one writer of stdout, and whether its JSON document is out."""
+
+    def __init__(self) -> None:
+        self.stream: TextIO | None = None
+        self.document_written = False
+
+    def write(self, text: str) -> None:
+        try:
+            (self.stream or sys.stdout).write(text)
+        except BrokenPipeError:
+            raise ReaderGone from None
+
+    def flush(self) -> None:
+        try:
+            (self.stream or sys.stdout).flush()
+        except BrokenPipeError:
+            raise ReaderGone from None
+
+
+_OUT = _Output()
+
+
+def take_stdout() -> None:
+    """Keep the real stdout for `emit`, point descriptor 1 at stderr, for children too. A second call does nothing."""
+    if _OUT.stream is not None:
+        return
+    _open_if_closed(2, os.O_WRONLY)
+    _open_if_closed(1, os.O_WRONLY)
+    if sys.stdout is not None:  # None where the process was started with a closed descriptor
+        sys.stdout.flush()
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    private = os.dup(1)
+    os.dup2(2, 1)
+    # Undecodable names become \udcNN, which is text to people and a legal escape in JSON.
+    _OUT.stream = os.fdopen(private, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
+    sys.stdout = sys.stderr
+
+
+def give_stdout_to_help() -> None:
+    """Let click print help or completions to the real stdout; for calls that do nothing else."""
+    if _OUT.stream is not None:
+        sys.stdout = _OUT.stream
+
+
+def begin() -> None:
+    """Forget what an earlier run in this process has written."""
+    _OUT.document_written = False
+
+
+def emit(text: str) -> None:
+    """Write text for people, one line end added, control characters made visible."""
+    _OUT.write(f"{printable(text)}\n")
+    _OUT.flush()
+
+
+def emit_json(document: Mapping[str, object]) -> None:
+    """Write the one JSON document of this call."""
+    _OUT.document_written = True
+    _OUT.write(f"{json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)}\n")
+    _OUT.flush()
+
+
+def emit_data(text: str) -> None:
+    """Write machine-readable text (NDJSON, CSV) as it is, line ends included. Buffered until `flush`."""
+    _OUT.write(text)
+
+
+def flush() -> None:
+    """Hand on what is buffered. Raises ReaderGone where nobody reads any more, as every write may."""
+    _OUT.flush()
+
+
+def document_is_out() -> bool:
+    """True once this call has written its JSON document: a second one would make stdout unreadable."""
+    return _OUT.document_written
+
+
+def silence() -> None:
+    """Drop what is still buffered for a reader that went away, so that the end of the process adds no noise."""
+    if _OUT.stream is not None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, _OUT.stream.fileno())
+        os.close(nowhere)
+
+
+def complain(text: str) -> None:
+    """Write a line for people to stderr, control characters made visible. Nothing where stderr is gone."""
+    try:
+        print(printable(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints
+    except OSError:
+        return
+
+
+def printable(text: str) -> str:
+    r"""The text with control and direction characters as escapes; line ends and tabs stay.
+
+    >>> printable("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def log_to_stderr(level: int) -> None:
+    """Send this package's log records of a level and above to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PrintableFormatter("%(message)s"))
+    logger = logging.getLogger("hudi_reconcile")
+    logger.handlers[:] = [handler]
+    logger.setLevel(level)
+
+
+# --- helpers ---
+
+
+class _PrintableFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def _open_if_closed(descriptor: int, flags: int) -> None:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        nowhere = os.open(os.devnull, flags)
+        if nowhere != descriptor:
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)

@@ -1,0 +1,78 @@
+"""PURE: the files that `init` writes: a commented config, one rules file, a .gitignore."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CONFIG: Final = """\
+# hudi-reconcile: which source tables stand beside which Hudi tables, and how they are compared.
+# Check this file with `hudi-reconcile config validate`, everything around it with `hudi-reconcile doctor`.
+# Relative paths start at this file. ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are filled in when needed and
+# never printed. Durations: 500ms 30s 10m 2h 7d. Shares: 0.1%. What is commented out shows the default.
+version: 1
+
+source:
+  url: postgresql+psycopg://reader@127.0.0.1:5432/shop   # SQLAlchemy URL, or a jdbc: URL; never with a password in it
+  password: ${file:secrets/shop_password}
+  # driver: null               # JDBC driver class, for jdbc: URLs; known engines need none
+  # jdbc: {}                   # extra Spark JDBC options
+  # time_zone: UTC             # what a timestamp without zone means when it is compared with a clock
+  # max_connections: 4
+  # statement_timeout: 5m
+
+# spark:
+#   master: local[*]           # not set under spark-submit
+#   conf: {}                   # further spark.* settings
+# jars: {mode: auto, paths: []}  # auto | packages | paths
+# reports: reports             # one folder for each run
+
+tables:
+  - name: orders               # in commands, results and folder names
+    source:
+      table: public.orders     # or  query: "SELECT ..."  (strategy full only; name the key then)
+      # key: [order_id]        # default: the primary key
+      # columns: null          # default: all
+      # where: null            # one predicate, used by pull and sweep alike
+    pull:
+      strategy: timestamp      # incrementing | timestamp | timestamp+incrementing | full
+      watermark: [updated_at]  # one or more columns; the greatest non-null value counts
+      # incrementing: null     # a column that only grows, such as order_id
+      # overlap: 0s            # re-read this much behind the checkpoint
+      # limit: null            # rows per page
+      # on_error: fail         # fail | full (fall back to a full fetch)
+    lake:
+      path: lake/orders        # any Hadoop path
+      # type: copy_on_write    # copy_on_write | merge_on_read
+      # partition_by: []       # columns, or day(col) month(col) year(col)
+      # options: {}            # further hoodie.* options
+      # cdc: false             # true: Hudi's change log, for `changes`
+    # compare: {exclude: [], rename: {}, tolerance: {}}    # rename: source name -> lake name
+    # sweep: {mode: auto, segments: auto, settle: 0s}      # mode: auto | pushdown | stream
+    # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, savepoint: deletes}
+    # mask: {}                 # column -> hmac | redact; keys cannot be masked
+    # rules: rules/orders.yaml
+"""
+
+RULES: Final = """\
+# Rules for the table `orders`. Name this file under `rules:` of the table to have them run.
+version: 1
+table: orders
+rules:
+  - {id: ord-001, check: unique, columns: [order_id]}
+  - {id: ord-002, check: not_null, column: order_id}
+  # - {id: ord-003, check: between, column: amount, min: 0, max: 1000000, severity: warn, allow: 0.1%}
+  # - {id: ord-004, check: drift, kinds: [late_arriving, updated_without_watermark, deleted], allow: 0}
+  # - {id: ord-005, check: freshness, max_age: 26h}
+# waivers:
+#   - {rule: ord-003, reason: "TICKET-123", owner: finance, expires: 2026-12-01}
+"""
+
+GITIGNORE: Final = """\
+# Runs hold data of the tables, secrets are secrets, and a local lake belongs to nobody's history.
+reports/
+secrets/
+lake/
+"""
+
+# Where each file goes below the folder of `init`.
+FILES: Final = {"reconcile.yaml": CONFIG, "rules/orders.yaml": RULES, ".gitignore": GITIGNORE}
