@@ -40,7 +40,7 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -q $(FAST_TESTS)
+	@$(BIN)/pytest -q --doctest-modules hudi_reconcile $(FAST_TESTS)
 
 test: check integration ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
 

