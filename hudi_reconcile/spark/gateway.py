@@ -122,7 +122,9 @@ def explain_exit(tail: str, packages: str | None) -> UsageError:
 
 def telling_lines(tail: str) -> str:
     """The few lines of a JVM's output that name the trouble, on one line, without credentials in addresses."""
-    signs = re.compile(r"unresolved dependency|Exception|^Error|ERROR|Could not|Unrecognized|Invalid", re.MULTILINE)
+    signs = re.compile(
+        r"unresolved dependency|Exception|^Error|ERROR|Could not|Unrecognized|Invalid|heap", re.MULTILINE
+    )
     lines = dict.fromkeys(line.strip(" \t:") for line in tail.splitlines() if signs.search(line))
     return re.sub(r"//[^/@\s]*@", "//***@", " | ".join(list(lines)[:_SHOWN_LINES]))
 

@@ -9,7 +9,7 @@ import logging
 import os
 import shutil
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,15 +64,17 @@ def resolve(missing: Sequence[LockedJar], settings: ResolverSettings, java: Java
         gateway.end(jvm.gateway)
 
 
-def fetch(lock: Sequence[LockedJar], to: Path, settings: ResolverSettings, java: JavaRuntime) -> tuple[Jar, ...]:
-    """Put the locked jars into a folder, so that later starts need no network. Files that are there and right stay.
+def fetch(
+    lock: Sequence[LockedJar], to: Path, settings: ResolverSettings, find: Callable[[], JavaRuntime]
+) -> tuple[Jar, ...]:
+    """Put the locked jars into a folder, so that later starts need no network. Files that are there stay.
 
     Raises:
         UsageError: the resolver failed, or a fetched file is not the locked one.
     """
     to.mkdir(parents=True, exist_ok=True)
     missing = [jar for jar in lock if not (to / jar.file_name).is_file()]
-    fetched = verify(resolve(missing, settings, java), lock) if missing else ()
+    fetched = verify(resolve(missing, settings, find()), lock) if missing else ()
     names = {jar.coordinate: jar.file_name for jar in lock}
     for jar in fetched:
         name = names[jar.coordinate or ""]

@@ -19,13 +19,20 @@ from urllib.parse import unquote, urlparse
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark import gateway
-from hudi_reconcile.spark.jars import Jar, JarRequest, jar_folders, locked_jars, plan_jars, verify
+from hudi_reconcile.spark.inventory import bring_jars
+from hudi_reconcile.spark.jars import Jar, JarRequest, locked_jars, verify
 from hudi_reconcile.spark.java import JavaRuntime, find_java
-from hudi_reconcile.spark.resolve import ResolverSettings, resolve
-from hudi_reconcile.spark.settings import Launch, Machine, is_local, session_conf
+from hudi_reconcile.spark.settings import (
+    HUDI_EXTENSION,
+    REQUIRED,
+    TIME_ZONE_OPTION,
+    Launch,
+    Machine,
+    is_local,
+    session_conf,
+)
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 _JAVA_TEXT_CHARS = 4000
@@ -79,33 +86,36 @@ def start_session(request: SessionRequest, environ: Mapping[str, str] = os.envir
             or the JVM did not start.
     """
     started = time.monotonic()
-    context, java = (_join(request), None) if _jvm_is_running(environ) else _launch(request, environ)
+    if _jvm_is_running(environ):
+        return _describe(_join(request), None, started)
+    spark, java = _launch(request, environ)
     try:
-        return _session(context, java, started)
+        return _describe(spark, java, started)
     except BaseException:
-        _stop_context(context)
+        _end(spark)
         raise
 
 
 def stop_session(session: Session) -> None:
-    """Stop Spark and, where we started it, its JVM. May be called twice."""
-    if session.java is None:  # the JVM and its context belong to spark-submit or a notebook
-        return
-    _stop_context(session.spark.sparkContext)
+    """Stop Spark and its JVM, unless spark-submit or a notebook started it. May be called twice."""
+    stopped = session.spark.sparkContext._jsc is None  # noqa: SLF001 - pyspark has no public word for it
+    if session.java is not None and not stopped:
+        _end(session.spark)
 
 
 # --- our own JVM -----------------------------------------------------------------------------------------------------
 
 
-def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkContext, JavaRuntime]:
+def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkSession, JavaRuntime]:
     from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
 
     machine = Machine(cores=os.cpu_count() or 1, memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with resources.as_file(resources.files("hudi_reconcile.spark") / "log4j2.properties") as log_settings:
         launch = Launch(master=request.master, jars=(), log_settings=str(log_settings), scratch=tempfile.gettempdir())
         session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
         java = find_java(environ)
-        jars = [str(jar.path) for jar in _bring_jars(request, environ, java)]
+        jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]
         conf = session_conf(request.conf, replace(launch, jars=jars), machine)
         jvm = gateway.launch(conf, java)
     if is_local(request.master):
@@ -117,20 +127,12 @@ def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkC
         _forget_gateway()
         raise
     jvm.output.pass_on()
-    return context, java
+    return SparkSession(context), java
 
 
-def _bring_jars(request: SessionRequest, environ: Mapping[str, str], java: JavaRuntime) -> tuple[Jar, ...]:
-    lock = locked_jars()
-    settings = ResolverSettings.of(request.conf)
-    plan = plan_jars(request.jars, lock, jar_folders(environ, settings.folder))
-    fetched = resolve(plan.missing, settings, java) if plan.missing else ()
-    return verify(fetched + plan.present, lock)
-
-
-def _stop_context(context: SparkContext) -> None:
-    running = context._gateway  # noqa: SLF001 - pyspark has no public way to end the JVM
-    context.stop()
+def _end(spark: SparkSession) -> None:
+    running = spark.sparkContext._gateway  # noqa: SLF001 - pyspark has no public way to end the JVM
+    spark.stop()
     if running is not None:
         gateway.end(running)
     _forget_gateway()
@@ -160,53 +162,53 @@ def _jvm_is_running(environ: Mapping[str, str]) -> bool:
     return "PYSPARK_GATEWAY_PORT" in environ or SparkContext._active_spark_context is not None  # noqa: SLF001
 
 
-def _join(request: SessionRequest) -> SparkContext:
-    from pyspark import SparkConf, SparkContext
+def _join(request: SessionRequest) -> SparkSession:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
 
     conf = session_conf(request.conf, None, Machine(cores=1, memory_bytes=0))
-    context = SparkContext.getOrCreate(SparkConf().setAll(list(conf.items())))
-    wrong = [key for key, value in conf.items() if key.startswith("spark.s") and context.getConf().get(key) != value]
-    zone = _jvm(context).java.util.TimeZone.getDefault().getID()
-    if wrong or zone != "UTC":
-        raise UsageError(
-            f"the running Spark session lacks settings that correctness needs: {', '.join(wrong) or 'time zone UTC'}",
-            fix=_SUBMIT_FIX,
-        )
-    return context
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        spark = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
+    lacking = [key for key in REQUIRED if spark.conf.get(key, None) != REQUIRED[key]]
+    if HUDI_EXTENSION not in (spark.conf.get("spark.sql.extensions", None) or ""):
+        lacking.append("spark.sql.extensions")
+    if _jvm(spark).java.util.TimeZone.getDefault().getID() != "UTC":
+        lacking.append(TIME_ZONE_OPTION)
+    if lacking:
+        raise UsageError(f"the running Spark lacks what correctness needs: {', '.join(lacking)}", fix=_SUBMIT_FIX)
+    return spark
 
 
 # --- either way ------------------------------------------------------------------------------------------------------
 
 
-def _session(context: SparkContext, java: JavaRuntime | None, started: float) -> Session:
-    from pyspark.sql import SparkSession
-
-    _require_hudi(context)
-    jars = verify(_loaded_jars(context), locked_jars())
+def _describe(spark: SparkSession, java: JavaRuntime | None, started: float) -> Session:
+    _require_hudi(spark)
     return Session(
-        spark=SparkSession(context),
-        jars=jars,
+        spark=spark,
+        jars=verify(_loaded_jars(spark), locked_jars()),
         java=java,
-        java_version=str(_jvm(context).java.lang.System.getProperty("java.version")),
-        spark_version=context.version,
+        java_version=str(_jvm(spark).java.lang.System.getProperty("java.version")),
+        spark_version=spark.version,
         start_seconds=time.monotonic() - started,
     )
 
 
-def _loaded_jars(context: SparkContext) -> list[Path]:
-    addresses = [part for part in (context.getConf().get("spark.jars") or "").split(",") if part]
+def _loaded_jars(spark: SparkSession) -> list[Path]:
+    addresses = [part for part in (spark.conf.get("spark.jars", None) or "").split(",") if part]
     local = [urlparse(address) for address in addresses]
     return [Path(unquote(address.path)) for address in local if address.scheme in ("", "file", "local")]
 
 
-def _require_hudi(context: SparkContext) -> None:
+def _require_hudi(spark: SparkSession) -> None:
     from py4j.protocol import Py4JJavaError
 
     try:
-        _jvm(context).org.apache.spark.util.Utils.classForName(_HUDI_CLASS, False, False)  # noqa: FBT003 - Java's own
+        _jvm(spark).org.apache.spark.util.Utils.classForName(_HUDI_CLASS, False, False)  # noqa: FBT003 - Java's own
     except Py4JJavaError as error:
         raise UsageError("Hudi is not among the loaded jars", fix=_SUBMIT_FIX) from error
 
 
-def _jvm(context: SparkContext) -> Any:
-    return context._jvm  # noqa: SLF001 - pyspark's own door to the JVM
+def _jvm(spark: SparkSession) -> Any:
+    return spark._jvm  # noqa: SLF001 - pyspark's own door to the JVM

