@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 LOWEST := .venv-lowest
 LOCKS  := requirements-build.lock requirements.lock
 # --no-build-isolation: what builds a package is locked too, and not fetched at its newest beside the lock.
-INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --no-build-isolation
+PIP     := -m pip install --quiet --disable-pip-version-check
+INSTALL := $(PIP) --require-hashes --no-deps --no-build-isolation
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
@@ -17,20 +18,24 @@ help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## make .venv with the tool at .venv/bin/hudi-reconcile (nothing to do when up to date)
-	@want=`cat $(LOCKS) pyproject.toml | cksum`; \
-	if [ "$$want" = "`cat $(VENV)/.installed 2>/dev/null`" ] && [ -x $(BIN)/hudi-reconcile ]; then exit 0; fi; \
-	$(MAKE) --no-print-directory install && printf '%s\n' "$$want" > $(VENV)/.installed
+	@locks=`cat $(LOCKS) | cksum`; project=`cksum < pyproject.toml`; \
+	if [ "$$locks" != "`cat $(VENV)/.locks 2>/dev/null`" ]; then \
+		$(MAKE) --no-print-directory venv && printf '%s\n' "$$locks" > $(VENV)/.locks; \
+	fi && \
+	if [ "$$project" != "`cat $(VENV)/.project 2>/dev/null`" ] || [ ! -x $(BIN)/hudi-reconcile ]; then \
+		$(BIN)/python $(PIP) --no-deps --no-build-isolation --no-index --editable . && \
+		printf '%s\n' "$$project" > $(VENV)/.project; \
+	fi
 
-.PHONY: install
-install:
+.PHONY: venv
+venv:
 	@[ -n "$(PYTHON)" ] || { echo "no python3 found: install Python 3.11 or newer, or: make PYTHON=/path/to/python" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) is `$(PYTHON) --version 2>&1`: Python 3.11 or newer is needed, or: make PYTHON=/path/to/python" >&2; exit 2; }
-	@echo "installing into $(VENV) (a few minutes the first time: Spark is a large download)" >&2
+	@echo "installing into $(VENV) (minutes the first time: Spark is a large download)" >&2
 	@$(PYTHON) -m venv --clear $(VENV) || { echo "no venv module: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 2; }
 	@$(BIN)/python $(INSTALL) -r requirements-build.lock
 	@$(BIN)/python $(INSTALL) -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 
 demo: setup ## the whole story on an embedded PostgreSQL and a real Hudi table
 	@$(BIN)/hudi-reconcile demo
