@@ -5,13 +5,16 @@ A Frame is an opaque handle on rows that stay where they are (Spark). Stages pas
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NewType, Protocol
+from typing import NewType, Protocol
 
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
+    Checkpoint,
     CheckpointAt,
     Instant,
     LakePin,
@@ -29,8 +32,13 @@ Frame = NewType("Frame", object)
 class Clock(Protocol):
     """The host's clock, for display and waiting; correctness uses the source's and the lake's clocks."""
 
-    def utc_micros(self) -> int: ...
-    def sleep(self, seconds: float) -> None: ...
+    def utc_micros(self) -> int:
+        """Microseconds since 1970, UTC."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait this long."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,16 @@ class KeyFaults:
     duplicated_keys: int
     null_keys: int
     sample: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A pull's rows, materialised, with what was counted on the same read."""
+
+    frame: Frame
+    rows: int
+    greatest_micros: int | None
+    null_watermark_rows: int
 
 
 class Source(Protocol):
@@ -66,11 +84,17 @@ class Source(Protocol):
         ...
 
     def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
-        """Rows under the source's column names, read in parallel when used. None: all segments."""
+        """Rows as `c0, c1, …` in the order of `table.columns`, read in parallel when used. None: all segments."""
         ...
 
-    def window_rows(self, table: SourceTable, segmentation: Segmentation, window: Window) -> Frame:
-        """Rows of a pull's window, under the source's column names."""
+    def staged(
+        self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
+    ) -> Staged:
+        """Rows of a pull's window, read exactly once; the greatest watermark counted is the one below the bound."""
+        ...
+
+    def zone_offset_micros(self, utc_micros: int) -> int:
+        """How far the source's zone for timestamps without zone is ahead of UTC at that time."""
         ...
 
     def statements(self) -> tuple[str, ...]:
@@ -88,6 +112,20 @@ class NewTable:
     partition_by: tuple[PartitionField, ...]
     marker_column: str | None = None
     cdc: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Corrective:
+    """The rows of a corrective commit.
+
+    `upserts` are full lake images. `deletes` are the lake's own rows of the keys to remove, so that their partition
+    columns are the lake's. `expected` holds the record key columns and `_hr_seqno`, one row per version that was
+    compared, NULL where the key was absent.
+    """
+
+    upserts: Frame
+    deletes: Frame
+    expected: Frame
 
 
 class Lake(Protocol):
@@ -113,15 +151,23 @@ class Lake(Protocol):
         """All rows at the pin: the table's columns and Hudi's `_hoodie_*` columns."""
         ...
 
-    def create(self, rows: Frame, table: NewTable, metadata: Mapping[str, str]) -> Instant:
-        """Create the table with these rows in one commit that carries the metadata."""
+    def batch(
+        self, rows: Frame, columns: tuple[Column, ...], partition_by: tuple[PartitionField, ...], read_seq: int
+    ) -> Frame:
+        """Source rows `c0, c1, …` as full lake images: lake names, derived partition columns, `_hr_read_seq`."""
         ...
 
-    def upsert(self, rows: Frame, table: LakeTable, metadata: Mapping[str, str]) -> Instant:
-        """Write rows (full images) in one commit that carries the metadata; an empty frame commits the metadata alone."""
+    def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Create the table with these rows in one commit that carries the checkpoint and the labels (`_hr.<label>`)."""
         ...
 
-    def correct(self, rows: Frame, table: LakeTable, expected: Frame, metadata: Mapping[str, str]) -> Instant:
+    def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Write full images in one commit that carries checkpoint and labels; an empty frame commits those alone."""
+        ...
+
+    def correct(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
         """Upserts and deletes in one commit, only if every key is still as expected. Raises SupersededError."""
         ...
 
@@ -144,18 +190,70 @@ class SegmentDigest:
     equal: bool
 
 
-class Comparer(Protocol):
-    """Compares frames where they are; only digests and counts come back."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One reading of both sides: the source's rows and the lake's, whole rows, of the same segments."""
 
-    def digests(self, source: Frame, lake: Frame) -> Sequence[SegmentDigest]:
+    source: Frame
+    lake: Frame
+
+
+class Comparer(Protocol):
+    """Compares frames where they are; only digests and counts come back. Made for one table, agreement and segmentation."""
+
+    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """Digest both sides at once, one entry per segment that holds a row on either side, ordered by segment."""
         ...
 
+    def candidates(self, look: Look, segments: SegmentSet) -> Frame:
+        """First look: the keys of these segments whose images differ, and what identified both images."""
+        ...
 
-class Evidence(Protocol):
-    """The run folder."""
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
+        """Second look: what became of each candidate, classified; materialised."""
+        ...
 
-    def write_text(self, name: str, text: str) -> None: ...
+    def count(self, frame: Frame, column: str) -> dict[str, int]:
+        """Rows by the values of one column."""
+        ...
+
+    def save(self, findings: Frame, path: str, rows: int) -> None:
+        """Write findings as Parquet."""
+        ...
+
+    def load(self, path: str) -> Frame:
+        """Findings that were saved."""
+        ...
+
+    def planned(self, findings: Frame, action: str | None) -> Frame:
+        """The findings that are corrections; of one action only where one is named."""
+        ...
+
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
+        """Every planned correction held against both sides as they are now: `status` ready, moved or superseded."""
+        ...
+
+    def ready(self, rechecked: Frame) -> Corrective:
+        """The ready corrections: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
+        ...
+
+    def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
+        """What the lake really shows for the ready corrections: `applied` and `failed`."""
+        ...
+
+    def segments_of(self, plan: Frame) -> SegmentSet:
+        """The segments that a plan touches."""
+        ...
 
 
-Row = Mapping[str, Any]
+MakeComparer = Callable[[Agreement, Segmentation], Comparer]
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """All that one table's work may touch."""
+
+    source: Source
+    lake: Lake
+    make: MakeComparer
+    clock: Clock

@@ -50,7 +50,9 @@ def lake_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFra
 def differing(source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
     """Keys whose images differ, with what identifies both images. Materialised; one row per key."""
     joined = source.alias("s").join(lake.alias("l"), same_key("s", "l", shape), "full_outer")
-    equal = F.col("s.digest").eqNullSafe(F.col("l.image.digest")) & F.col("l.copies").eqNullSafe(F.lit(1).cast("bigint"))
+    equal = F.col("s.digest").eqNullSafe(F.col("l.image.digest")) & F.col("l.copies").eqNullSafe(
+        F.lit(1).cast("bigint")
+    )
     return (
         joined.where(~equal)
         .select(
@@ -83,9 +85,9 @@ def second_look(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape
         F.col("s.digest").alias("source_digest"),
         F.col("l.image.digest").alias("lake_digest"),
         F.coalesce(F.col("s.digest") == F.col("l.image.digest"), F.lit(False)).alias("equal"),
-        (
-            F.col("c.source_digest").eqNullSafe(F.col("s.digest")) & (F.col("c.lake_seqnos") == seqnos)
-        ).alias("unchanged"),
+        (F.col("c.source_digest").eqNullSafe(F.col("s.digest")) & (F.col("c.lake_seqnos") == seqnos)).alias(
+            "unchanged"
+        ),
         F.col("s.micros").alias("source_micros"),
         F.col("l.image.micros").alias("lake_micros"),
         F.col("l.image.commit_time").alias("lake_commit_time"),

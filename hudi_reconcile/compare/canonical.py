@@ -42,11 +42,14 @@ def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
         return F.unix_date(value)
     if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
         return F.unix_micros(value.cast("timestamp"))
+    return _one_zero(kind, value)
+
+
+def _one_zero(kind: Kind, value: SparkColumn) -> SparkColumn:
+    # -0.0 equals 0.0; Spark's hash already gives all NaN the same bits.
     if kind is Kind.REAL:
-        return F.when(value == 0, F.lit(0.0).cast("float")).otherwise(value)  # -0.0 equals 0.0
-    if kind is Kind.DOUBLE:
-        return F.when(value == 0, F.lit(0.0)).otherwise(value)
-    return value
+        return F.when(value == 0, F.lit(0.0).cast("float")).otherwise(value)
+    return F.when(value == 0, F.lit(0.0)).otherwise(value) if kind is Kind.DOUBLE else value
 
 
 def row_digest(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
@@ -64,7 +67,9 @@ def null_marks(values: list[SparkColumn]) -> list[SparkColumn]:
     for start in range(0, len(values), 62):
         mark = F.lit(0).cast("bigint")
         for bit, value in enumerate(values[start : start + 62]):
-            mark = mark.bitwiseOR(F.when(value.isNull(), F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0).cast("bigint")))
+            mark = mark.bitwiseOR(
+                F.when(value.isNull(), F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0).cast("bigint"))
+            )
         marks.append(mark)
     return marks
 

@@ -56,3 +56,17 @@ def read_back(written: DataFrame, lake: DataFrame, shape: Shape) -> dict[str, in
 def counted(frame: DataFrame, column: str) -> dict[str, int]:
     """Rows by the values of one column."""
     return {row[column]: row["count"] for row in frame.groupBy(column).count().collect()}
+
+
+def expected_versions(rows: DataFrame, shape: Shape) -> DataFrame:
+    """The record key columns under their lake names and `_hr_seqno`, one row per version that the plan compared.
+
+    Keys take the form in which the lake holds them: from the lake's row where it has one, from the source's otherwise.
+    """
+    key = [
+        F.when(F.col("lake_row").isNotNull(), F.col("lake_row").getField(item.column.lake_name))
+        .otherwise(F.col("source_row").getField(f"c{item.index}").cast(item.lake_type))
+        .alias(item.column.lake_name)
+        for item in shape.agreement.key
+    ]
+    return rows.select(*key, F.explode_outer("lake_seqnos").alias("_hr_seqno"))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.sides import Shape, digested
+from hudi_reconcile.compare.sides import Shape, digested, only
+from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.ports import SegmentDigest
 
 _LOW_HALF = (1 << 32) - 1
 
 
-def segment_digests(source: DataFrame, lake: DataFrame, shape: Shape) -> tuple[SegmentDigest, ...]:
+def segment_digests(
+    source: DataFrame, lake: DataFrame, shape: Shape, segments: SegmentSet | None
+) -> tuple[SegmentDigest, ...]:
     """Digest both sides at the same time and hold them against each other, segment by segment.
 
     A row's 64-bit digest is summed as two 32-bit halves, the lake's with a minus: equal segments sum to zero. One sum of
@@ -21,8 +24,9 @@ def segment_digests(source: DataFrame, lake: DataFrame, shape: Shape) -> tuple[S
     ours = digested(source, "source", shape).select("segment", F.lit(1).cast("bigint").alias("side"), "digest")
     theirs = digested(lake, "lake", shape).select("segment", F.lit(-1).cast("bigint").alias("side"), "digest")
     side, digest = F.col("side"), F.col("digest")
+    both = ours.unionAll(theirs)
     grouped = (
-        ours.unionAll(theirs)
+        (both if segments is None else only(both, segments))
         .groupBy("segment")
         .agg(
             F.sum(F.when(side > 0, 1).otherwise(0)).alias("source_rows"),

@@ -1,4 +1,4 @@
-"""Both sides brought to one shape: canonical key `k0, k1, …`, row digest, watermark, segment. The rest of the room meets only this."""
+"""Both sides brought to one shape: canonical key `k0, k1, …`, row digest, watermark, segment. The room compares only this."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ _MEETS = {
     Kind.REAL: frozenset({"float"}),
     Kind.DOUBLE: frozenset({"double"}),
 }
+MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
@@ -112,7 +113,7 @@ def _meet_decimal(index: int, column: Column, found: str) -> Compared | Unverifi
     own_precision, own_scale = column.precision or 0, column.scale or 0
     whole = max(precision - scale, own_precision - own_scale)
     agreed = max(scale, own_scale)
-    if whole + agreed > 38:
+    if whole + agreed > MOST_DIGITS:
         why = f"source {column.declared} and lake {found} together need more than 38 digits"
         return Unverified("column", column.name, why, _exclude_fix(column.name))
     return Compared(index, column, found, (whole + agreed, agreed))

@@ -55,4 +55,3 @@ class Column:
     def __post_init__(self) -> None:
         if not self.lake_name:
             object.__setattr__(self, "lake_name", self.name)
-

@@ -7,8 +7,9 @@ gap or composite trouble, but a source must scan to serve one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 MAX_SEGMENTS = 16_384
 ROWS_PER_SEGMENT = 64
@@ -121,3 +122,25 @@ def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:
         high = segmentation.bounds(cuts[index + 1] - 1)[1]
         found.append(KeyRange(low, high, nulls=index == 0))
     return tuple(found)
+
+
+def document(segmentation: Segmentation) -> dict[str, Any]:
+    """A segmentation as it stands in a plan."""
+    if isinstance(segmentation, RangeSegments):
+        return {
+            "kind": "range",
+            "column": segmentation.column,
+            "start": segmentation.start,
+            "width": segmentation.width,
+            "count": segmentation.count,
+        }
+    return {"kind": "hash", "columns": list(segmentation.columns), "count": segmentation.count}
+
+
+def parse(found: Mapping[str, Any]) -> Segmentation:
+    """The segmentation of a plan. Raises ValueError for a kind that is not known."""
+    if found["kind"] == "range":
+        return RangeSegments(found["column"], found["start"], found["width"], found["count"])
+    if found["kind"] == "hash":
+        return HashSegments(tuple(found["columns"]), found["count"])
+    raise ValueError(f"segmentation kind {found['kind']!r} is not known (legal: range, hash)")

@@ -44,9 +44,7 @@ def lake_rows(
     stored = [F.col(f"c{i}").cast(stored_type(c)).alias(c.lake_name) for i, c in enumerate(columns)]
     by_name = {column.name: index for index, column in enumerate(columns)}
     derived = [
-        _derived(field, F.col(f"c{by_name[field.column]}"))
-        for field in partition_by
-        if field.transform != "identity"
+        _derived(field, F.col(f"c{by_name[field.column]}")) for field in partition_by if field.transform != "identity"
     ]
     return rows.select(*stored, *derived, F.lit(read_seq).cast("bigint").alias(READ_SEQ))
 

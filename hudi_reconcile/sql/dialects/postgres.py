@@ -35,9 +35,15 @@ _PLAIN_KINDS = {
     "float4": Kind.REAL,
     "float8": Kind.DOUBLE,
 }
-_INTEGER_BITS = {"int2": 16, "int4": 32, "int8": 64}
+_SMALL_BITS = 16
+_SCALE_SIGN = 1023
+_MOST_ORED = 30
+MOST_DIGITS = 38  # of a Spark and a Parquet decimal
+_INTEGER_BITS = {"int2": _SMALL_BITS, "int4": 32, "int8": 64}
 _READ_AS = {Kind.TEXT: "::text", Kind.CHAR: "::text", Kind.UUID: "::text", Kind.OTHER: "::text"}
-_SUPPORTED = "integer types, numeric(p,s), boolean, text, varchar, char, date, timestamp, timestamptz, uuid, bytea, real, double"
+_SUPPORTED = (
+    "integer types, numeric(p,s), boolean, text, varchar, char, date, timestamp, timestamptz, uuid, bytea, real, double"
+)
 
 
 def quote(name: str) -> str:
@@ -48,7 +54,7 @@ def quote(name: str) -> str:
 
 
 def column_of(name: str, type_name: str, type_mod: int, *, declared: str, nullable: bool) -> Column:
-    """The column's kind; OTHER with the reason where this version cannot compare it. Domains, enums and arrays come with other type names."""
+    """The column's kind; OTHER, with the reason, where this version cannot compare it (domains, enums and arrays too)."""
     if type_name == "numeric":
         return _numeric(name, type_mod, declared=declared, nullable=nullable)
     kind = _PLAIN_KINDS.get(type_name)
@@ -65,9 +71,9 @@ def _numeric(name: str, type_mod: int, *, declared: str, nullable: bool) -> Colu
         return Column(name, Kind.OTHER, declared, nullable=nullable, why=why)
     precision = ((type_mod - 4) >> 16) & 0xFFFF
     scale = (type_mod - 4) & 0x7FF
-    if scale > 1023:
+    if scale > _SCALE_SIGN:  # PostgreSQL 15 keeps negative scales in 11 bits
         scale -= 2048
-    if not 0 <= scale <= precision <= 38:
+    if not 0 <= scale <= precision <= MOST_DIGITS:
         why = f"{declared} does not fit a lake decimal of 38 digits"
         return Column(name, Kind.OTHER, declared, nullable=nullable, why=why)
     return Column(name, Kind.DECIMAL, declared, nullable=nullable, precision=precision, scale=scale)
@@ -80,7 +86,7 @@ def select_list(columns: tuple[Column, ...]) -> str:
     """
     parts = []
     for index, column in enumerate(columns):
-        cast = "::int4" if column.bits == 16 else _READ_AS.get(column.kind, "")
+        cast = "::int4" if column.bits == _SMALL_BITS else _READ_AS.get(column.kind, "")
         parts.append(f"{quote(column.name)}{cast} as c{index}")
     return ", ".join(parts)
 
@@ -91,9 +97,11 @@ def rows_query(table: str, columns: tuple[Column, ...], predicates: tuple[str, .
     return f"select {select_list(columns)} from {table}{where}"
 
 
-def range_predicate(column: str, key_range: KeyRange) -> str:
-    """Rows whose integer key lies in the range; open ends stay open, NULLs only where the range says so."""
-    name = quote(column)
+def range_predicate(name: str, key_range: KeyRange) -> str:
+    """Rows whose integer key lies in the range; open ends stay open, NULLs only where the range says so.
+
+    `name` is SQL: a quoted column or one of the positional names of `select_list`.
+    """
     parts = []
     if key_range.low is not None:
         parts.append(f"{name} >= {key_range.low}")
@@ -106,29 +114,28 @@ def range_predicate(column: str, key_range: KeyRange) -> str:
     return " and ".join(parts) or f"{name} is not null"
 
 
-def ranges_predicate(column: str, ranges: tuple[KeyRange, ...]) -> str:
+def ranges_predicate(name: str, ranges: tuple[KeyRange, ...]) -> str:
     """Rows in any of the ranges, as one join-shaped predicate.
 
     OR-ed ranges collapse past some hundred (6.74 s against 1.77 s for 1,000); EXISTS over unnested edges does not.
     """
     closed = [r for r in ranges if r.low is not None and r.high is not None]
-    parts = [range_predicate(column, r) for r in ranges if r.low is None or r.high is None]
-    if len(closed) > 30:
+    parts = [range_predicate(name, r) for r in ranges if r.low is None or r.high is None]
+    if len(closed) > _MOST_ORED:
         lows = ",".join(str(r.low) for r in closed)
         highs = ",".join(str(r.high) for r in closed)
-        name = quote(column)
         parts.append(
             f"exists (select 1 from unnest('{{{lows}}}'::bigint[], '{{{highs}}}'::bigint[]) as hr_r(lo, hi)"
             f" where {name} >= hr_r.lo and {name} < hr_r.hi)"
         )
     else:
-        parts += [range_predicate(column, r) for r in closed]
+        parts += [range_predicate(name, r) for r in closed]
     return " or ".join(f"({part})" for part in parts)
 
 
-def hash_predicate(columns: tuple[Column, ...], part: int, parts: int) -> str:
+def hash_predicate(names: tuple[str, ...], part: int, parts: int) -> str:
     """One of `parts` disjoint shares of the rows by a hash of the key; NULL parts hash like the empty text."""
-    text = " || chr(31) || ".join(f"coalesce({quote(column.name)}::text, '')" for column in columns)
+    text = " || chr(31) || ".join(f"coalesce({name}::text, '')" for name in names)
     return f"(hashtext({text}) & 2147483647) % {parts} = {part}"
 
 
@@ -183,7 +190,6 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
 
 TABLE_QUERY = """
 select c.oid, quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name, c.relkind::text as relkind,
-       greatest(c.reltuples, 0)::bigint as rows_estimate,
        (select oid from pg_database where datname = current_database()) as database_oid
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
  where c.oid = to_regclass(:name)
@@ -224,3 +230,31 @@ def bound(clock: int, oldest: int | None, prepared: int | None, *, sees_all: boo
     if prepared is not None:
         limits.append((prepared - PREPARED_AGE_MICROS, "oldest prepared transaction minus 15 min"))
     return min(limits)
+
+
+def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
+    """The planner's own row estimate, which uses the table's size where it was never analysed (reltuples is -1 then)."""
+    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
+    return f"explain (format json) select 1 from {table}{where}"
+
+
+def extent_query(table: str, column: str, predicates: tuple[str, ...]) -> str:
+    """Smallest and greatest value of an integer key column; an index answers it at once."""
+    name = quote(column)
+    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
+    return f"select min({name}) as low, max({name}) as high from {table}{where}"
+
+
+def key_faults_query(table: str, key: tuple[str, ...], predicates: tuple[str, ...]) -> str:
+    """Counts keys that occur twice and rows whose key is NULL throughout, and shows at most five of the former."""
+    names = ", ".join(quote(name) for name in key)
+    nulls = " and ".join(f"{quote(name)} is null" for name in key)
+    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
+    shown = " || ', ' || ".join(f"coalesce({quote(name)}::text, 'NULL')" for name in key)
+    return (
+        f"with hr_k as (select {names}, count(*) as hr_n from {table}{where} group by {names})"
+        f" select count(*) filter (where hr_n > 1) as duplicated,"
+        f" coalesce(sum(hr_n) filter (where {nulls}), 0)::bigint as null_keys,"
+        f" (select array_agg('(' || hr_t || ')') from (select {shown} as hr_t from hr_k where hr_n > 1 limit 5) s)"
+        f" as sample from hr_k"
+    )

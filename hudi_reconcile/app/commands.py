@@ -1,0 +1,141 @@
+"""What `pull`, `sweep`, `apply` and `run` do, table by table: the stages in order, and the evidence they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hudi_reconcile.app.clock import utc_text
+from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.run import Finished, TableRun, failure_result, perform
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core import plan as plans
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Cost, TableResult
+from hudi_reconcile.evidence.files import tree_hashes
+from hudi_reconcile.evidence.store import COMPARED, Store
+from hudi_reconcile.stages.apply import Approval, apply
+from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.sweep import Swept, sweep
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan on disk, and where its rows are."""
+
+    plan: plans.Plan
+    findings: Path
+
+
+def run_pull(config: Config, tables: tuple[TableConfig, ...], *, full: bool) -> Finished:
+    """Bring the lake up to date."""
+    return perform("pull", config, tables, lambda one: _pull(one, full=full))
+
+
+def run_sweep(config: Config, tables: tuple[TableConfig, ...]) -> Finished:
+    """Compare, say what drifted, and write a plan; the lake is only read."""
+    return perform("sweep", config, tables, _sweep)
+
+
+def run_apply(config: Config, run: str, names: tuple[str, ...], approval: Approval) -> Finished:
+    """Execute the plans of a run."""
+    found = plans_of(config, run, names)
+    tables = config.select(tuple(found))
+    return perform("apply", config, tables, lambda one: _apply(one, found[one.table.name], approval))
+
+
+def run_all(config: Config, tables: tuple[TableConfig, ...], approval: Approval | None) -> Finished:
+    """The nightly entry: pull, sweep, and with an approval apply."""
+    return perform("run", config, tables, lambda one: _nightly(one, approval))
+
+
+def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:
+    """The plans of a run, by table, checked byte for byte.
+
+    Raises UsageError where the run or its plans are missing, RefusedError where a file was changed.
+    """
+    store = Store(config.reports)
+    run_id = store.resolve(run, commands=COMPARED)
+    wanted = names or tuple(table["name"] for table in store.result(run_id)["tables"])
+    found = {}
+    for name in wanted:
+        config.table(name)
+        document = store.plan(run_id, name)
+        if document is not None:
+            found[name] = _plan_file(document, store.findings_dir(run_id, name))
+    if not found:
+        what = f"table {', '.join(names)}" if names else "any table"
+        raise UsageError(
+            f"run {run_id} holds no plan for {what}: nothing drifted, or it could not be compared",
+            fix="see what it found: hudi-reconcile history",
+        )
+    return found
+
+
+def _plan_file(document: Mapping[str, Any], findings: Path) -> PlanFile:
+    plan = plans.parse(document)
+    if not findings.is_dir() or _hashes(findings) != dict(plan.files):
+        raise RefusedError(
+            f"table {plan.table}: the findings of run {plan.run_id} are not those that the plan was made of",
+            fix=f"sweep again: hudi-reconcile sweep -t {plan.table}",
+        )
+    return PlanFile(plan, findings)
+
+
+def _hashes(findings: Path) -> dict[str, str]:
+    return {f"findings/{name}": digest for name, digest in tree_hashes(findings).items() if name.endswith(".parquet")}
+
+
+def _pull(one: TableRun, *, full: bool) -> TableResult:
+    return pull(job_of(one.table, one.folder.run_id), one.edges, full=full)
+
+
+def _sweep(one: TableRun) -> TableResult:
+    return _leave(one, sweep(job_of(one.table, one.folder.run_id), one.edges))[0]
+
+
+def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
+    """Write findings and plan; the plan binds the findings' files."""
+    fetched = Cost(source_rows_fetched=swept.rows_fetched)
+    result = replace(swept.result, cost=fetched)
+    if swept.findings is None or not swept.findings_rows:
+        return result, None
+    path = one.folder.findings_dir(one.table.name)
+    swept.save(str(path))
+    if swept.draft is None:
+        return result, None
+    plan = replace(swept.draft, files=_hashes(path))
+    document = plans.document(
+        plan, created_utc=utc_text(plan.created_micros), expires_utc=utc_text(plan.expires_micros)
+    )
+    one.folder.write_plan(one.table.name, document)
+    return replace(result, plan_id=plan.plan_id), PlanFile(plan, path)
+
+
+def _apply(one: TableRun, found: PlanFile, approval: Approval) -> TableResult:
+    return apply(job_of(one.table, one.folder.run_id), found.plan, str(found.findings), approval, one.edges)
+
+
+def _nightly(one: TableRun, approval: Approval | None) -> TableResult:
+    pulled = _pull(one, full=False)
+    swept, plan = _leave(one, sweep(job_of(one.table, one.folder.run_id), one.edges))
+    if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
+        return replace(swept, pull=pulled.pull)
+    try:
+        applied = _apply(one, plan, approval)
+    except RefusedError as error:
+        applied = replace(failure_result(one.table.name, error), corrections=swept.corrections)
+    return replace(
+        applied,
+        pull=pulled.pull,
+        source=applied.source or swept.source,
+        lake=applied.lake or swept.lake,
+        checkpoint=applied.checkpoint or swept.checkpoint,
+        findings=swept.findings,
+        notes=(*swept.notes, *applied.notes),
+        provenance={**swept.provenance, **applied.provenance},
+    )

@@ -1,0 +1,82 @@
+"""From a table's config to what the stages and the source are asked: plain values, and refusals of what is not built yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.errors import NotBuiltError
+from hudi_reconcile.core.values import PartitionField
+from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.stages.request import TableJob
+
+
+def refuse_not_built(command: str, config: Config, tables: tuple[TableConfig, ...]) -> None:
+    """Raises NotBuiltError for every legal setting that this version does not carry out; nothing is silently ignored."""
+    found = []
+    if config.source.url.startswith("jdbc:"):
+        found.append(("source.url", "jdbc: URLs", "use postgresql+psycopg://…"))
+    for table in tables:
+        found += [(f"tables[{table.name}].{key}", what, fix) for key, what, fix in _settings(table)]
+        if command == "run" and table.rules is not None:
+            found.append((f"tables[{table.name}].rules", "rules files", "remove it"))
+    if found:
+        listed = "; ".join(f"{key}: {what}" for key, what, _ in found)
+        raise NotBuiltError(f"not in this version: {listed}", fix=f"{found[0][0]}: {found[0][2]}")
+
+
+def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
+    checks = [
+        (table.source.query is not None, "source.query", "custom queries", "read a table or view: source.table"),
+        ("incrementing" in table.pull.strategy, "pull.strategy", table.pull.strategy, "use timestamp or full"),
+        (table.pull.limit is not None, "pull.limit", "paged pulls", "remove it"),
+        (table.pull.on_error == "full", "pull.on_error", "full", "use fail"),
+        (table.lake.cdc, "lake.cdc", "true", "use false"),
+        (bool(table.compare.tolerance), "compare.tolerance", "tolerances", "remove it, or exclude the column"),
+        (table.sweep.mode == "pushdown", "sweep.mode", "pushdown", "use auto or stream"),
+        (table.policy.savepoint == "always", "policy.savepoint", "always", "use never, or leave the default"),
+    ]
+    return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
+
+
+def job_of(table: TableConfig, run_id: str) -> TableJob:
+    """The table's settings for the stages."""
+    return TableJob(
+        name=table.name,
+        lake_path=table.lake.path,
+        lake_type=table.lake.type,
+        strategy=table.pull.strategy,
+        watermark=tuple(table.pull.watermark),
+        overlap_micros=table.pull.overlap // timedelta(microseconds=1),
+        partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
+        exclude=frozenset(table.compare.exclude),
+        segments=None if table.sweep.segments == "auto" else table.sweep.segments,
+        settle_seconds=table.sweep.settle.total_seconds(),
+        max_deletes=table.policy.max_deletes,
+        max_delete_share=float(table.policy.max_delete_share),
+        max_upsert_share=float(table.policy.max_upsert_share),
+        run_id=run_id,
+    )
+
+
+def request_of(table: TableConfig) -> TableRequest:
+    """What is asked of the source table."""
+    return TableRequest(
+        name=table.name,
+        table=table.source.table or "",
+        key=tuple(table.source.key or ()),
+        columns=None if table.source.columns is None else tuple(table.source.columns),
+        where=table.source.where,
+        watermark=tuple(table.pull.watermark),
+        partition_columns=tuple(field.column for field in table.lake.partition_by),
+        exclude=tuple(table.compare.exclude),
+        rename=dict(table.compare.rename),
+    )
+
+
+def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:
+    if field.transform == "identity" and field.column in rename:
+        return replace(field, column=rename[field.column])
+    return field

@@ -1,0 +1,158 @@
+"""One run over several tables: begins its folder, isolates each table's failure, measures, writes result and report.
+
+A table that fails does not stop the others; its error is in its result, and the gravest outcome is the run's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hudi_reconcile import __version__
+from hudi_reconcile.app.clock import HostClock, utc_text
+from hudi_reconcile.app.jobs import refuse_not_built
+from hudi_reconcile.app.world import World, open_world, with_session
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Cost, Failure, RunResult, TableResult, run_document
+from hudi_reconcile.evidence.findings import sample_findings
+from hudi_reconcile.evidence.run_folder import RunFolder
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.ports import Edges
+from hudi_reconcile.report.html import render_report
+from hudi_reconcile.spark.failures import named_failure
+from hudi_reconcile.spark.session import Session
+
+log = logging.getLogger("hudi_reconcile")
+SAMPLE_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TableRun:
+    """What a command does with one table: its config, its edges, and where its evidence goes."""
+
+    table: TableConfig
+    edges: Edges
+    folder: RunFolder
+
+
+Act = Callable[[TableRun], TableResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that is on disk."""
+
+    result: RunResult
+    folder: Path
+
+
+def perform(command: str, config: Config, tables: tuple[TableConfig, ...], act: Act) -> Finished:
+    """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried."""
+    refuse_not_built(command, config, tables)
+    clock = HostClock()
+    started = clock.utc_micros()
+    with Store(config.reports).begin(started) as folder:
+        provenance: dict[str, Any] = {"tool": __version__, "python": platform.python_version()}
+        with open_world(config) as world:
+            results = _checked(world, tables)
+            left = [table for table in tables if table.name not in results]
+            if left:
+                with with_session(world) as session:
+                    provenance |= session_provenance(session)
+                    for table in left:
+                        results[table.name] = _one(world, session, table, folder, act)
+        ended = clock.utc_micros()
+        ordered = tuple(results[table.name] for table in tables)
+        result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
+        return Finished(result, finish(folder, result))
+
+
+def finish(folder: RunFolder, result: RunResult) -> Path:
+    """Write result and report, and make the run visible."""
+    document = run_document(result)
+    folder.write_result(document)
+    plans, samples = evidence_of(folder.path, document)
+    folder.write_text("report.html", render_report(document, plans, samples))
+    return folder.finish()
+
+
+def evidence_of(path: Path, document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Plans and finding samples of a run's folder, by table."""
+    plans, samples = {}, {}
+    for table in document["tables"]:
+        plan = path / table["name"] / "plan.json"
+        if plan.exists():
+            plans[table["name"]] = json.loads(plan.read_text("utf-8"))
+        findings = path / table["name"] / "findings"
+        if findings.exists():
+            taken = sample_findings(findings, table["findings"], limit=SAMPLE_ROWS)
+            samples[table["name"]] = [json.loads(item.line) for item in taken]
+    return plans, samples
+
+
+def session_provenance(session: Session) -> dict[str, Any]:
+    """What the run stood on: Spark, Java and every jar with its sha256."""
+    return {
+        "spark": session.spark_version,
+        "java": session.java_version,
+        "jars": [{"coordinate": jar.coordinate, "file": jar.path.name, "sha256": jar.sha256} for jar in session.jars],
+    }
+
+
+def _checked(world: World, tables: tuple[TableConfig, ...]) -> dict[str, TableResult]:
+    failed = {}
+    for table in tables:
+        try:
+            world.check_source(table)
+        except ReconcileError as error:
+            failed[table.name] = failure_result(table.name, error)
+    return failed
+
+
+def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, act: Act) -> TableResult:
+    begun = world.clock.monotonic_seconds()
+    sent_before = len(world.plane.sent)
+    edges = world.edges(table)
+    try:
+        result = act(TableRun(table, edges, folder))
+    except ReconcileError as error:
+        result = failure_result(table.name, error)
+    except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
+        result = _unforeseen(table.name, error)
+    statements = edges.source.statements()
+    own = len(statements) - sent_before
+    cost = Cost(
+        seconds=round(world.clock.monotonic_seconds() - begun, 3),
+        session_seconds=round(session.start_seconds, 3),
+        source_statements=own,
+        source_rows_fetched=result.cost.source_rows_fetched,
+        lake_files_read=result.cost.lake_files_read,
+        phases_seconds=result.cost.phases_seconds,
+    )
+    sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
+    return replace(result, cost=cost, provenance={**result.provenance, **sql})
+
+
+def failure_result(name: str, error: ReconcileError) -> TableResult:
+    """The result of a table whose work ended in a named error."""
+    return TableResult(name, error.outcome, error=Failure(error.type, error.message, error.fix))
+
+
+def _unforeseen(name: str, error: Exception) -> TableResult:
+    known = named_failure(error)
+    if known is not None:
+        log.debug("".join(traceback.format_exception(error)))
+        return failure_result(name, known)
+    log.error("".join(traceback.format_exception(error)))
+    kind = type(error).__name__
+    failure = Failure(kind, f"unexpected {kind}; the traceback is on stderr", "report it with the traceback")
+    return TableResult(name, Outcome.UNVERIFIED, error=failure)

@@ -1,0 +1,95 @@
+"""Opens the edges of a run once and hands them on: the database, the Spark session, one lake and source per table."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from hudi_reconcile.app.clock import HostClock
+from hudi_reconcile.app.jobs import request_of
+from hudi_reconcile.compare.comparer import SparkComparer
+from hudi_reconcile.compare.spelling import Masks
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.secrets import read_text_file
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.segments import Segmentation
+from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.ports import Comparer, Edges
+from hudi_reconcile.source.engine import ControlPlane, connection_of
+from hudi_reconcile.source.postgres_source import PostgresSource
+from hudi_reconcile.spark.jars import JarMode, JarRequest
+from hudi_reconcile.spark.session import Session, SessionRequest, open_session
+
+
+@dataclass(slots=True)
+class World:
+    """The open edges of one run."""
+
+    config: Config
+    plane: ControlPlane
+    clock: HostClock = field(default_factory=HostClock)
+    session: Session | None = None
+
+    def check_source(self, table: TableConfig) -> None:
+        """Ask the database for the table before Spark is started, so that a wrong name or password fails at once."""
+        self._source(table).describe()
+
+    def edges(self, table: TableConfig) -> Edges:
+        """All that one table's work may touch. The session must be open."""
+        if self.session is None:
+            raise RuntimeError("edges were asked for before the Spark session was opened")
+        spark = self.session.spark
+        lake = HudiLake(spark, table.lake.path, name=table.name, options=dict(table.lake.options))
+        masks = Masks(dict(table.mask), secrets.token_bytes(32))
+        make = partial(_comparer, self.session, table.name, masks)
+        return Edges(self._source(table), lake, make, self.clock)
+
+    def _source(self, table: TableConfig) -> PostgresSource:
+        spark = None if self.session is None else self.session.spark
+        return PostgresSource(self.plane, request_of(table), spark, zone=self.config.source.time_zone)
+
+
+def _comparer(session: Session, name: str, masks: Masks, agreement: Agreement, cut: Segmentation) -> Comparer:
+    return SparkComparer(session.spark, name, masks, agreement=agreement, cut=cut)
+
+
+@contextmanager
+def open_world(config: Config) -> Iterator[World]:
+    """The database's control plane, for the length of a block."""
+    source = config.source
+    password = "" if source.password is None else source.password.reveal(os.environ, read_text_file)
+    connection = connection_of(
+        source.url,
+        password,
+        jdbc_options=tuple(sorted(source.jdbc.items())),
+        max_connections=source.max_connections,
+        statement_timeout_seconds=source.statement_timeout.total_seconds(),
+    )
+    plane = ControlPlane(connection)
+    try:
+        yield World(config, plane)
+    finally:
+        plane.close()
+
+
+@contextmanager
+def with_session(world: World) -> Iterator[Session]:
+    """The Spark session, for the length of a block."""
+    with open_session(session_request(world.config)) as session:
+        world.session = session
+        try:
+            yield session
+        finally:
+            world.session = None
+
+
+def session_request(config: Config) -> SessionRequest:
+    """What the config says of Spark and jars."""
+    jars = JarRequest(mode=JarMode(config.jars.mode), paths=tuple(config.jars.paths))
+    master = {} if config.spark.master is None else {"master": config.spark.master}
+    return SessionRequest(conf=dict(config.spark.conf), jars=jars, **master)

@@ -1,0 +1,150 @@
+"""`pull`, `sweep`, `apply`, `run`: parse, one call to the app, render, exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
+from hudi_reconcile.cli.streams import complain, emit, emit_json
+from hudi_reconcile.core.errors import NotBuiltError, RefusedError
+from hudi_reconcile.core.outcome import Outcome
+
+if TYPE_CHECKING:
+    from hudi_reconcile.app.run import Finished
+
+
+@click.command()
+@table_option
+@click.option("--full", is_flag=True, help="Read every row, whatever the checkpoint says.")
+@click.option(
+    "--props", type=click.Path(), hidden=False, metavar="FILE", help="HoodieStreamer properties (later version)."
+)
+@click.option("--dry-run", is_flag=True, help="Print the plan of the pull (later version).")
+@format_option
+@pass_settings
+def pull(
+    settings: Settings,
+    tables: tuple[str, ...],
+    *,
+    full: bool,
+    props: str | None,
+    dry_run: bool,
+    output_format: OutputFormat,
+) -> Outcome:
+    """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
+    _refuse_later({"pull --props": props is not None, "pull --dry-run": dry_run})
+    from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
+
+    config = settings.load()
+    return _told(run_pull(config, config.select(tables), full=full), output_format)
+
+
+@click.command()
+@table_option
+@click.option("--where-partition", multiple=True, metavar="P", help="Only these partitions (later version).")
+@click.option("--budget", metavar="DURATION", help="Stop after this long (later version).")
+@format_option
+@pass_settings
+def sweep(
+    settings: Settings,
+    tables: tuple[str, ...],
+    *,
+    where_partition: tuple[str, ...],
+    budget: str | None,
+    output_format: OutputFormat,
+) -> Outcome:
+    """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
+    _refuse_later({"sweep --where-partition": bool(where_partition), "sweep --budget": budget is not None})
+    from hudi_reconcile.app.commands import run_sweep  # noqa: PLC0415 - keeps Spark out of --help
+
+    config = settings.load()
+    return _told(run_sweep(config, config.select(tables)), output_format)
+
+
+@click.command()
+@run_argument
+@table_option
+@click.option("--only", type=click.Choice(["upsert", "delete"]), help="Only this part of the plan.")
+@click.option(
+    "--approve-deletes", type=click.IntRange(min=0), metavar="N", help="Deletes beyond the limits: the plan's count."
+)
+@click.option("--allow-empty-source", is_flag=True, help="The source is meant to be empty.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@format_option
+@pass_settings
+def apply(
+    settings: Settings,
+    run: str,
+    tables: tuple[str, ...],
+    *,
+    only: Literal["upsert", "delete"] | None,
+    approve_deletes: int | None,
+    allow_empty_source: bool,
+    yes: bool,
+    output_format: OutputFormat,
+) -> Outcome:
+    """Execute a sweep's plan: one commit, only where nothing moved since, then verified."""
+    from hudi_reconcile.app.commands import plans_of, run_apply  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.stages.apply import Approval  # noqa: PLC0415 - as above
+
+    config = settings.load()
+    found = plans_of(config, run, tables)
+    if not yes:
+        counts = ((name, one.plan.upserts, one.plan.deletes) for name, one in found.items())
+        _ask("; ".join(f"{name}: {upserts} upserts, {deletes} deletes" for name, upserts, deletes in counts))
+    approval = Approval(only, approve_deletes, allow_empty_source)
+    run_id = next(iter(found.values())).plan.run_id
+    return _told(run_apply(config, run_id, tuple(found), approval), output_format)
+
+
+@click.command()
+@table_option
+@click.option("--apply", "apply_too", is_flag=True, help="Apply the plan at once, within the policy's limits.")
+@format_option
+@pass_settings
+def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_format: OutputFormat) -> Outcome:
+    """Pull and sweep (and apply), with report: the nightly entry."""
+    from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.stages.apply import Approval  # noqa: PLC0415 - as above
+
+    config = settings.load()
+    return _told(run_all(config, config.select(tables), Approval() if apply_too else None), output_format)
+
+
+def _told(finished: Finished, output_format: OutputFormat) -> Outcome:
+    from hudi_reconcile.cli.render import render_run  # noqa: PLC0415 - only needed once there is a result
+    from hudi_reconcile.core.result import run_document  # noqa: PLC0415 - as above
+
+    result = finished.result
+    errors = [table.error for table in result.tables if table.error is not None]
+    if output_format == "json":
+        document = run_document(result)
+        first = errors[0] if errors else None
+        document["error"] = None if first is None else {"type": first.type, "message": first.message, "fix": first.fix}
+        document["report"] = str(finished.folder / "report.html")
+        emit_json(document)
+    else:
+        emit(render_run(result))
+        emit(f"report: {finished.folder / 'report.html'}")
+    for error in errors:
+        complain(f"error: {error.message}\nfix: {error.fix}")
+    return result.outcome
+
+
+def _ask(what: str) -> None:
+    if not sys.stdin.isatty():
+        raise RefusedError(
+            f"apply would write ({what}) and nobody can be asked: this is no terminal",
+            fix="look at the plan (hudi-reconcile plan latest), then add --yes",
+        )
+    if not click.confirm(f"{what}. Write this to the lake?", err=True):
+        raise RefusedError("the answer was no; nothing was written", fix="look at the plan: hudi-reconcile plan latest")
+
+
+def _refuse_later(given: dict[str, bool]) -> None:
+    for name, used in given.items():
+        if used:
+            raise NotBuiltError(f"{name} is not in this version", fix=f"call it without {name.split()[-1]}")

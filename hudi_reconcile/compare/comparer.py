@@ -1,0 +1,96 @@
+"""The comparer of one table: implements `ports.Comparer` over Spark frames."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from hudi_reconcile.compare import candidates, corrections, digests, findings
+from hudi_reconcile.compare.sides import Shape
+from hudi_reconcile.compare.spelling import Masks
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.segments import Segmentation, SegmentSet
+from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest
+
+
+class SparkComparer:
+    """Holds what is compared and how the key space is cut; every method is one Spark job or a lazy frame."""
+
+    def __init__(
+        self, spark: SparkSession, table: str, masks: Masks, *, agreement: Agreement, cut: Segmentation
+    ) -> None:
+        self._spark = spark
+        self._table = table
+        self._masks = masks
+        self._shape = Shape(agreement, cut)
+
+    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+        """One entry per segment that holds a row on either side."""
+        return digests.segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
+
+    def candidates(self, look: Look, segments: SegmentSet) -> Frame:
+        """Keys whose images differ now; materialised."""
+        source, lake = self._images(look, segments)
+        return Frame(candidates.differing(source, lake, self._shape))
+
+    def findings(self, found: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
+        """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
+        source, lake = self._images(look, segments)
+        facts = candidates.second_look(_frame(found), source, lake, self._shape)
+        judged = findings.findings_of(
+            facts, self._shape, table=self._table, after_micros=after_micros, masks=self._masks
+        )
+        return Frame(judged.localCheckpoint(eager=True))
+
+    def count(self, frame: Frame, column: str) -> dict[str, int]:
+        """Rows by the values of one column."""
+        return corrections.counted(_frame(frame), column)
+
+    def save(self, frame: Frame, path: str, rows: int) -> None:
+        """Write findings as Parquet."""
+        findings.save(_frame(frame), path, rows=rows, shape=self._shape)
+
+    def load(self, path: str) -> Frame:
+        """Findings that were saved."""
+        return Frame(self._spark.read.parquet(path))
+
+    def planned(self, frame: Frame, action: str | None) -> Frame:
+        """The findings that are corrections."""
+        rows = corrections.planned_keys(_frame(frame))
+        return Frame(rows if action is None else rows.where(F.col("action") == action))
+
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
+        """Every planned correction held against both sides; materialised."""
+        source, lake = self._images(look, segments)
+        return Frame(corrections.recheck(_frame(plan), source, lake, self._shape))
+
+    def ready(self, rechecked: Frame) -> Corrective:
+        """The ready corrections."""
+        rows = _frame(rechecked).where(F.col("status") == corrections.READY)
+        return Corrective(
+            upserts=Frame(rows.where(F.col("action") == "upsert").select("source_row.*")),
+            deletes=Frame(rows.where(F.col("action") == "delete").select("lake_row.*")),
+            expected=Frame(corrections.expected_versions(rows, self._shape)),
+        )
+
+    def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
+        """What the lake really shows for the ready corrections."""
+        _, lake = self._images(look, segments)
+        rows = _frame(rechecked).where(F.col("status") == corrections.READY)
+        return corrections.read_back(rows, lake, self._shape)
+
+    def segments_of(self, plan: Frame) -> SegmentSet:
+        """The segments that a plan touches."""
+        return SegmentSet.of(row["segment"] for row in _frame(plan).select("segment").distinct().collect())
+
+    def _images(self, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
+        return (
+            candidates.source_images(_frame(look.source), self._shape, segments),
+            candidates.lake_images(_frame(look.lake), self._shape, segments),
+        )
+
+
+def _frame(frame: Frame) -> DataFrame:
+    return cast("DataFrame", frame)

@@ -1,0 +1,153 @@
+"""The corrective plan as a value: what apply would do, what must still hold, and an id that is the hash of all of it.
+
+The corrections themselves are rows and stay in the run's findings files; the plan binds those files by their sha256.
+Explaining and executing read the same steps, so an explanation cannot lie.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.result import Guard
+
+VERSION = 1
+EXPIRES_AFTER_MICROS = 24 * 3600 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Something that must hold at apply, as it was when the plan was made."""
+
+    name: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that apply does, in order, with the sentence that explains it."""
+
+    step: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that apply needs to know of one table's corrections, but for the rows."""
+
+    run_id: str
+    table: str
+    created_micros: int
+    lake_path: str
+    lake_instant: str
+    source_identity: str
+    source_snapshot: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    segmentation: Mapping[str, Any]
+    by_kind: Mapping[str, int]
+    upserts: int
+    deletes: int
+    guards: tuple[Guard, ...]
+    requirements: tuple[Requirement, ...]
+    files: Mapping[str, str]
+
+    @property
+    def plan_id(self) -> str:
+        """sha256 of the plan's canonical bytes."""
+        return sha256(canonical_bytes(_body(self))).hexdigest()
+
+    @property
+    def expires_micros(self) -> int:
+        """When the plan is too old to be applied: 24 hours after it was made."""
+        return self.created_micros + EXPIRES_AFTER_MICROS
+
+
+def steps_of(plan: Plan) -> tuple[Step, ...]:
+    """What apply does with this plan, in order. `apply` executes these names, `plan` prints these sentences."""
+    return (
+        Step("require", f"check that the plan is for {plan.lake_path}, not older than 24 h and not applied before"),
+        Step("guard", "hold the plan against the policy; a refusal writes nothing"),
+        Step("recheck", f"read the {plan.upserts + plan.deletes} keys again on both sides; drop what moved meanwhile"),
+        Step(
+            "commit", f"one Hudi commit: upsert {plan.upserts} rows, delete {plan.deletes} rows, checkpoint carried on"
+        ),
+        Step("read_back", "read the written keys back and count what the lake really shows"),
+        Step("verify", "digest the touched segments again on both sides"),
+    )
+
+
+def document(plan: Plan, *, created_utc: str, expires_utc: str) -> dict[str, Any]:
+    """`plan.json`."""
+    return {
+        "version": VERSION,
+        "plan_id": plan.plan_id,
+        **_body(plan),
+        "created_utc": created_utc,
+        "expires_utc": expires_utc,
+        "steps": [asdict(step) for step in steps_of(plan)],
+    }
+
+
+def parse(found: Mapping[str, Any]) -> Plan:
+    """The plan of a `plan.json`. Raises RefusedError for another version, or where a byte of it was changed."""
+    if found.get("version") != VERSION:
+        raise RefusedError(
+            f"plan.json is version {found.get('version')!r}, this tool reads {VERSION}",
+            fix="sweep again with this version",
+        )
+    try:
+        plan = Plan(
+            run_id=found["run_id"],
+            table=found["table"],
+            created_micros=found["created_micros"],
+            lake_path=found["lake"]["path"],
+            lake_instant=found["lake"]["instant"],
+            source_identity=found["source"]["identity"],
+            source_snapshot=found["source"]["snapshot"],
+            key=tuple(found["key"]),
+            columns=tuple(found["columns"]),
+            segmentation=found["segmentation"],
+            by_kind=found["by_kind"],
+            upserts=found["upserts"],
+            deletes=found["deletes"],
+            guards=tuple(Guard(**guard) for guard in found["guards"]),
+            requirements=tuple(Requirement(**item) for item in found["requirements"]),
+            files=found["files"],
+        )
+    except (KeyError, TypeError) as error:
+        raise RefusedError("plan.json was changed: a field is missing or odd", fix="sweep again") from error
+    if plan.plan_id != found.get("plan_id"):
+        raise RefusedError(
+            f"plan.json was changed: it hashes to {plan.plan_id[:12]}, it says {str(found.get('plan_id'))[:12]}",
+            fix="sweep again; plans are not edited by hand",
+        )
+    return plan
+
+
+def canonical_bytes(value: Any) -> bytes:
+    """JSON with sorted keys and no blanks, UTF-8: the same value always gives the same bytes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _body(plan: Plan) -> dict[str, Any]:
+    return {
+        "run_id": plan.run_id,
+        "table": plan.table,
+        "created_micros": plan.created_micros,
+        "lake": {"path": plan.lake_path, "instant": plan.lake_instant},
+        "source": {"identity": plan.source_identity, "snapshot": plan.source_snapshot},
+        "key": list(plan.key),
+        "columns": list(plan.columns),
+        "segmentation": dict(plan.segmentation),
+        "by_kind": dict(plan.by_kind),
+        "upserts": plan.upserts,
+        "deletes": plan.deletes,
+        "guards": [asdict(guard) for guard in plan.guards],
+        "requirements": [asdict(item) for item in plan.requirements],
+        "files": dict(plan.files),
+    }

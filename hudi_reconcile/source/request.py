@@ -1,0 +1,41 @@
+"""What is asked of one source table, as the config says it, without the config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hudi_reconcile.core.kinds import Column
+
+
+@dataclass(frozen=True, slots=True)
+class TableRequest:
+    """One table to read. `table` is a SQL-quoted name, `where` a predicate for pull and sweep alike."""
+
+    name: str
+    table: str
+    key: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    watermark: tuple[str, ...] = ()
+    partition_columns: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """The configured predicate, if any."""
+        return () if self.where is None else (self.where,)
+
+    def named_columns(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Every setting that names source columns, with what it names."""
+        return (
+            ("source.columns", self.columns or ()),
+            ("pull.watermark", self.watermark),
+            ("lake.partition_by", self.partition_columns),
+            ("compare.rename", tuple(self.rename)),
+        )
+
+    def renamed(self, column: Column) -> Column:
+        """The column under the name that it has in the lake."""
+        return replace(column, lake_name=self.rename.get(column.name, column.name))

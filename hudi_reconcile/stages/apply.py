@@ -1,0 +1,156 @@
+"""The apply of one plan: require, guard, recheck, commit, read back, verify; the steps that `core/plan.py` explains.
+
+A correction never overwrites, and never deletes, anything newer than what was compared: every key is held against both
+sides once more, and the commit itself goes through only if the lake still holds the versions that were compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hudi_reconcile.core.agreement import agree
+from hudi_reconcile.core.errors import SupersededError
+from hudi_reconcile.core.guards import refusals
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.segments import SegmentSet, parse
+from hudi_reconcile.core.values import Checkpoint, Instant
+from hudi_reconcile.ports import Corrective, Edges, Frame, Lake, Look
+from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
+from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice, pinned
+from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.requirements import refuse_stale
+
+PLAN_LABEL = "plan"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What the operator said on the command line."""
+
+    only: Literal["upsert", "delete"] | None = None
+    approve_deletes: int | None = None
+    allow_empty_source: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A plan's corrections that are still to be made, and where."""
+
+    job: TableJob
+    plan: Plan
+    action: str | None
+    sides: Sides
+    rows: Frame
+    touched: SegmentSet
+
+
+def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edges: Edges) -> TableResult:
+    """Execute a plan at most once. Raises RefusedError before anything is written where a requirement does not hold."""
+    with edges.lake.lease(job.run_id):
+        landed = _landed(edges.lake, plan)
+        action, whole = _remaining(landed, approval.only)
+        if whole is not None:
+            return already_applied(job, plan, whole)
+        table = edges.source.describe()
+        refuse_stale(job, plan, table, edges.clock.utc_micros())
+        no = refusals(
+            plan.guards,
+            deletes=plan.deletes,
+            approved=approval.approve_deletes,
+            allow_empty=approval.allow_empty_source,
+        )
+        if no:
+            return refused(job, plan, no)
+        work = _work(job, plan, findings_path, action, edges)
+        return done_result(job, plan, _execute(work, edges), complete=action is None or bool(landed))
+
+
+def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:
+    """Which parts of the plan are on the timeline already: `all`, `upsert`, `delete`."""
+    labels = {part: lake.find_commit(PLAN_LABEL, f"{plan.plan_id}:{part}") for part in ("all", "upsert", "delete")}
+    return {part: instant for part, instant in labels.items() if instant is not None}
+
+
+def _remaining(landed: Mapping[str, Instant], only: str | None) -> tuple[str | None, Instant | None]:
+    """What is still to be done (None: both), or the instant that did all of what was asked for."""
+    if "all" in landed:
+        return None, landed["all"]
+    if only is not None:
+        return only, landed.get(only)
+    if landed.keys() >= {"upsert", "delete"}:
+        return None, max(landed.values(), key=lambda instant: instant.completed)
+    if landed:
+        return ("delete" if "upsert" in landed else "upsert"), None
+    return None, None
+
+
+def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edges: Edges) -> _Work:
+    table = edges.source.describe()
+    lake_table = existing(job, edges.lake.look())
+    refuse_foreign(job, lake_table)
+    refuse_mismatch(job, table, lake_table)
+    agreement = agree(table, lake_table, watermark=job.watermark, exclude=job.exclude, partition_by=job.partition_by)
+    cut = parse(plan.segmentation)
+    comparer = edges.make(agreement, cut)
+    rows = comparer.planned(comparer.load(findings_path), action)
+    sides = Sides(table, cut, edges.source, edges.lake, comparer)
+    return _Work(job, plan, action, sides, rows, comparer.segments_of(rows))
+
+
+def _execute(work: _Work, edges: Edges) -> Done:
+    if not work.touched.ids:
+        return Done({}, None, None)
+    sides, comparer = work.sides, work.sides.comparer
+    pin, checkpoint = pinned(sides.lake)
+    moment = sides.source.moment()
+    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
+    rechecked = comparer.recheck(work.rows, look, work.touched)
+    status = dict(comparer.count(rechecked, "status"))
+    ready = status.pop("ready", 0)
+    instant = None
+    if ready:
+        earlier = None if checkpoint is None else checkpoint.checkpoint
+        try:
+            instant = _commit(work, rechecked, earlier, moment.clock_micros)
+        except SupersededError:
+            status["superseded"] = status.get("superseded", 0) + ready
+        else:
+            status |= _read_back(work, rechecked)
+    return Done(status, instant, _verify(work, edges))
+
+
+def _commit(work: _Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Instant:
+    sides, job = work.sides, work.job
+    read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    found = sides.comparer.ready(rechecked)
+    upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, read_seq)
+    # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
+    carried = (
+        Checkpoint(job.strategy, job.watermark, None, None, read_seq, sides.table.identity)
+        if earlier is None
+        else replace(earlier, read_seq=read_seq)
+    )
+    labels = {
+        "kind": "apply",
+        "run_id": job.run_id,
+        "sweep": work.plan.run_id,
+        PLAN_LABEL: f"{work.plan.plan_id}:{work.action or 'all'}",
+    }
+    table = existing(job, sides.lake.look())
+    return sides.lake.correct(Corrective(upserts, found.deletes, found.expected), table, carried, labels)
+
+
+def _read_back(work: _Work, rechecked: Frame) -> Mapping[str, int]:
+    sides = work.sides
+    pin, _ = pinned(sides.lake)
+    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
+    return sides.comparer.read_back(rechecked, look, work.touched)
+
+
+def _verify(work: _Work, edges: Edges) -> Confirmed:
+    waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, work.job.watermark)
+    return look_twice(work.sides, waiting, work.touched)

@@ -1,0 +1,102 @@
+"""What an apply says about itself. Pure: counts in, result out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, Corrections, Failure, Guard, SideState, TableResult
+from hudi_reconcile.core.values import Instant
+from hudi_reconcile.stages.confirm import Confirmed
+from hudi_reconcile.stages.request import TableJob
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of the corrections: counts by status, the commit, and the verification of the touched segments."""
+
+    status: Mapping[str, int]
+    instant: Instant | None
+    verified: Confirmed | None
+
+
+def already_applied(job: TableJob, plan: Plan, instant: Instant) -> TableResult:
+    """The plan's commit is on the timeline: nothing is written again."""
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.CORRECTED,
+        corrections=Corrections(plan.upserts, plan.deletes, instants=(instant.completed,)),
+        already_applied=True,
+        plan_id=plan.plan_id,
+    )
+
+
+def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...]) -> TableResult:
+    """A guard said no; nothing was written."""
+    first = no[0]
+    message = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
+    by_name = {guard.name: guard for guard in (*plan.guards, *no)}
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.REFUSED,
+        error=Failure("RefusedError", message, first.fix),
+        guards=tuple(by_name.values()),
+        corrections=Corrections(plan.upserts, plan.deletes),
+        plan_id=plan.plan_id,
+    )
+
+
+def done_result(job: TableJob, plan: Plan, done: Done, *, complete: bool) -> TableResult:
+    """`corrected` only where every planned correction was applied and the touched segments are equal again."""
+    applied = done.status.get("applied", 0)
+    left = _left(done.verified)
+    everything = complete and applied == sum(done.status.values()) and done.status.get("failed", 0) == 0
+    moving = done.verified is not None and (done.verified.kinds.get("moving", 0) > 0 or not done.verified.steady)
+    fine = everything and not left and not moving
+    verified = done.verified
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.CORRECTED if fine else Outcome.INCOMPLETE,
+        source=None if verified is None else SideState(verified.source_rows, verified.moment.snapshot),
+        lake=None if verified is None else SideState(verified.lake_rows, verified.pin.instant.completed),
+        checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,
+        findings=left,
+        not_drift={} if verified is None else {k: verified.kinds.get(k, 0) for k in NOT_DRIFT_KINDS},
+        guards=plan.guards,
+        corrections=Corrections(
+            upserts=plan.upserts,
+            deletes=plan.deletes,
+            applied=applied,
+            superseded=done.status.get("superseded", 0),
+            moved=done.status.get("moved", 0),
+            failed=done.status.get("failed", 0),
+            instants=() if done.instant is None else (done.instant.completed,),
+        ),
+        plan_id=plan.plan_id,
+        verified_at=None if verified is None else verified.pin.instant.completed,
+        segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
+        notes=() if fine else _why(done, left, complete=complete),
+    )
+
+
+def _left(verified: Confirmed | None) -> Mapping[str, int]:
+    if verified is None:
+        return {}
+    return {kind: verified.kinds[kind] for kind in DRIFT_KINDS if verified.kinds.get(kind)}
+
+
+def _why(done: Done, left: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
+    notes = []
+    if not complete:
+        notes.append("only a part of the plan was asked for (--only): the rest is still to be applied")
+    if done.status.get("superseded"):
+        notes.append("superseded: another writer changed these rows in the lake after the sweep; sweep again")
+    if done.status.get("moved"):
+        notes.append("moved: the source changed these rows after the sweep; sweep again")
+    if done.status.get("failed"):
+        notes.append("failed: the commit succeeded, but the lake does not show these rows as they were written")
+    if left:
+        notes.append("the touched segments still hold drift: sweep again")
+    return tuple(notes)

@@ -1,0 +1,103 @@
+"""Two looks at both sides, the second later than the first: only what differs twice, and did not move between, is drift.
+
+The lake is pinned first, then the source is read: a row that the source changed in between can look older in the lake,
+never newer, and is then `pending` or `moving`. Used by the sweep for all segments and by the verification for some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.segments import Segmentation, SegmentSet
+from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment, SourceTable
+from hudi_reconcile.ports import Clock, Comparer, Frame, Lake, Look, SegmentDigest, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What is compared, and where it is."""
+
+    table: SourceTable
+    cut: Segmentation
+    source: Source
+    lake: Lake
+    comparer: Comparer
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What two looks found. `pin` and `moment` are those of the last look that was needed.
+
+    `findings` is None where every segment was equal at the first look. `steady` is False where a lake writer that was in
+    flight at a pin has completed since: then the pin did not name one snapshot.
+    """
+
+    digests: tuple[SegmentDigest, ...]
+    unequal: SegmentSet
+    findings: Frame | None
+    kinds: Mapping[str, int]
+    pin: LakePin
+    moment: Moment
+    checkpoint: CheckpointAt | None
+    steady: bool
+
+    @property
+    def source_rows(self) -> int:
+        """Source rows seen at the first look."""
+        return sum(digest.source_rows for digest in self.digests)
+
+    @property
+    def lake_rows(self) -> int:
+        """Lake rows seen at the first look."""
+        return sum(digest.lake_rows for digest in self.digests)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """When a difference is pending, and how long to wait between the looks."""
+
+    clock: Clock
+    settle_seconds: float
+    overlap_micros: int
+    watermark: tuple[str, ...]
+
+
+def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> Confirmed:
+    """Compare all segments, or some. Raises LakeError where the table has no completed commit."""
+    pin, checkpoint = pinned(sides.lake)
+    moment = sides.source.moment()
+    digests = sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
+    unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
+    if not unequal.ids:
+        return Confirmed(digests, unequal, None, {}, pin, moment, checkpoint, sides.lake.still(pin))
+    candidates = sides.comparer.candidates(Look(_source(sides, unequal), sides.lake.rows(pin)), unequal)
+    waiting.clock.sleep(waiting.settle_seconds)
+    later, checkpoint = pinned(sides.lake)
+    moment = sides.source.moment()
+    second = Look(_source(sides, unequal), sides.lake.rows(later))
+    findings = sides.comparer.findings(candidates, second, unequal, window_start(checkpoint, waiting))
+    kinds = sides.comparer.count(findings, "kind")
+    steady = sides.lake.still(pin) and sides.lake.still(later)
+    return Confirmed(digests, unequal, findings, kinds, later, moment, checkpoint, steady)
+
+
+def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
+    """The newest snapshot and the checkpoint that goes with it."""
+    pin = lake.pin()
+    if pin is None:
+        raise LakeError("the lake table has no completed commit yet", fix="pull it first: hudi-reconcile pull")
+    return pin, lake.checkpoint()
+
+
+def window_start(checkpoint: CheckpointAt | None, waiting: Waiting) -> int | None:
+    """Above this the next pull reads a row; None where no checkpoint with these watermark columns exists."""
+    if checkpoint is None or checkpoint.checkpoint.watermark != waiting.watermark:
+        return None
+    reached = checkpoint.checkpoint.watermark_micros
+    return None if reached is None else reached - waiting.overlap_micros
+
+
+def _source(sides: Sides, segments: SegmentSet | None) -> Frame:
+    return sides.source.rows(sides.table, sides.cut, segments)

@@ -1,0 +1,15 @@
+"""How the key space of a table is cut into segments, from its key and its extent."""
+
+from __future__ import annotations
+
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.segments import Segmentation, choose
+from hudi_reconcile.core.values import SourceTable
+from hudi_reconcile.ports import Source
+from hudi_reconcile.stages.request import TableJob
+
+
+def cut_of(job: TableJob, table: SourceTable, source: Source) -> Segmentation:
+    """Key ranges where the first key column is an integer, hash buckets otherwise."""
+    integer = table.key_columns[0].kind is Kind.INTEGER
+    return choose(table.key, source.extent(table), integer_key=integer, wanted=job.segments)

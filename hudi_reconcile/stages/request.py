@@ -1,0 +1,28 @@
+"""What the stages are asked to do for one table: the config's wishes as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hudi_reconcile.core.values import PartitionField, TableType
+
+
+@dataclass(frozen=True, slots=True)
+class TableJob:
+    """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say."""
+
+    name: str
+    lake_path: str
+    lake_type: TableType
+    strategy: str
+    watermark: tuple[str, ...]
+    overlap_micros: int
+    partition_by: tuple[PartitionField, ...]
+    exclude: frozenset[str]
+    segments: int | None
+    settle_seconds: float
+    max_deletes: int
+    max_delete_share: float
+    max_upsert_share: float
+    run_id: str
+    cdc: bool = False
