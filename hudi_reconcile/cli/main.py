@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -56,7 +58,13 @@ def main() -> NoReturn:
     """Run this process's command line; ends in SystemExit with the exit code of the outcome."""
     streams.take_stdout()
     signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except BaseException:  # noqa: BLE001 - telling of a failure failed too: a full disk, or our own bug. Never 1.
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+        code = Outcome.UNVERIFIED.exit_code
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -73,8 +81,10 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as exit_:
         if _COMPLETION in os.environ:
             raise
-        # Left by click for any broken pipe, or by a library: 1 would look like drift.
-        return _report(exit_.__context__ or exit_, arguments)
+        if streams.help_has_stdout():  # click leaves so where nobody reads its help
+            streams.silence()
+            return _NOT_DELIVERED
+        return _report(exit_, arguments)  # left by a library: its 1 would look like drift
     except BaseException as error:  # noqa: BLE001 - the one place where all of them end; see `failure`
         return _report(error, arguments)
     return code
@@ -101,7 +111,7 @@ def _exit_code(returned: object) -> int:
 
 def _wants_json(arguments: Sequence[str]) -> bool:
     wanted = False
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in zip(arguments, [*arguments, ""][1:], strict=True):
         if word == "--":
             break
         if word == "--format":

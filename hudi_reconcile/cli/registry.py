@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,6 +10,7 @@ from typing import Final
 
 import click
 
+from hudi_reconcile.cli import streams
 from hudi_reconcile.core.spelling import nearest
 
 _ROOM: Final = "hudi_reconcile.cli"
@@ -78,6 +80,17 @@ class Commands(click.Group):
         """The command of a name; imports its module."""
         entry = COMMANDS.get(cmd_name)
         return entry.load() if entry else None
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the called command. A pipe that broke on the way keeps its traceback: click would leave with a bare 1."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                raise
+            if streams.help_has_stdout():
+                raise streams.ReaderGone from error
+            raise ConnectionError("a connection to the JVM, the database or a child process broke") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -23,11 +23,12 @@ class ReaderGone(Exception):  # noqa: N818 - nothing went wrong here: whoever re
 
 
 class _Output:
-    """The one writer of stdout, and whether its JSON document is out."""
+    """The one writer of stdout: whether its JSON document is out, and whether click prints help in this call."""
 
     def __init__(self) -> None:
         self.stream: TextIO | None = None
         self.document_written = False
+        self.is_for_help = False
 
     def write(self, text: str) -> None:
         try:
@@ -64,13 +65,20 @@ def take_stdout() -> None:
 
 def give_stdout_to_help() -> None:
     """Let click print help or completions to the real stdout; for calls that do nothing else."""
+    _OUT.is_for_help = True
     if _OUT.stream is not None:
         sys.stdout = _OUT.stream
+
+
+def help_has_stdout() -> bool:
+    """True where this call was left to click's help or completion."""
+    return _OUT.is_for_help
 
 
 def begin() -> None:
     """Forget what an earlier run in this process has written."""
     _OUT.document_written = False
+    _OUT.is_for_help = False
 
 
 def emit(text: str) -> None:

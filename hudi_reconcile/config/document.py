@@ -6,7 +6,7 @@ duplicate keys, a very large text. It knows YAML and no key of the config. Messa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ruamel.yaml import YAML
@@ -76,7 +76,7 @@ def read_document(text: str) -> Document:
         return document
     reader = YAML(typ="safe", pure=True)
     try:
-        document.problems.extend(_refusals(list(reader.parse(text))))
+        document.problems.extend(_refusals(reader.parse(text)))
         root = None if document.problems else YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -96,7 +96,7 @@ def read_document(text: str) -> Document:
 # --- helpers ---
 
 
-def _refusals(events: list[Event]) -> list[Problem]:
+def _refusals(events: Iterable[Event]) -> list[Problem]:
     found: list[Problem] = []
     depth, documents_seen = 0, 0
     for event in events:
