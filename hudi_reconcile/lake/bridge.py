@@ -1,0 +1,133 @@
+"""The JVM side of Hudi through py4j: metaclient, commit metadata, causes of failures, rollback of one instant.
+
+Only this module calls Hudi's Java classes for the timeline; their names change between releases. It decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.errors import LakeError
+
+_HUDI = "org.apache.hudi"
+WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+# Table services finish under the action of a write but change no row.
+_SERVICES = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER"})
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One entry of the timeline. `completed` is None while it is requested or in flight; `java` is Hudi's own object."""
+
+    requested: str
+    completed: str | None
+    action: str
+    java: Any = field(compare=False, repr=False, default=None)
+
+
+class Timeline:
+    """The timeline of one table as it was when this object was made."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        jvm: Any = spark._jvm  # noqa: SLF001  py4j has no public door
+        jsc: Any = spark._jsc  # noqa: SLF001
+        conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(jsc.hadoopConfiguration())
+        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+        self._path = path
+        try:
+            self._client = builder.setConf(conf).setBasePath(path).setLoadActiveTimelineOnLoad(True).build()
+            self._active = self._client.getActiveTimeline()
+        except Py4JJavaError as error:
+            raise unreadable(path, "its timeline", error) from error
+
+    def pending(self) -> tuple[Action, ...]:
+        """Everything requested or in flight, oldest first."""
+        return _actions(self._active.filterInflightsAndRequested())
+
+    def completed(self) -> tuple[Action, ...]:
+        """Completed writes (table services included), newest completion first."""
+        done = _actions(self._active.getCommitsTimeline().filterCompletedInstants())
+        return tuple(sorted(done, key=lambda action: action.completed or "", reverse=True))
+
+    def is_service(self, action: Action) -> bool:
+        """True where the completed action is a compaction or a clustering."""
+        return str(self._active.readCommitMetadata(action.java).getOperationType()) in _SERVICES
+
+    def metadata(self, key: str, *, archived: bool) -> Iterator[tuple[str, Action]]:
+        """The key's values on completed commits that carry it, newest first. Raises LakeError for a damaged instant."""
+        line = self._archived() if archived else self._active
+        commits = line.getCommitsTimeline().filterCompletedInstants()
+        found = sorted(_actions(commits), key=lambda action: action.completed or "", reverse=True)
+        for action in found:
+            try:
+                value = commits.readCommitMetadata(action.java).getMetadata(key)
+            except Py4JJavaError as error:
+                raise unreadable(self._path, f"instant {action.requested}", error) from error
+            if value is not None:
+                yield str(value), action
+
+    def _archived(self) -> Any:
+        line = self._client.getArchivedTimeline()
+        line.loadCompletedInstantDetailsInMemory()
+        return line
+
+    def properties(self) -> dict[str, str]:
+        """The table's own properties, as in `hoodie.properties`."""
+        found = self._client.getTableConfig().getProps()
+        names = found.stringPropertyNames().toArray()
+        return {str(name): str(found.getProperty(name)) for name in names}
+
+
+def _actions(line: Any) -> tuple[Action, ...]:
+    instants = line.getInstants()
+    found = []
+    for place in range(instants.size()):
+        java = instants.get(place)
+        done = java.getCompletionTime() if java.isCompleted() else None
+        completed = None if done is None else str(done)
+        found.append(Action(str(java.requestedTime()), completed, str(java.getAction()), java))
+    return tuple(found)
+
+
+def timeline_now(spark: SparkSession) -> str:
+    """Now as an instant of the timeline: the JVM's wall clock, as Hudi itself takes it."""
+    jvm: Any = spark._jvm  # noqa: SLF001
+    return str(jvm.java.text.SimpleDateFormat("yyyyMMddHHmmssSSS").format(jvm.java.util.Date()))
+
+
+def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
+    """Short class names of a Java error's cause chain, outermost first. Never its messages: they may hold row values."""
+    names: list[str] = []
+    java = error.java_exception
+    while java is not None and len(names) < 50:  # noqa: PLR2004  a cycle of causes would never end
+        names.append(str(java.getClass().getSimpleName()))
+        java = java.getCause()
+    return tuple(names)
+
+
+def unreadable(path: str, what: str, error: Py4JJavaError) -> LakeError:
+    """The error for a table whose parts cannot be read."""
+    names = " <- ".join(cause_names(error))
+    return LakeError(f"Hudi table {path}: {what} cannot be read ({names})", fix="hudi-reconcile doctor")
+
+
+def roll_back(spark: SparkSession, path: str, name: str, requested: str) -> bool:
+    """Roll one instant that never completed back. LAZY: an EAGER client would roll back every other writer too."""
+    jvm: Any = spark._jvm  # noqa: SLF001
+    jsc: Any = spark._jsc  # noqa: SLF001
+    properties = jvm.java.util.Properties()
+    properties.setProperty("hoodie.clean.failed.writes.policy", "LAZY")
+    properties.setProperty("hoodie.embed.timeline.server", "false")
+    properties.setProperty("hoodie.write.auto.upgrade", "false")
+    config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(path).forTable(name)
+    context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(jsc)
+    client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config.withProps(properties).build())
+    try:
+        return bool(client.rollback(requested))
+    finally:
+        client.close()

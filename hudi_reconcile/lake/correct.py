@@ -1,0 +1,180 @@
+"""A correction: upserts and deletes in one commit, made only if every key is still as it was compared.
+
+Builds the batch and the two pre-commit validators. Deletes travel as rows whose ordering value is one that no other row
+has (`hoodie.payload.delete.*`): no column is added, and a table that has nothing but its key works too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import cast
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  Spark's own convention
+
+from hudi_reconcile.core.errors import LakeError, NotBuiltError
+from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable
+from hudi_reconcile.lake.schema import as_table
+from hudi_reconcile.ports import Corrective
+
+DELETE = "_hr_delete"
+SEQNO = "_hr_seqno"
+_VALIDATOR = "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValidator"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A batch as it is written, the versions it expects, and the ordering value that marks its deletes."""
+
+    rows: DataFrame
+    expected: DataFrame
+    marker: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFacts:
+    """What must be known of a batch before it is written."""
+
+    rows: int
+    keys: int
+    greatest_seq: int | None
+    upserts_without_seq: int
+
+
+def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
+    """The batch in the table's exact schema, checked.
+
+    Both frames are materialised: they are read several times, one in the middle of the commit, and must not move.
+
+    Raises LakeError for other columns or a key that occurs twice, NotBuiltError for an upsert of a key the lake has twice.
+    """
+    rows = _exact_rows(batch, table).localCheckpoint()
+    expected = _exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
+    facts = _facts_of(rows, table)
+    check_facts(facts, table)
+    _check_expected(expected, rows, table)
+    marker = tombstone_seq(facts.greatest_seq, known_seq)
+    seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
+    return Correction(rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, marker)
+
+
+def tombstone_seq(greatest_seq: int | None, known_seq: int) -> int:
+    """The ordering value that marks a delete: above every value handed out, and one that no upsert of the batch has.
+
+    The next pull may hand the same value out: on equal values the later write wins.
+    """
+    return max(greatest_seq or 0, known_seq) + 1
+
+
+def check_facts(facts: BatchFacts, table: LakeTable) -> None:
+    """Raises LakeError for a batch in which a key occurs twice, or an upsert has no read sequence."""
+    if facts.keys != facts.rows:
+        raise LakeError(
+            f"correction of {table.path}: {facts.rows - facts.keys} keys occur twice in the batch", fix="sweep again"
+        )
+    if facts.upserts_without_seq:
+        raise LakeError(
+            f"correction of {table.path}: {facts.upserts_without_seq} upserts have no {READ_SEQ}", fix="report a bug"
+        )
+
+
+def _exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
+    upserts = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
+    deletes = as_table(cast("DataFrame", batch.deletes), table.columns, table.path)
+    return upserts.withColumn(DELETE, F.lit(False)).unionByName(deletes.withColumn(DELETE, F.lit(True)))  # noqa: FBT003
+
+
+def _exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
+    types = {column.name: column for column in table.columns}
+    wanted = (*(types[name] for name in table.record_key), LakeColumn(SEQNO, "string"))
+    return as_table(expected, wanted, table.path).distinct()
+
+
+def _facts_of(rows: DataFrame, table: LakeTable) -> BatchFacts:
+    keys = F.struct(*(F.col(f"`{name}`") for name in table.record_key))
+    upserted = F.when(~F.col(DELETE), F.col(READ_SEQ))
+    found = rows.agg(
+        F.count(F.lit(1)),
+        F.count_distinct(keys),
+        F.max(upserted),
+        F.count(F.when(~F.col(DELETE) & F.col(READ_SEQ).isNull(), 1)),
+    ).collect()[0]
+    return BatchFacts(*found)
+
+
+def _check_expected(expected: DataFrame, rows: DataFrame, table: LakeTable) -> None:
+    copies = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
+    same = _same_keys("r", "e", table.record_key)
+    blind, doubled = (
+        rows.alias("r")
+        .join(copies.alias("e"), same, "left")
+        .agg(
+            F.count(F.when(F.col("_hr_copies").isNull(), 1)),
+            F.count(F.when(~F.col(DELETE) & (F.col("_hr_copies") > 1), 1)),
+        )
+        .collect()[0]
+    )
+    if blind:
+        raise LakeError(f"correction of {table.path}: {blind} keys without an expected version", fix="report a bug")
+    if doubled:
+        raise NotBuiltError(
+            f"correction of {table.path}: {doubled} keys are in the lake more than once; Hudi would update every copy",
+            fix="delete these keys from the lake, then sweep again",
+        )
+
+
+def correction_options(table: LakeTable, view: str, marker: int) -> dict[str, str]:
+    """Write options that delete by marker and refuse the commit unless every key is as expected and nobody else writes."""
+    queries = (f"{_versions_sql(table, view)}#0", f"{_marker_sql(table, marker)}#0", f"{_pending_sql(table.path)}#1")
+    return {
+        "hoodie.payload.delete.field": READ_SEQ,
+        "hoodie.payload.delete.marker": str(marker),
+        "hoodie.precommit.validators": _VALIDATOR,
+        "hoodie.precommit.validators.single.value.sql.queries": ";".join(queries),
+        # The commit is to be the correction alone: a failing compaction after it would hide its outcome.
+        "hoodie.compact.inline": "false",
+    }
+
+
+def _same_keys(left: str, right: str, keys: tuple[str, ...]) -> SparkColumn:
+    return reduce(
+        SparkColumn.__and__, (F.col(f"{left}.`{name}`").eqNullSafe(F.col(f"{right}.`{name}`")) for name in keys)
+    )
+
+
+def _versions_sql(table: LakeTable, view: str) -> str:
+    # Reads what is committed now, without our own files; row versions survive rewrites of the file and compaction.
+    # Both directions: a version that is gone, and one that is there and was not expected. Hudi wants its table's
+    # placeholder somewhere in the text.
+    keys = ", ".join(f"`{name}`" for name in table.record_key)
+    on = " and ".join(f"p.`{name}` <=> t.`{name}`" for name in table.record_key)
+    lake = f"select {keys}, _hoodie_commit_seqno sn from hudi_table_changes('{_text(table.path)}', 'latest_state', 'earliest')"
+    planned = f"select {keys}, {SEQNO} sn from {view} where {SEQNO} is not null"
+    found = f"select t.* from ({lake}) t left semi join {view} p on {on}"
+    return (
+        f"select count(*) from ({planned}) p full outer join ({found}) t on {on} and p.sn = t.sn "
+        "where (p.sn is null or t.sn is null) and 'x' <> '<TABLE_NAME>'"
+    )
+
+
+def _marker_sql(table: LakeTable, marker: int) -> str:
+    # A stored row with the marker's value would be taken for a delete when its file is rewritten.
+    lake = f"hudi_table_changes('{_text(table.path)}', 'latest_state', 'earliest')"
+    return f"select count(*) from {lake} where {READ_SEQ} = {marker} and 'x' <> '<TABLE_NAME>'"
+
+
+def _pending_sql(path: str) -> str:
+    # Without the filter on actions a rollback or clean would count. Our own write is the 1.
+    return (
+        f"select count(*) from hudi_query_timeline('{_text(path)}', 'false') where action in "
+        "('commit', 'deltacommit', 'replacecommit') and state <> 'COMPLETED' and 'x' <> '<TABLE_NAME>'"
+    )
+
+
+def _text(path: str) -> str:
+    # `;` and `#` part the validator's queries, so they cannot be in one.
+    if set(path) & set("'\\;#"):
+        raise LakeError(f"lake path {path} holds one of ' \\ ; # and cannot be corrected", fix="move the table")
+    return path

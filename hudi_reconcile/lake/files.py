@@ -1,0 +1,163 @@
+"""Small files beside and below a table, through Hadoop's FileSystem, so that every path Spark can read works here too.
+
+Acts only; what a file means is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.bridge import cause_names
+
+_MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """Name and modification time (epoch milliseconds, the storage's clock)."""
+
+    name: str
+    modified_ms: int
+
+
+class Files:
+    """The file system that holds one path. Every method raises LakeError where the storage does not answer."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._jvm: Any = spark._jvm  # noqa: SLF001  py4j has no public door
+        jsc: Any = spark._jsc  # noqa: SLF001
+        self._path = path
+        try:
+            self._fs = self._java(path).getFileSystem(jsc.hadoopConfiguration())
+            self._local = str(self._fs.getUri().getScheme()) == "file"
+        except Py4JJavaError as error:
+            raise self._failed(path, error) from error
+
+    def exists(self, path: str) -> bool:
+        """True where there is a file or folder."""
+        return bool(self._call(path, lambda: self._fs.exists(self._java(path))))
+
+    def list(self, folder: str) -> tuple[FileStat, ...]:
+        """Entries of a folder; none where the folder does not exist."""
+        if not self.exists(folder):
+            return ()
+        found = self._call(folder, lambda: self._fs.listStatus(self._java(folder)))
+        return tuple(FileStat(str(one.getPath().getName()), int(one.getModificationTime())) for one in found)
+
+    def read(self, path: str) -> tuple[str, int] | None:
+        """Text and modification time in epoch milliseconds; None where there is no such file (any more)."""
+        try:
+            stat = self._fs.getFileStatus(self._java(path))
+            stream = self._fs.open(self._java(path))
+            try:
+                data = bytes(stream.readNBytes(_MAX_BYTES))
+            finally:
+                stream.close()
+        except Py4JJavaError as error:
+            if "FileNotFoundException" in cause_names(error):
+                return None
+            raise self._failed(path, error) from error
+        return data.decode("utf-8", errors="replace"), int(stat.getModificationTime())
+
+    def create(self, path: str, text: str) -> bool:
+        """Create the file with this text; False where it exists. Atomic on local disks and HDFS."""
+        if self._local:
+            return _create_local(_local_path(path), text)
+        try:
+            self._write(path, text, overwrite=False)
+        except Py4JJavaError as error:
+            if "FileAlreadyExistsException" in cause_names(error):
+                return False
+            raise self._failed(path, error) from error
+        return True
+
+    def replace(self, path: str, text: str) -> None:
+        """Write the file anew. Readers on other storages than local disks may see it empty for a moment."""
+        if self._local:
+            _replace_local(_local_path(path), text)
+            return
+        self._call(path, lambda: self._write(path, text, overwrite=True))
+
+    def rename(self, path: str, target: str) -> bool:
+        """Move a file; False where it is gone, so of several movers one wins."""
+        if self._local:
+            try:
+                _local_path(path).rename(_local_path(target))
+            except FileNotFoundError:
+                return False
+            return True
+        return bool(self._call(path, lambda: self._fs.rename(self._java(path), self._java(target))))
+
+    def delete(self, path: str) -> None:
+        """Remove a file or folder; nothing where there is none."""
+        recursive = True
+        self._call(path, lambda: self._fs.delete(self._java(path), recursive))
+
+    def _write(self, path: str, text: str, *, overwrite: bool) -> None:
+        stream = self._fs.create(self._java(path), overwrite)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+    def _java(self, path: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(path)
+
+    def _call(self, path: str, action: Any) -> Any:
+        try:
+            return action()
+        except Py4JJavaError as error:
+            raise self._failed(path, error) from error
+
+    @staticmethod
+    def _failed(path: str, error: Py4JJavaError) -> LakeError:
+        names = " <- ".join(cause_names(error))
+        return LakeError(f"lake storage: {path} does not answer ({names})", fix="check the path and its permissions")
+
+
+def _local_path(path: str) -> Path:
+    # Hadoop decodes nothing after the scheme, so neither percent signs nor `#` may be touched.
+    return Path("/" + path.removeprefix("file:").lstrip("/")) if path.startswith("file:") else Path(path)
+
+
+def _create_local(path: Path, text: str) -> bool:
+    # Hadoop's local create(overwrite=false) looks first and creates later; a hard link to a whole file does both at once.
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = _draft(path, text)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        finally:
+            draft.unlink()
+    except OSError as error:
+        raise _local_failed(path, error) from error
+    return True
+
+
+def _replace_local(path: Path, text: str) -> None:
+    try:
+        _draft(path, text).replace(path)
+    except OSError as error:
+        raise _local_failed(path, error) from error
+
+
+def _draft(path: Path, text: str) -> Path:
+    draft = path.with_name(f"{path.name}.{uuid4().hex[:8]}.tmp")
+    draft.write_text(text, encoding="utf-8")
+    return draft
+
+
+def _local_failed(path: Path, error: OSError) -> LakeError:
+    return LakeError(
+        f"lake storage: {path} cannot be written: {error.strerror}", fix="check the path and its permissions"
+    )

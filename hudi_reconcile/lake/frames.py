@@ -1,0 +1,34 @@
+"""The rows of a table as Spark frames: pinned to an instant, or only their schema."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.values import LakeColumn, LakePin
+from hudi_reconcile.lake.bridge import cause_names
+from hudi_reconcile.lake.schema import columns_of
+
+
+def pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
+    """All rows at the pin, `_hoodie_*` columns included. Log files of a merge_on_read table are merged in."""
+    return _load(spark, path, {"as.of.instant": pin.instant.requested})
+
+
+def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
+    """The table's columns as Spark reads them, without Hudi's own."""
+    return columns_of(_load(spark, path, {}))
+
+
+def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:
+    # A stale or pruning index must never hide a row from a sweep: files are listed, nothing is skipped.
+    plain = {"hoodie.metadata.enable": "false", "hoodie.enable.data.skipping": "false"}
+    try:
+        return spark.read.format("hudi").options(**plain, **options).load(path)
+    except Py4JJavaError as error:
+        names = " <- ".join(cause_names(error))
+    except PySparkException as error:
+        names = type(error).__name__
+    raise LakeError(f"Hudi table {path} cannot be read ({names})", fix="hudi-reconcile doctor")

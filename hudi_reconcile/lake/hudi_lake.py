@@ -1,0 +1,177 @@
+"""`HudiLake`: one Hudi table as the port `Lake` asks for it. Composes the other modules of this room; decides little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import cast
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.core.errors import LakeError, NotBuiltError
+from hudi_reconcile.core.kinds import Column
+from hudi_reconcile.core.values import (
+    READ_SEQ,
+    Checkpoint,
+    CheckpointAt,
+    Instant,
+    LakePin,
+    LakeTable,
+    PartitionField,
+)
+from hudi_reconcile.lake import correct as correction
+from hudi_reconcile.lake import lease_file, recover, timeline
+from hudi_reconcile.lake.batch import lake_rows
+from hudi_reconcile.lake.bridge import Timeline, timeline_now
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.frames import newest_columns, pinned
+from hudi_reconcile.lake.holdable import check_types, check_values
+from hudi_reconcile.lake.metadata import PREFIX, commit_metadata
+from hudi_reconcile.lake.options import WriteOptions, create_options, upsert_options
+from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
+from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
+from hudi_reconcile.lake.write import Target, commit
+from hudi_reconcile.ports import Corrective, Frame, NewTable
+
+
+class HudiLake:
+    """One Hudi table at a path, existing or to be made. Holds no state of the table: every call looks anew."""
+
+    def __init__(self, spark: SparkSession, path: str, *, name: str, options: Mapping[str, str]) -> None:
+        """`name` is the table's name where it is made; `options` are the user's further `hoodie.*` options."""
+        self._spark = spark
+        self._path = path.rstrip("/") or path
+        self._name = name
+        self._files = Files(spark, self._path)
+        self._options = WriteOptions(cores=spark.sparkContext.defaultParallelism, overrides=dict(options))
+
+    def look(self) -> LakeTable | None:
+        """The table as it is now; None where there is none, or only the remains of a creation that never committed."""
+        if not has_table(self._files, self._path):
+            return None
+        line = self._timeline()
+        table = table_of(self._path, properties_of(line, self._path), ())
+        if line.completed():
+            return table_of(self._path, line.properties(), newest_columns(self._spark, self._path))
+        if table.owned:
+            return None
+        raise LakeError(f"Hudi table {self._path} has no completed commit", fix="let its writer finish, then try again")
+
+    def pin(self) -> LakePin | None:
+        """The newest completed snapshot and the writers in flight."""
+        return timeline.pin_of(self._timeline()) if has_table(self._files, self._path) else None
+
+    def still(self, pin: LakePin) -> bool:
+        """True while the pin shows what it showed."""
+        return timeline.still_of(self._timeline(), pin)
+
+    def checkpoint(self) -> CheckpointAt | None:
+        """The newest checkpoint on the timeline, archive included."""
+        return timeline.checkpoint_of(self._timeline()) if has_table(self._files, self._path) else None
+
+    def rows(self, pin: LakePin) -> Frame:
+        """All rows at the pin, with Hudi's own columns."""
+        return Frame(pinned(self._spark, self._path, pin))
+
+    def find_commit(self, key: str, value: str) -> Instant | None:
+        """The commit whose label `key` has this value, active or archived."""
+        return timeline.commit_of(self._timeline(), PREFIX + key, value) if has_table(self._files, self._path) else None
+
+    def batch(
+        self, rows: Frame, columns: tuple[Column, ...], partition_by: tuple[PartitionField, ...], read_seq: int
+    ) -> Frame:
+        """Source rows `c0, c1, …` as full lake images."""
+        return Frame(lake_rows(_spark(rows), columns, partition_by, read_seq))
+
+    def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Make the table with these rows in one commit.
+
+        Raises RefusedError for columns or values Hudi cannot hold, LakeError where a table is already there.
+        """
+        self._make_room()
+        frame = as_new_table(_spark(rows))
+        columns, partitions = columns_of(frame), tuple(part.lake_name for part in table.partition_by)
+        if READ_SEQ not in {column.name for column in columns if column.type == "bigint"}:
+            raise LakeError(f"rows of new table {table.name} have no bigint column {READ_SEQ}", fix="report a bug")
+        check_types(columns, table.record_key, partitions)
+        check_values(frame, table.record_key, partitions)
+        target = Target(self._spark, self._path, table.name, exists=False)
+        return commit(target, frame, create_options(self._options, table), commit_metadata(checkpoint, labels))
+
+    def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Write full images in one commit; an empty frame commits checkpoint and labels alone.
+
+        Raises LakeError that lists the differences where the frame has other columns than the table.
+        """
+        self._check_owned(table)
+        frame = as_table(_spark(rows), table.columns, self._path)
+        check_values(frame, table.record_key, table.partition_fields)
+        return commit(self._target(table), frame, self._write_options(table), commit_metadata(checkpoint, labels))
+
+    def correct(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
+        """Upserts and deletes in one commit, only if every key is still as expected.
+
+        Raises SupersededError where a key has another version or another writer is in flight; nothing is left behind.
+        """
+        self._check_owned(table)
+        found = correction.prepare(batch, table, self._known_seq(checkpoint))
+        check_values(found.rows, table.record_key, table.partition_fields)
+        view = f"_hr_expected_{uuid4().hex}"
+        found.expected.createOrReplaceTempView(view)
+        try:
+            options = {**self._write_options(table), **correction.correction_options(table, view, found.marker)}
+            return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
+        finally:
+            self._spark.catalog.dropTempView(view)
+
+    @contextmanager
+    def lease(self, owner: str) -> Iterator[None]:
+        """Hold the table's lease; what a killed process of ours left behind is rolled back first."""
+        taken = lease_file.take(self._files, self._path, owner, timeline_now(self._spark))
+        try:
+            with lease_file.Renewal(self._files, self._path, taken.lease):
+                if has_table(self._files, self._path):
+                    recover.clear(Target(self._spark, self._path, self._name), self._files, taken.dead)
+                yield
+        finally:
+            lease_file.give_back(self._files, self._path, taken)
+
+    def _known_seq(self, checkpoint: Checkpoint) -> int:
+        """The greatest read sequence handed out so far, by the timeline and by the caller."""
+        known = self.checkpoint()
+        return max(checkpoint.read_seq, 0 if known is None else known.checkpoint.read_seq)
+
+    def _make_room(self) -> None:
+        """Clear what a creation that never committed left. Raises LakeError where a table or its writer is."""
+        if has_table(self._files, self._path):
+            line = self._timeline()
+            if self.look() is not None or line.pending():
+                raise LakeError(
+                    f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path"
+                )
+        self._files.delete(f"{self._path}/.hoodie")
+
+    def _write_options(self, table: LakeTable) -> dict[str, str]:
+        partitions = self._timeline().properties().get(METADATA_PARTITIONS, "")
+        return upsert_options(self._options, table, has_metadata_table=bool(partitions))
+
+    def _check_owned(self, table: LakeTable) -> None:
+        if not table.owned:
+            raise NotBuiltError(
+                f"Hudi table {self._path} was made by another tool (ordering by {', '.join(table.ordering_fields) or 'commit'}"
+                "); this version only reads such tables",
+                fix="sweep it, or pull into a table of this tool's own",
+            )
+
+    def _target(self, table: LakeTable) -> Target:
+        return Target(self._spark, self._path, table.name)
+
+    def _timeline(self) -> Timeline:
+        return Timeline(self._spark, self._path)
+
+
+def _spark(frame: Frame) -> DataFrame:
+    return cast("DataFrame", frame)

@@ -1,0 +1,127 @@
+"""Takes, renews and gives back the lease file of a table: `.<name>.hr-lease.json` beside its folder."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Self
+from uuid import uuid4
+
+from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.lease import (
+    LEASE_MS,
+    RENEW_SECONDS,
+    Claim,
+    Lease,
+    claim_on,
+    claim_on_damaged,
+    lease_text,
+    parse_lease,
+)
+from hudi_reconcile.lake.process import is_alive, this_process
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A lease that this process holds, and the one of a dead process that it took over, if any."""
+
+    lease: Lease
+    dead: Lease | None
+
+
+def lease_path(table_path: str) -> str:
+    """The lease's file: beside the table's folder, because a table may not exist yet and Hudi owns what is inside."""
+    parent, _, name = table_path.rstrip("/").rpartition("/")
+    return f"{parent}/.{name}.hr-lease.json" if parent or table_path.startswith("/") else f".{name}.hr-lease.json"
+
+
+def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
+    """Take the lease. Raises RefusedError while another living process holds it."""
+    path, me, now_ms = lease_path(table_path), this_process(), _now_ms()
+    mine = Lease(me, owner, uuid4().hex, since, now_ms, now_ms + LEASE_MS)
+    found = files.read(path)
+    if found is None:
+        if files.create(path, lease_text(mine)):
+            return Taken(mine, None)
+        raise _held(path, _lease_at(files, path))
+    text, modified_ms = found
+    lease = parse_lease(text)
+    if lease is None:
+        claim = claim_on_damaged(modified_ms, now_ms=now_ms)
+    else:
+        claim = claim_on(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
+    if claim is Claim.HELD or not _supplant(files, path, text):
+        raise _held(path, lease)
+    if not files.create(path, lease_text(mine)):
+        raise _held(path, _lease_at(files, path))
+    return Taken(mine, lease if claim is Claim.OURS_DEAD else None)
+
+
+def give_back(files: Files, table_path: str, taken: Taken) -> None:
+    """Remove the lease if it is still ours."""
+    path = lease_path(table_path)
+    found = _lease_at(files, path)
+    if found is not None and found.token == taken.lease.token:
+        files.delete(path)
+
+
+class Renewal:
+    """Renews a lease from a thread until stopped; a renewal that fails is tried again a minute later."""
+
+    def __init__(self, files: Files, table_path: str, lease: Lease) -> None:
+        self._files, self._path, self._lease = files, lease_path(table_path), lease
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease renewal", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        while not self._stop.wait(RENEW_SECONDS):
+            with suppress(LakeError):
+                self._renew()
+
+    def _renew(self) -> None:
+        found = _lease_at(self._files, self._path)
+        if found is not None and found.token == self._lease.token:
+            self._files.replace(self._path, lease_text(replace(self._lease, expires_ms=_now_ms() + LEASE_MS)))
+
+
+def _supplant(files: Files, path: str, text: str) -> bool:
+    """Move the dead lease away; False where another process was faster. Of several movers one wins."""
+    aside = f"{path}.{uuid4().hex[:8]}.old"
+    if not files.rename(path, aside):
+        return False
+    moved = files.read(aside)
+    ours = moved is not None and moved[0] == text
+    if not ours and moved is not None:
+        files.create(path, moved[0])  # it was a living one's: put it back
+    files.delete(aside)
+    return ours
+
+
+def _lease_at(files: Files, path: str) -> Lease | None:
+    found = files.read(path)
+    return None if found is None else parse_lease(found[0])
+
+
+def _held(path: str, lease: Lease | None) -> RefusedError:
+    who = "another process"
+    if lease is not None:
+        who = f"{lease.owner} (host {lease.holder.host}, process {lease.holder.pid})"
+    return RefusedError(
+        f"the table's lease is held by {who}",
+        fix=f"wait until it ends; if that process is gone for certain, delete {path}",
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,70 @@
+"""What our commits carry on the timeline: the checkpoint as versioned JSON and the `_hr.` keys. Pure text to values.
+
+Must not know where the text is kept. A version or key that is not known here is refused: a checkpoint that is guessed at
+loses rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.values import Checkpoint
+
+PREFIX = "_hr."
+CHECKPOINT = "_hr.checkpoint"
+COMMIT = "_hr.commit"
+VERSION = 1
+_NAMES = tuple(field.name for field in fields(Checkpoint))
+_FIX = "run the version of hudi-reconcile that wrote it, or pull again with --full"
+
+
+def checkpoint_text(checkpoint: Checkpoint) -> str:
+    """Canonical JSON of a checkpoint: sorted keys, no blanks."""
+    values = {name: getattr(checkpoint, name) for name in _NAMES}
+    return json.dumps({"version": VERSION, **values}, sort_keys=True, separators=(",", ":"))
+
+
+def parse_checkpoint(text: str) -> Checkpoint:
+    """The checkpoint that `checkpoint_text` wrote. Raises LakeError for any other text."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise _unreadable("it is no JSON") from error
+    if not isinstance(found, dict):
+        raise _unreadable("it is no JSON object")
+    if found.get("version") != VERSION:
+        raise _unreadable(f"version {found.get('version')!r}, this program knows {VERSION}")
+    names = set(found) - {"version"}
+    if names != set(_NAMES):
+        raise _unreadable(f"keys {sorted(names)}, expected {sorted(_NAMES)}")
+    return _checked(found)
+
+
+def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[str, str]:
+    """What a commit carries: the checkpoint, and each label under `_hr.<label>`. Raises LakeError for a reserved label."""
+    carried = {PREFIX + label: value for label, value in labels.items()}
+    reserved = sorted({CHECKPOINT, COMMIT} & set(carried))
+    if reserved:
+        raise LakeError(
+            f"labels cannot be carried as {', '.join(reserved)}: set by the lake itself", fix="report a bug"
+        )
+    return {**carried, CHECKPOINT: checkpoint_text(checkpoint)}
+
+
+def _checked(found: Mapping[str, object]) -> Checkpoint:
+    strategy, text, identity = found["strategy"], found["text"], found["source_identity"]
+    watermark, micros, read_seq = found["watermark"], found["watermark_micros"], found["read_seq"]
+    if not isinstance(strategy, str) or not isinstance(identity, str) or not (text is None or isinstance(text, str)):
+        raise _unreadable("strategy, text or source_identity is no text")
+    if not isinstance(watermark, list) or not all(isinstance(name, str) for name in watermark):
+        raise _unreadable("watermark is no list of names")
+    if type(read_seq) is not int or not (micros is None or type(micros) is int):
+        raise _unreadable("read_seq or watermark_micros is no integer")
+    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity)
+
+
+def _unreadable(why: str) -> LakeError:
+    return LakeError(f"the lake's checkpoint cannot be read: {why}", fix=_FIX)

@@ -1,0 +1,148 @@
+"""Every Hudi write option this tool sets, with its reason. Pure: a table and the user's options in, write options out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.values import READ_SEQ, LakeTable
+from hudi_reconcile.ports import NewTable
+
+HUDI_TYPES = {"copy_on_write": "COPY_ON_WRITE", "merge_on_read": "MERGE_ON_READ"}
+EXPIRED_MS = 180_000  # more than Hudi's default of two missed minutes
+_KEYGEN = "org.apache.hudi.keygen."
+# Set by the user they would break what the tool promises: identity of rows, ordering, compare-and-set, the checkpoint.
+_RESERVED = (
+    "hoodie.table.name", "hoodie.table.ordering.fields", "hoodie.table.precombine.field", "hoodie.table.recordkey.fields",
+    "hoodie.table.partition.fields", "hoodie.table.cdc.enabled", "hoodie.table.version", "hoodie.populate.meta.fields",
+    "hoodie.datasource.write.operation", "hoodie.datasource.write.precombine.field", "hoodie.datasource.write.recordkey.field",
+    "hoodie.datasource.write.partitionpath.", "hoodie.datasource.write.table.type", "hoodie.datasource.write.keygenerator.",
+    "hoodie.datasource.write.commitmeta.", "hoodie.datasource.write.payload.", "hoodie.datasource.write.reconcile.schema",
+    "hoodie.datasource.write.hive_style_partitioning", "hoodie.datasource.write.drop.partition.columns",
+    "hoodie.write.set.null.for.missing.columns", "hoodie.write.table.version", "hoodie.write.record.merge.", "hoodie.record.",
+    "hoodie.payload.", "hoodie.precommit.validators", "hoodie.clean.failed.writes.policy",
+    "hoodie.cleaner.policy.failed.writes", "hoodie.write.concurrency.mode", "hoodie.index.type", "hoodie.simple.index.update.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How this session writes. `cores` bounds the shuffles; `overrides` are the user's `lake.options`, already checked."""
+
+    cores: int = 2
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    compact_after_commits: int = 10
+    heartbeat_ms: int = 5_000
+
+    def __post_init__(self) -> None:
+        reserved = sorted(key for key in self.overrides if key.startswith(_RESERVED))
+        foreign = sorted(key for key in self.overrides if not key.startswith("hoodie."))
+        if reserved or foreign:
+            raise UsageError(
+                f"lake.options: {', '.join(reserved + foreign)} cannot be set: the tool owns it, or it is no hoodie.* option",
+                fix="remove it from lake.options",
+            )
+
+
+def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
+    """Options of the commit that makes a table."""
+    partitions = tuple(part.lake_name for part in table.partition_by)
+    found = {
+        **_session(options),
+        **_identity(table.name, table.record_key, partitions),
+        "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
+        "hoodie.datasource.write.operation": "bulk_insert",
+        # Owned by the tool and rising: Hudi itself then drops an image older than what the lake has (docs/guarantees).
+        "hoodie.table.ordering.fields": READ_SEQ,
+        "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+        "hoodie.compact.inline": "false",
+        # Small tables are written twice as fast without it, and readers list files where a table has none.
+        "hoodie.metadata.enable": "false",
+    }
+    if partitions:
+        found["hoodie.bulkinsert.sort.mode"] = "PARTITION_PATH_REPARTITION"  # one file a partition, not one a task
+    if table.cdc:
+        found["hoodie.table.cdc.enabled"] = "true"
+        found["hoodie.table.cdc.supplemental.logging.mode"] = "DATA_BEFORE_AFTER"
+    return {**found, **options.overrides}
+
+
+def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
+    """Options of a commit of full images."""
+    found = {
+        **_session(options),
+        **_identity(table.name, table.record_key, table.partition_fields),
+        "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
+        "hoodie.datasource.write.operation": "upsert",
+        "hoodie.write.table.version": str(table.version),
+        # A writer without it would switch the table's metadata table off for everybody.
+        "hoodie.metadata.enable": str(has_metadata_table).lower(),
+        # Log files are merged at every read, so a pull folds them in now and then; pins and row versions outlive it.
+        "hoodie.compact.inline": str(table.type == "merge_on_read").lower(),
+        "hoodie.compact.inline.max.delta.commits": str(options.compact_after_commits),
+    }
+    return {**found, **options.overrides}
+
+
+def _identity(name: str, key: tuple[str, ...], partitions: tuple[str, ...]) -> dict[str, str]:
+    found = {
+        "hoodie.table.name": name,
+        "hoodie.datasource.write.recordkey.field": ",".join(key),
+        "hoodie.datasource.write.partitionpath.field": ",".join(partitions),
+        "hoodie.datasource.write.keygenerator.class": _KEYGEN + _generator(key, partitions),
+        # Timestamps as keys get the same text from bulk_insert and upsert only with this, from the first commit on.
+        "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": "true",
+    }
+    if partitions:
+        # A row whose partition value changed moves; a plain index would leave the old copy behind.
+        found["hoodie.index.type"] = "GLOBAL_SIMPLE"
+        found["hoodie.simple.index.update.partition.path"] = "true"
+        # Without both, `a=b` is read back as `b` and `a/b` makes two folders.
+        found["hoodie.datasource.write.hive_style_partitioning"] = "true"
+        found["hoodie.datasource.write.partitionpath.urlencode"] = "true"
+    return found
+
+
+def _generator(key: tuple[str, ...], partitions: tuple[str, ...]) -> str:
+    if not partitions:
+        return "NonpartitionedKeyGenerator"
+    return "SimpleKeyGenerator" if len(key) == 1 and len(partitions) == 1 else "ComplexKeyGenerator"
+
+
+def _session(options: WriteOptions) -> dict[str, str]:
+    shuffles = (
+        "upsert.shuffle",
+        "insert.shuffle",
+        "bulkinsert.shuffle",
+        "delete.shuffle",
+        "simple.index",
+        "global.simple.index",
+        "global.index.reconcile",
+    )
+    lanes = str(max(options.cores, 2))
+    return {
+        **{f"hoodie.{name}.parallelism": lanes for name in shuffles},
+        "hoodie.embed.timeline.server": "false",  # a web server per write, for nothing at this size
+        "hoodie.write.markers.type": "DIRECT",  # the other kind needs that server
+        # One writer with defaults beside another loses rows without an error (research D); all ours are optimistic.
+        "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+        "hoodie.clean.failed.writes.policy": "LAZY",
+        "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+        # Held for the moment of a commit. A killed holder's lock ends after 2 minutes, and a waiter waits that long.
+        "hoodie.write.lock.filesystem.expire": "2",
+        "hoodie.write.lock.wait_time_ms": "150000",
+        "hoodie.write.lock.num_retries": "150",
+        "hoodie.write.lock.wait_time_ms_between_retry": "1000",
+        "hoodie.write.lock.client.num_retries": "0",
+        # A retry inside Hudi would write the old images again; the caller compares anew instead.
+        "hoodie.write.num.retries.on.conflict.failures": "0",
+        # Beats often, so that a killed writer is soon known; others' silence is tolerated for as long as Hudi does and more.
+        "hoodie.client.heartbeat.interval_in_ms": str(options.heartbeat_ms),
+        "hoodie.client.heartbeat.tolerable.misses": str(EXPIRED_MS // options.heartbeat_ms),
+        "hoodie.write.auto.upgrade": "false",  # older readers of the table could no longer read it
+        # Long enough for a sweep's pin and for change queries over some weeks of nightly runs.
+        "hoodie.clean.commits.retained": "60",
+        "hoodie.keep.min.commits": "80",
+        "hoodie.keep.max.commits": "100",
+    }

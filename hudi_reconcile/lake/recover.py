@@ -1,0 +1,87 @@
+"""What a killed writer left on the timeline: decides which instants are dead, and rolls them back under our lease.
+
+A living writer's instant must never be rolled back, so only optimistic writers' instants are touched, which keep a
+heartbeat file: where the heartbeat is silent, and either our own dead process made the instant or the silence is long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JJavaError
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.lease import Lease
+from hudi_reconcile.lake.options import EXPIRED_MS
+from hudi_reconcile.lake.timeline import writers_in_flight
+from hudi_reconcile.lake.write import Target
+
+SILENT_MS = 15_000  # three of our heartbeats
+_LOCK = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """Instants in flight that are dead, and those that may be: their heartbeat is not yet silent for long enough."""
+
+    dead: tuple[str, ...]
+    unsure: tuple[str, ...]
+
+
+def leftovers(in_flight: Sequence[str], beats_ms: Mapping[str, int], lease: Lease | None, now_ms: int) -> Leftovers:
+    """Sort the instants in flight. `beats_ms` holds the age base: each instant's last heartbeat; `lease` a dead process's."""
+    dead, unsure = [], []
+    for requested in in_flight:
+        if requested not in beats_ms:
+            continue  # a writer without heartbeats: nothing tells whether it lives
+        silent_ms = now_ms - beats_ms[requested]
+        ours = lease is not None and requested >= lease.since
+        if silent_ms >= (SILENT_MS if ours else EXPIRED_MS):
+            dead.append(requested)
+        elif ours:
+            unsure.append(requested)
+    return Leftovers(tuple(dead), tuple(unsure))
+
+
+def clear(target: Target, files: Files, lease: Lease | None) -> tuple[str, ...]:
+    """Roll dead instants back, waiting out a young heartbeat of our dead process. Returns those rolled back.
+
+    Idempotent. Raises LakeError where a rollback fails.
+    """
+    found = _look(target, files, lease)
+    if found.unsure:
+        time.sleep(SILENT_MS / 1000)
+        found = _look(target, files, lease)
+    if lease is not None:
+        _drop_lock(target, files, lease)
+    for requested in found.dead:
+        try:
+            roll_back(target.spark, target.path, target.name, requested)
+        except Py4JJavaError as error:
+            names = " <- ".join(cause_names(error))
+            raise LakeError(
+                f"Hudi table {target.path}: instant {requested} of a killed writer cannot be rolled back ({names})",
+                fix="hudi-reconcile doctor",
+            ) from error
+    return found.dead
+
+
+def _look(target: Target, files: Files, lease: Lease | None) -> Leftovers:
+    in_flight = writers_in_flight(Timeline(target.spark, target.path))
+    beats = {one.name: one.modified_ms for one in files.list(f"{target.path}/.hoodie/.heartbeat")} if in_flight else {}
+    return leftovers(in_flight, beats, lease, _now_ms())
+
+
+def _drop_lock(target: Target, files: Files, lease: Lease) -> None:
+    """Remove the table's lock if our dead process must have left it: commits hold it for a moment only."""
+    for one in files.list(f"{target.path}/.hoodie"):
+        if one.name == _LOCK and one.modified_ms >= lease.since_ms and _now_ms() - one.modified_ms >= SILENT_MS:
+            files.delete(f"{target.path}/.hoodie/{_LOCK}")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

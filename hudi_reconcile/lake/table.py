@@ -1,0 +1,117 @@
+"""What the table at a path is, from its own properties. Pure but for the last function, which reads them.
+
+Names of properties differ between table versions 6, 8 and 9. Whatever is not known here is refused by name, never assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, Ordering, TableType
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.files import Files
+
+_Value = TypeVar("_Value")
+VERSIONS = (6, 8, 9)
+METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
+_TYPES: Mapping[str, TableType] = {"COPY_ON_WRITE": "copy_on_write", "MERGE_ON_READ": "merge_on_read"}
+_MODES: Mapping[str, Ordering] = {"EVENT_TIME_ORDERING": "event_time", "COMMIT_TIME_ORDERING": "commit_time"}
+# Version 6 has no merge mode: the payload class decides.
+_PAYLOADS: Mapping[str, Ordering] = {
+    "OverwriteWithLatestAvroPayload": "commit_time",
+    "DefaultHoodieRecordPayload": "event_time",
+    "EventTimeAvroPayload": "event_time",
+}
+_FIX = "sweep another table, or rewrite this one with a supported setting"
+
+
+def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn, ...]) -> LakeTable:
+    """The table that these properties describe. Raises LakeError for what this tool cannot read with certainty."""
+    ordering_fields = _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
+    key = _names(properties, "hoodie.table.recordkey.fields")
+    if not key:
+        raise LakeError(f"Hudi table {path} has no record key fields (keys are generated)", fix=_FIX)
+    return LakeTable(
+        path=path,
+        name=_one(path, properties, "hoodie.table.name"),
+        type=_legal(path, "hoodie.table.type", _one(path, properties, "hoodie.table.type"), _TYPES),
+        version=_version(path, properties),
+        columns=columns,
+        record_key=key,
+        partition_fields=_names(properties, "hoodie.table.partition.fields"),
+        ordering_fields=ordering_fields,
+        ordering=_ordering(path, properties, ordering_fields),
+    )
+
+
+def has_table(files: Files, path: str) -> bool:
+    """True where a Hudi table is; False where nothing is, or only the remains of one that was never made.
+
+    Raises LakeError where other files are.
+    """
+    names = {entry.name for entry in files.list(path)}
+    if not names:
+        return False
+    if ".hoodie" not in names:
+        raise LakeError(
+            f"lake path {path} holds {len(names)} files or folders but no Hudi table (no .hoodie)",
+            fix="set lake.path to an empty folder or to a Hudi table",
+        )
+    inside = {entry.name for entry in files.list(f"{path}/.hoodie")}
+    if inside & {"hoodie.properties", "hoodie.properties.backup"}:
+        return True
+    if names == {".hoodie"}:
+        return False  # killed while the folders were made; nothing can be in it
+    raise LakeError(
+        f"lake path {path}: .hoodie holds no hoodie.properties, beside data",
+        fix="restore hoodie.properties from a backup",
+    )
+
+
+def properties_of(timeline: Timeline, path: str) -> dict[str, str]:
+    """The table's properties. Raises LakeError where they are empty."""
+    found = timeline.properties()
+    if not found:
+        raise LakeError(f"Hudi table {path}: hoodie.properties is empty", fix="restore hoodie.properties from a backup")
+    return found
+
+
+def _version(path: str, properties: Mapping[str, str]) -> int:
+    text = _one(path, properties, "hoodie.table.version")
+    return _legal(path, "hoodie.table.version", text, {str(version): version for version in VERSIONS})
+
+
+def _ordering(path: str, properties: Mapping[str, str], fields: tuple[str, ...]) -> Ordering:
+    mode = properties.get("hoodie.record.merge.mode")
+    if mode is not None:
+        found = _legal(path, "hoodie.record.merge.mode", mode, _MODES)
+    else:
+        payload = properties.get("hoodie.compaction.payload.class", "OverwriteWithLatestAvroPayload")
+        found = _legal(path, "hoodie.compaction.payload.class", payload.rsplit(".", 1)[-1], _PAYLOADS)
+    return "tool" if fields == (READ_SEQ,) and found == "event_time" else found
+
+
+def _names(properties: Mapping[str, str], *keys: str) -> tuple[str, ...]:
+    for key in keys:
+        text = properties.get(key, "")
+        if text:
+            # Custom key generators write `field:TYPE`.
+            return tuple(name.split(":", 1)[0].strip() for name in text.split(","))
+    return ()
+
+
+def _one(path: str, properties: Mapping[str, str], key: str) -> str:
+    found = properties.get(key)
+    if found is None:
+        raise LakeError(
+            f"Hudi table {path}: hoodie.properties has no {key}", fix="restore hoodie.properties from a backup"
+        )
+    return found
+
+
+def _legal(path: str, key: str, found: str, legal: Mapping[str, _Value]) -> _Value:
+    if found not in legal:
+        raise LakeError(f"Hudi table {path}: {key} is {found}, supported are {', '.join(sorted(legal))}", fix=_FIX)
+    return legal[found]
