@@ -33,7 +33,7 @@ venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) is `$(PYTHON) --version 2>&1`: Python 3.11 or newer is needed, or: make PYTHON=/path/to/python" >&2; exit 2; }
 	@echo "installing into $(VENV) (minutes the first time: Spark is a large download)" >&2
-	@$(PYTHON) -m venv --clear $(VENV) || { echo "no venv module: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { echo "no venv module: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 2; }
 	@$(BIN)/python $(INSTALL) -r requirements-build.lock
 	@$(BIN)/python $(INSTALL) -r requirements.lock
 
@@ -53,7 +53,7 @@ integration: setup
 	@$(BIN)/pytest tests/integration
 
 lowest: ## the fast tests on the lowest versions that pyproject.toml allows
-	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(PYTHON) -m venv $(LOWEST)
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-build.lock
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-lowest.lock
 	@$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(FAST_TESTS)
