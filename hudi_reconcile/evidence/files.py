@@ -61,6 +61,21 @@ def write_new(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that readers see the old one or the whole new one.
+
+    Raises:
+        OSError: the folder is missing or the disk refused; the old file is as it was.
+    """
+    building = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write_new(building, data)
+        building.replace(path)
+    finally:
+        building.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Write every byte; a short write goes on where it stopped."""
     view = memoryview(data)

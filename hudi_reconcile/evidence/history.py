@@ -5,8 +5,8 @@ A run that cannot be read is listed as `unreadable` with the reason, never left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hudi_reconcile.evidence.files import EvidenceError
@@ -37,9 +37,14 @@ class PastRun:
     tables: tuple[PastTable, ...]
     why: str = ""
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The line as a JSON document."""
+        return asdict(self)
 
-def history(store: Store, *, table: str | None = None) -> Iterator[PastRun]:
-    """The runs of a store, newest first; with `table` only those that touched it, and that table only.
+
+def history(store: Store, *, tables: Collection[str] = ()) -> Iterator[PastRun]:
+    """The runs of a store, newest first; with `tables` only those that touched one of them, and these only.
 
     Unreadable runs are always listed. Reads one run at a time.
     """
@@ -49,9 +54,9 @@ def history(store: Store, *, table: str | None = None) -> Iterator[PastRun]:
         except EvidenceError as error:
             yield PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=error.message)
             continue
-        tables = tuple(one for one in past.tables if table is None or one.name == table)
-        if table is None or tables:
-            yield PastRun(run_id, past.command, past.outcome, past.started_utc, past.ended_utc, tables)
+        touched = tuple(one for one in past.tables if not tables or one.name in tables)
+        if touched or not tables:
+            yield PastRun(run_id, past.command, past.outcome, past.started_utc, past.ended_utc, touched)
 
 
 def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:

@@ -44,7 +44,7 @@ def table_folder(table: str) -> str:
     >>> table_folder("orders")
     'orders'
     >>> table_folder("../Order Items")
-    'Order-Items-78ae5ceb'
+    'Order-Items-400c621e'
     """
     if _SAFE_NAME.fullmatch(table) and table not in _RESERVED:
         return table

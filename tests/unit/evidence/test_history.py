@@ -24,14 +24,14 @@ def test_history_of_a_table_leaves_out_runs_that_did_not_touch_it(store: Store, 
     write_run(table="orders")
     items = write_run(table="items")
 
-    assert [run.run_id for run in history(store, table="items")] == [items]
+    assert [run.run_id for run in history(store, tables=["items"])] == [items]
 
 
 def test_history_names_a_run_that_cannot_be_read(store: Store, write_run: RunWriter) -> None:
     damaged, newer = write_run(), write_run()
     (store.reports / damaged / "result.json").write_text('{"version": 1, "command": "sweep"}')
 
-    runs = list(history(store, table="orders"))
+    runs = list(history(store, tables=["orders"]))
 
     assert [(run.run_id, run.outcome) for run in runs] == [(newer, "drift"), (damaged, UNREADABLE)]
     assert "tables" in runs[1].why

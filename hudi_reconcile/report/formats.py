@@ -1,0 +1,91 @@
+"""Findings as lines of text, CSV or NDJSON, one at a time: nothing is collected. Pure; knows no file and no run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from hudi_reconcile.report.visible import visible, visible_value
+
+FindingsFormat = Literal["table", "ndjson", "csv"]
+CSV_COLUMNS = ("table", "kind", "action", "key", "columns", "source", "lake")
+
+_SEEN_FIRST = 200
+_WIDEST = 48
+# JSON escapes C0 only; these pass through raw and some terminals obey or lose them.
+_RAW_CONTROLS = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
+    """The findings (JSON texts of contract §6) as output lines without line ends, in the same order, all of them."""
+    if how == "ndjson":
+        return map(_safe_json, lines)
+    return _csv_lines(lines) if how == "csv" else _table_lines(lines)
+
+
+def key_text(key: Mapping[str, Any]) -> str:
+    """A key for people: `order_id=7`, parts joined by a comma.
+
+    >>> key_text({"region": None, "order_id": 7})
+    'region=NULL, order_id=7'
+    """
+    return ", ".join(f"{visible(name)}={'NULL' if part is None else value_text(part)}" for name, part in key.items())
+
+
+def value_text(value: object) -> str:
+    """A JSON value for people, as `visible_value`; text stays without quotes."""
+    return visible_value(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def csv_cell(text: str) -> str:
+    """A CSV cell that no spreadsheet takes for a formula: such text gets a leading quote mark.
+
+    >>> csv_cell("=1+1"), csv_cell("  @x"), csv_cell("-5"), csv_cell("plain")
+    ("'=1+1", "'  @x", "'-5", 'plain')
+    """
+    if text[:1] in ("\t", "\r", "\n") or text.lstrip()[:1] in tuple("=+-@"):
+        return "'" + text
+    return text
+
+
+def _safe_json(line: str) -> str:
+    return _RAW_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+def _csv_lines(lines: Iterable[str]) -> Iterator[str]:
+    yield ",".join(CSV_COLUMNS)
+    for line in lines:
+        finding = json.loads(line)
+        cells = (finding["table"], finding["kind"], finding["action"], finding["key"], " ".join(finding["columns"]))
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="")
+        writer.writerow([csv_cell(_csv_text(cell)) for cell in (*cells, finding["source"], finding["lake"])])
+        yield _RAW_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", buffer.getvalue())
+
+
+def _csv_text(cell: object) -> str:
+    if cell is None:
+        return ""
+    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False, separators=(",", ":"))
+
+
+def _table_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Widths come from the first findings, so that the rest can pass by one at a time."""
+    rows = (_table_row(json.loads(line)) for line in lines)
+    first = list(itertools.islice(rows, _SEEN_FIRST))
+    if not first:
+        return
+    head = ("table", "kind", "action", "key", "columns")
+    widths = [min(_WIDEST, max(len(row[place]) for row in (head, *first))) for place in range(len(head))]
+    for row in itertools.chain((head,), first, rows):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _table_row(finding: Mapping[str, Any]) -> tuple[str, ...]:
+    columns = ", ".join(visible(name) for name in finding["columns"]) or "-"
+    return (visible(finding["table"]), finding["kind"], finding["action"], key_text(finding["key"]), columns)

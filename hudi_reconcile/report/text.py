@@ -1,0 +1,66 @@
+"""Plans and the history as plain text. Pure: documents in, lines out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hudi_reconcile.core.result import DRIFT_KINDS
+from hudi_reconcile.report.visible import visible
+from hudi_reconcile.report.wording import command_prefix, counted, figure, listed
+
+Document = Mapping[str, Any]
+
+
+def plan_text(run: Document, plan: Document) -> str:
+    """What apply would do with a plan, whether its guards let it, and the command to type next."""
+    return "\n".join([*_plan_lines(plan), "", *_next_lines(run, plan)])
+
+
+def past_tables_text(tables: Sequence[Document]) -> str:
+    """The tables of a past run in one line.
+
+    `orders drift (deleted 3), items clean`
+    """
+    return ", ".join(f"{visible(table['name'])} {table['outcome']}{_what(table)}" for table in tables)
+
+
+def _plan_lines(plan: Document) -> Iterator[str]:
+    yield f"{visible(plan['table'])}: {counted(plan['upserts'], 'upsert')}, {counted(plan['deletes'], 'delete')}"
+    yield from (f"  {kind:<26}{plan['by_kind'][kind]:>12,}" for kind in DRIFT_KINDS if plan["by_kind"].get(kind))
+    yield f"  plan      {plan['plan_id']}"
+    yield f"  valid     {plan['created_utc']} to {plan['expires_utc']}"
+    yield f"  lake      {visible(plan['lake']['path'])} at {plan['lake']['instant']}"
+    yield f"  source    {visible(plan['source']['identity'])} at {visible(plan['source']['snapshot'])}"
+    yield f"  key       {', '.join(map(visible, plan['key']))}"
+    yield ""
+    yield "apply would"
+    yield from (f"  {number}. {visible(step['text'])}" for number, step in enumerate(plan["steps"], start=1))
+    yield ""
+    yield "guards"
+    for guard in plan["guards"]:
+        found = f"found {figure(guard['found'])}, limit {figure(guard['limit'])}"
+        yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{found}"
+        if not guard["ok"] and guard.get("fix"):
+            yield f"          fix: {visible(guard['fix'])}"
+
+
+def _next_lines(run: Document, plan: Document) -> Iterator[str]:
+    stopped = [guard["name"] for guard in plan["guards"] if not guard["ok"]]
+    tool, run_id, table = command_prefix(run), shlex.quote(plan["run_id"]), shlex.quote(plan["table"])
+    if not plan["upserts"] + plan["deletes"]:
+        yield "next: nothing to apply"
+        return
+    if stopped:
+        yield f"next: apply will refuse this plan ({listed(stopped)}). See the rows first:"
+        yield f"  {tool} findings {run_id} -t {table}"
+        return
+    yield "next:"
+    yield f"  {tool} apply {run_id} -t {table}"
+
+
+def _what(table: Document) -> str:
+    parts = [f"{kind} {table['findings'][kind]:,}" for kind in DRIFT_KINDS if table["findings"].get(kind)]
+    parts += [f"{table['applied']:,} applied"] if table["applied"] else []
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,0 +1,206 @@
+"""What a run means in plain sentences, and the command to type next. Pure: reads `result.json` documents, decides nothing.
+
+The command line and the HTML report say the same because both ask here.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.core.outcome import Outcome
+
+Document = Mapping[str, Any]
+
+KIND_MEANING = {
+    "late_arriving": "The source has the row, or a newer version of it, from before the checkpoint. Pulls will not bring it.",
+    "updated_without_watermark": "Both have the row under the same watermark, yet other columns differ.",
+    "deleted": "The lake still has a row that the source no longer has.",
+    "regressed": "The source's row is older than the lake's: the source went back.",
+    "duplicate_key": "The lake holds the key more than once.",
+    "pending": "In the window of the next pull, which will bring it.",
+    "settled": "Differed at first and was equal when read again.",
+    "moving": "Changed again between the two looks; not judged this time.",
+}
+KIND_CORRECTION = {
+    "late_arriving": "upsert",
+    "updated_without_watermark": "upsert",
+    "deleted": "delete",
+    "regressed": "upsert",
+    "duplicate_key": "upsert, extra copies removed",
+}
+_PLAIN_VERDICTS = {
+    Outcome.CLEAN: "Source and lake agree on {}.",
+    Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written.",
+    Outcome.USAGE: "The call does not fit {}. Nothing was done.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One sentence of what to do, and the commands to paste, in order; none where there is nothing to type."""
+
+    sentence: str
+    commands: tuple[str, ...] = ()
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "entry", "entries")
+    ('1 row', '1,200 rows', '2 entries')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], limit: int = 5) -> str:
+    """Names in a sentence, the rest counted.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], limit=1)
+    ('a, b and c', 'a and 2 more')
+    """
+    shown, rest = list(names[:limit]), len(names) - limit
+    parts = [*shown, f"{rest:,} more"] if rest > 0 else shown
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def drift_rows(table: Document) -> int:
+    """All findings of drift of a table."""
+    return sum(table["findings"].values())
+
+
+def failed_guards(table: Document) -> list[Document]:
+    """The guards that say no."""
+    return [guard for guard in table["guards"] if not guard["ok"]]
+
+
+def verdict(run: Document) -> str:
+    """The run's ending in one sentence."""
+    outcome = Outcome(run["outcome"])
+    concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
+    names = listed([table["name"] for table in concerned]) if concerned else "the tables"
+    if outcome in _PLAIN_VERDICTS:
+        return _PLAIN_VERDICTS[outcome].format(names)
+    if outcome is Outcome.CORRECTED:
+        return _corrected(concerned, names)
+    if outcome is Outcome.PULLED:
+        rows = sum(table["pull"]["rows"] for table in concerned if table.get("pull"))
+        return f"{counted(rows, 'row')} of {names} handed to the lake. Not compared yet."
+    if outcome is Outcome.DRIFT:
+        return f"{_differ(sum(map(drift_rows, concerned)), names)} between source and lake."
+    if outcome is Outcome.INCOMPLETE:
+        return f"Corrected in part: {_left_over(concerned)} of {names}."
+    found = sum(map(drift_rows, run["tables"]))
+    known = f" In what was compared, {_differ(found)}." if found else ""
+    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(concerned) == 1)}.{known}"
+
+
+def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = None) -> Advice:
+    """What to do next. `guards` are those of the plans by table, where they tell more than the result's."""
+    outcome = Outcome(run["outcome"])
+    concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
+    tool = command_prefix(run)
+    match outcome:
+        case Outcome.CLEAN | Outcome.CORRECTED:
+            return Advice("Nothing to do.")
+        case Outcome.PULLED:
+            return Advice("Compare source and lake:", (f"{tool} sweep{_tables(run, concerned)}",))
+        case Outcome.DRIFT:
+            return _drift_advice(run, concerned, guards or {})
+        case Outcome.INCOMPLETE:
+            again = f"{tool} sweep{_tables(run, concerned)}"
+            return Advice("What is left needs a new comparison and a new plan:", (again, f"{tool} plan latest"))
+        case Outcome.UNVERIFIED | Outcome.REFUSED | Outcome.USAGE:
+            return _mend_advice(run, concerned)
+
+
+def command_prefix(run: Document) -> str:
+    """The tool's name with the config file of the run, where that is not the default."""
+    config = run.get("provenance", {}).get("config")
+    if not isinstance(config, str) or config == "reconcile.yaml":
+        return "hudi-reconcile"
+    return f"hudi-reconcile -c {shlex.quote(config)}"
+
+
+def reasons(table: Document) -> list[tuple[str, str]]:
+    """Why a table is not verified or was refused: each reason with its fix, the gravest first."""
+    found: list[tuple[str, str]] = []
+    if table["error"]:
+        found.append((table["error"]["message"], table["error"]["fix"]))
+    found += [(f"{one['what']} {one['name']}: {one['why']}", one["fix"]) for one in table["unverified"]]
+    found += [(guard_sentence(guard), guard.get("fix", "")) for guard in failed_guards(table)]
+    return found
+
+
+def guard_sentence(guard: Document) -> str:
+    """A guard with its numbers.
+
+    >>> guard_sentence({"name": "max_deletes", "limit": 1000, "found": 1200, "ok": False})
+    'max_deletes: found 1,200, limit 1,000'
+    """
+    return f"{guard['name']}: found {figure(guard['found'])}, limit {figure(guard['limit'])}"
+
+
+def figure(value: object) -> str:
+    """A number as people read it; any other value as it is.
+
+    >>> figure(12000), figure(0.051234), figure("5%")
+    ('12,000', '0.05123', '5%')
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+# Sentences
+
+
+def _corrected(tables: Sequence[Document], names: str) -> str:
+    if tables and all(table["already_applied"] for table in tables):
+        return f"The plan of {names} was applied before. Nothing was left to write."
+    applied = sum(table["corrections"]["applied"] for table in tables)
+    return f"{counted(applied, 'correction')} of {names} written and verified."
+
+
+def _differ(rows: int, names: str = "") -> str:
+    return f"{counted(rows, 'row')}{f' of {names}' if names else ''} {'differs' if rows == 1 else 'differ'}"
+
+
+def _left_over(tables: Sequence[Document]) -> str:
+    done = [table["corrections"] for table in tables]
+    planned = sum(one["upserts"] + one["deletes"] for one in done)
+    return f"{sum(one['applied'] for one in done):,} of {counted(planned, 'correction')}"
+
+
+def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str, Sequence[Document]]) -> Advice:
+    tool, run_id = command_prefix(run), shlex.quote(run["run_id"])
+    stopped = [guard for table in tables for guard in guards.get(table["name"], table["guards"]) if not guard["ok"]]
+    look = f"{tool} plan {run_id}"
+    if stopped:
+        fixes = " ".join(dict.fromkeys(guard.get("fix", "") for guard in stopped)).strip()
+        why = f"{counted(len(stopped), 'guard')} will refuse the plan ({listed([one['name'] for one in stopped])})."
+        return Advice(f"{why} {fixes}".strip() + " Look at the plan first:", (look,))
+    if not any(table["corrections"]["upserts"] + table["corrections"]["deletes"] for table in tables):
+        return Advice("Look at the findings:", (f"{tool} findings {run_id}",))
+    return Advice("Look at the plan, then apply it:", (look, f"{tool} apply {run_id}"))
+
+
+def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
+    fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in reasons(table) if fix]
+    again = f"{command_prefix(run)} {run['command']}{_tables(run, tables)}"
+    if run["command"] == "apply":
+        again = f"{command_prefix(run)} sweep{_tables(run, tables)}"
+    if not fixes:
+        return Advice("See the reasons below, then run again:", (again,))
+    if run["outcome"] == Outcome.REFUSED.value:
+        return Advice(" ".join(dict.fromkeys(fixes)))
+    more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below.)" if len(fixes) > 1 else ""
+    return Advice(f"{fixes[0]}{more} Then:", (again,))
+
+
+def _tables(run: Document, tables: Sequence[Document]) -> str:
+    if len(tables) == len(run["tables"]):
+        return ""
+    return "".join(f" -t {shlex.quote(table['name'])}" for table in tables)

@@ -1,0 +1,222 @@
+"""Invented runs, one for each ending, built with the values that real runs are built with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import (
+    Corrections,
+    Cost,
+    Failure,
+    Guard,
+    Pulled,
+    RunResult,
+    SideState,
+    TableResult,
+    Unverified,
+    run_document,
+)
+
+Document = Mapping[str, Any]
+RUN_ID = "20261121T132616Z-3f9a1c"
+SQL = (
+    'SELECT "order_id", "customer_id", "amount", "status", "updated_at"\n'
+    'FROM "public"."orders"\nWHERE "order_id" >= $1 AND "order_id" < $2'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The documents of one invented run."""
+
+    run: Document
+    plans: Mapping[str, Document]
+    samples: Mapping[str, Sequence[Document]]
+
+
+def side(**values: Any) -> dict[str, Any]:
+    digest = {"watermark": values.pop("at", "2026-11-20T22:14:03.120044Z"), "digest": "9f31c2aa04be77d1"}
+    return {**digest, "values": {"customer_id": 4711, "amount": "129.90", "status": "PAID", **values}}
+
+
+def in_lake(**values: Any) -> dict[str, Any]:
+    return {
+        **side(**values),
+        "commit_time": "20261121020012345",
+        "partition_path": "created_month=2026-11",
+        "copies": 1,
+    }
+
+
+def finding(kind: str, key: Document, columns: Sequence[str], source: Any, lake: Any) -> Document:
+    action = {"deleted": "delete"}.get(kind, "upsert")
+    document = {"table": "orders", "kind": kind, "key": key, "action": action, "columns": list(columns)}
+    return {**document, "source": source, "lake": lake}
+
+
+FINDINGS = [
+    finding("late_arriving", {"order_id": 100231}, [], side(note="rush"), None),
+    finding(
+        "updated_without_watermark",
+        {"order_id": 88412},
+        ["status", "amount"],
+        side(status="REFUNDED", amount="0.00"),
+        in_lake(),
+    ),
+    finding("updated_without_watermark", {"order_id": 90017}, ["note"], side(note="Zürich "), in_lake(note="Zürich")),
+    finding(
+        "updated_without_watermark",
+        {"order_id": 90018},
+        ["note"],
+        side(note="<script>alert(1)</script>"),
+        in_lake(note=None),
+    ),
+    finding(
+        "updated_without_watermark",
+        {"order_id": 90044},
+        ["note", "memo"],
+        side(note="a\u202eb\x1b[2J", memo=""),
+        in_lake(note="x" * 900, memo="n/a"),
+    ),
+    finding("deleted", {"order_id": 77123}, [], None, in_lake(status="NEW", note=None)),
+]
+
+GUARDS = (
+    Guard("max_deletes", 1000, 3, ok=True),
+    Guard("max_delete_share", "5%", "0.03%", ok=True),
+    Guard("max_upsert_share", "20%", "0.06%", ok=True),
+)
+PLAN: Document = {
+    "version": 1,
+    "plan_id": "5d0f6b1e3c7a4a0c9f2b8e6d1a7c3f5e0b9d8c7a6f5e4d3c2b1a09f8e7d6c5b4",
+    "run_id": RUN_ID,
+    "table": "orders",
+    "created_utc": "2026-11-21T13:26:31Z",
+    "expires_utc": "2026-11-22T13:26:31Z",
+    "lake": {"path": "/data/lake/orders", "instant": "20261121132501872"},
+    "source": {"identity": "postgresql:7381920465012345678/16403", "snapshot": "000001A4-00000F2C-1"},
+    "key": ["order_id"],
+    "upserts": 6,
+    "deletes": 3,
+    "by_kind": {"late_arriving": 1, "updated_without_watermark": 5, "deleted": 3},
+    "guards": [
+        {"name": guard.name, "limit": guard.limit, "found": guard.found, "ok": True, "fix": ""} for guard in GUARDS
+    ],
+    "requirements": [
+        {"name": "lake instant", "expected": "20261121132501872"},
+        {"name": "source identity", "expected": "postgresql:7381920465012345678/16403"},
+    ],
+    "files": {"findings/part-00000.parquet": "ab" * 32},
+    "steps": [
+        {"step": "guards", "text": "Check the guards and what must still hold."},
+        {"step": "reread", "text": "Read the 9 keys once more; drop what moved since."},
+        {
+            "step": "write",
+            "text": "Write 6 upserts and 3 deletes in one commit, only if every key is still as compared.",
+        },
+        {"step": "verify", "text": "Read the written keys back and digest their segments on both sides."},
+    ],
+}
+
+ORDERS = TableResult(
+    name="orders",
+    outcome=Outcome.DRIFT,
+    source=SideState(10_000, "000001A4-00000F2C-1"),
+    lake=SideState(10_002, "20261121132501872"),
+    checkpoint="2026-11-20T23:59:58.000412Z",
+    findings={"late_arriving": 1, "updated_without_watermark": 5, "deleted": 3},
+    not_drift={"pending": 0, "settled": 2},
+    guards=GUARDS,
+    corrections=Corrections(upserts=6, deletes=3),
+    plan_id=PLAN["plan_id"],
+    segments={"total": 157, "unequal": 9},
+    provenance={"source_sql": SQL},
+    cost=Cost(4.21, 3.4, 12, 10_611, 8, {"digest": 2.9, "confirm": 0.8}),
+)
+ITEMS = replace(
+    ORDERS,
+    name="Order Items",
+    outcome=Outcome.CLEAN,
+    source=SideState(41_220, "000001A4-00000F2C-1"),
+    lake=SideState(41_220, "20261121132502913"),
+    findings={},
+    not_drift={},
+    corrections=Corrections(),
+    guards=(),
+    plan_id=None,
+)
+JARS = [
+    {"coordinate": "org.postgresql:postgresql:42.7.14", "file": "postgresql-42.7.14.jar", "sha256": "73914527" * 8},
+    {
+        "coordinate": "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0",
+        "file": "hudi-spark3.5-bundle_2.12-1.2.0.jar",
+        "sha256": "cc79fba0" * 8,
+    },
+]
+PROVENANCE = {
+    "config": "shop/reconcile.yaml",
+    "tool": "0.1.0",
+    "python": "3.11.7",
+    "spark": "3.5.9",
+    "java": "21.0.8",
+    "jars": JARS,
+}
+
+
+def run_of(command: str, *tables: TableResult) -> Document:
+    run = RunResult(RUN_ID, command, "2026-11-21T13:26:16Z", "2026-11-21T13:26:31Z", tables, PROVENANCE)
+    return run_document(run)
+
+
+def all_stories() -> Mapping[str, Story]:
+    gap = Unverified("column", "tags", "text[] has no tested rule of comparison", "exclude it: compare.exclude: [tags]")
+    lost = Failure(
+        "SourceError", "127.0.0.1:5432/shop did not answer within 10 s", "start the database, then sweep again"
+    )
+    stopped = Guard(
+        "max_deletes",
+        1000,
+        4811,
+        ok=False,
+        fix="see why so many rows are gone, then: hudi-reconcile apply RUN --approve-deletes 4811",
+    )
+    done = replace(
+        ORDERS,
+        outcome=Outcome.CORRECTED,
+        corrections=Corrections(6, 3, 9, instants=("20261121133002417",)),
+        verified_at="20261121133002417",
+        lake=SideState(10_000, "20261121133002417"),
+    )
+    many = replace(
+        ORDERS,
+        outcome=Outcome.REFUSED,
+        lake=SideState(14_810, "20261121132501872"),
+        findings={"deleted": 4811, "late_arriving": 1},
+        guards=(stopped, *GUARDS[1:]),
+        corrections=Corrections(1, 4811),
+    )
+    part = replace(done, outcome=Outcome.INCOMPLETE, corrections=Corrections(6, 3, 7, moved=1, superseded=1))
+    broken = TableResult("payments", Outcome.UNVERIFIED, error=lost)
+    pulled = TableResult(
+        "orders",
+        Outcome.PULLED,
+        pull=Pulled(1240, "incremental", "2026-11-19T23:59:58Z", "2026-11-20T23:59:58Z", "20261121132501872"),
+    )
+    plans, samples = {"orders": PLAN}, {"orders": FINDINGS}
+    return {
+        "drift": Story(run_of("sweep", ORDERS), plans, samples),
+        "clean": Story(run_of("sweep", replace(ITEMS, name="orders")), {}, {}),
+        "corrected": Story(run_of("apply", done), plans, samples),
+        "unverified": Story(
+            run_of("sweep", replace(ORDERS, outcome=Outcome.UNVERIFIED, unverified=(gap,)), ITEMS, broken),
+            plans,
+            samples,
+        ),
+        "refused": Story(run_of("apply", many), {}, {}),
+        "incomplete": Story(run_of("apply", part), plans, {}),
+        "pulled": Story(run_of("pull", pulled), {}, {}),
+        "usage": Story(run_of("sweep", TableResult("orders", Outcome.USAGE, error=lost)), {}, {}),
+    }

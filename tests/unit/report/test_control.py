@@ -1,0 +1,75 @@
+"""Control totals say whether the findings explain the row counts, and never more than they know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.report.control import control_totals
+
+ROWS = st.integers(0, 50)
+
+
+def table_of(source: int, lake: int, *, applied: int = 0, **counts: int) -> dict[str, Any]:
+    return {
+        "source": {"rows": source, "snapshot": "s"},
+        "lake": {"rows": lake, "instant": "t"},
+        "findings": {kind: counts.get(kind, 0) for kind in DRIFT_KINDS},
+        "not_drift": {kind: counts.get(kind, 0) for kind in NOT_DRIFT_KINDS},
+        "corrections": {"applied": applied},
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "lake", "counts", "explained"),
+    [
+        (10, 10, {}, True),
+        (10, 12, {"deleted": 2}, True),
+        (10, 12, {}, False),
+        (10, 9, {"late_arriving": 1}, True),
+        (10, 10, {"late_arriving": 1}, True),
+        (12, 10, {"late_arriving": 1}, False),
+        (12, 10, {"pending": 2}, True),
+        (10, 40, {"duplicate_key": 1}, True),
+        (10, 10, {"duplicate_key": 1}, False),
+        (10, 10, {"updated_without_watermark": 5}, True),
+        (11, 10, {"updated_without_watermark": 5}, False),
+    ],
+)
+def test_difference_is_explained_only_by_findings_that_can(
+    source: int, lake: int, counts: dict[str, int], *, explained: bool
+) -> None:
+    totals = control_totals(table_of(source, lake, **counts))
+
+    assert totals is not None
+    assert totals.difference == source - lake
+    assert totals.explained is explained
+
+
+@given(both=ROWS, missing=ROWS, newer=ROWS, deleted=ROWS, pending=ROWS)
+def test_tables_whose_findings_are_complete_are_always_explained(
+    both: int, missing: int, newer: int, deleted: int, pending: int
+) -> None:
+    totals = control_totals(
+        table_of(
+            both + missing + pending, both + deleted, late_arriving=missing + newer, deleted=deleted, pending=pending
+        )
+    )
+
+    assert totals is not None
+    assert totals.explained is True
+
+
+def test_counts_taken_around_a_correction_are_not_judged() -> None:
+    totals = control_totals(table_of(10, 10, applied=2, deleted=2))
+
+    assert totals is not None
+    assert totals.explained is None
+
+
+def test_side_that_was_not_read_has_no_totals() -> None:
+    assert control_totals({**table_of(1, 1), "lake": None}) is None

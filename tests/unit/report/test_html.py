@@ -1,0 +1,205 @@
+"""The page is one inert file: values cannot become markup, nothing is fetched, and every number is on it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hudi_reconcile.report.html import render_report
+from tests.unit.report.stories import Document, Story, all_stories, finding, in_lake, side
+
+NASTY = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{ 7 * 7 }}",
+    "</style><p>",
+    "\x00\x1b[2J\u202e",
+]
+TEXTS = st.one_of(st.text(min_size=1, max_size=40), st.sampled_from(NASTY))
+VOID = {"meta", "col", "wbr"}
+
+
+class Elements(HTMLParser):
+    """Counts elements, collects attributes and text, and holds that every element is closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.counts: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.counts[tag] += 1
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.counts[tag] += 1
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def page_of(story: Story) -> str:
+    return render_report(story.run, story.plans, story.samples)
+
+
+def story_with(text: str) -> Story:
+    """The drift story with this text wherever a source, a lake or a config could have put one."""
+    drift = all_stories()["drift"]
+    table = {
+        **drift.run["tables"][0],
+        "name": text,
+        "outcome": "unverified",
+        "checkpoint": f"c{text}",
+        "unverified": [{"what": "column", "name": text, "why": text, "fix": f"f{text}"}],
+        "error": {"type": "SourceError", "message": text, "fix": f"f{text}"},
+        "notes": [text],
+        "provenance": {"sql": f"s{text}"},
+    }
+    run = {
+        **drift.run,
+        "outcome": "unverified",
+        "tables": [table],
+        "provenance": {"config": text, "x": {"y": f"z{text}"}},
+    }
+    plan = {**drift.plans["orders"], "table": text, "steps": [{"step": "write", "text": text}], "key": [text]}
+    found = finding("updated_without_watermark", {f"k{text}": text}, [f"c{text}"], side(), in_lake())
+    values: Document = {f"c{text}": f"v{text}"}
+    sample = [
+        {
+            **found,
+            "source": {**found["source"], "values": values},
+            "lake": {**found["lake"], "values": {f"c{text}": "w"}},
+        }
+    ]
+    return Story(run, {text: plan}, {text: sample})
+
+
+@given(TEXTS)
+@settings(max_examples=60, deadline=None)
+def test_page_has_the_same_elements_whatever_the_texts_are(text: str) -> None:
+    plain, nasty = Elements(page_of(story_with("orders"))), Elements(page_of(story_with(text)))
+
+    assert nasty.counts == plain.counts
+    assert len(nasty.attributes) == len(plain.attributes)
+    assert nasty.open == []
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_page_shows_a_nasty_text_as_text(text: str) -> None:
+    shown = "".join(Elements(page_of(story_with(text))).text)
+
+    assert shown.count(text.replace("\x00", "⟨NUL⟩").replace("\x1b", "⟨ESC⟩").replace("\u202e", "⟨U+202E⟩")) >= 8
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=30, deadline=None)
+def test_page_is_always_utf8_without_hidden_characters(text: str) -> None:
+    page = page_of(story_with(text))
+
+    assert page.encode().decode() == page
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]", page)
+
+
+@pytest.mark.parametrize("ending", sorted(all_stories()))
+def test_page_needs_no_script_and_no_network(stories: Mapping[str, Story], ending: str) -> None:
+    page = page_of(stories[ending])
+    parsed = Elements(page)
+
+    assert parsed.open == []
+    assert not {"script", "link", "img", "iframe", "object", "form", "base"} & set(parsed.counts)
+    assert not [name for _, name, _ in parsed.attributes if name.startswith("on") or name in {"style", "src"}]
+    assert all(value and value.startswith("#") for _, name, value in parsed.attributes if name == "href")
+    assert "http:" not in page
+    assert "https:" not in page
+
+
+def test_page_allows_only_its_own_style_sheet(stories: Mapping[str, Story]) -> None:
+    page = page_of(stories["drift"])
+    style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    policy = next(
+        value for tag, name, value in Elements(page).attributes if name == "content" and "default-src" in str(value)
+    )
+
+    digest = base64.b64encode(hashlib.sha256(style[0].encode()).digest()).decode()
+    assert len(style) == 1
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        ("drift", ["9 rows of orders differ", "hudi-reconcile -c shop/reconcile.yaml apply 20261121T132616Z-3f9a1c"]),
+        ("clean", ["Source and lake agree on orders.", "Nothing to do."]),
+        ("corrected", ["9 corrections of orders written and verified.", "Compared again afterwards"]),
+        (
+            "unverified",
+            ["cannot say whether orders and payments agree", "9 rows differ", "sweep -t orders -t payments"],
+        ),
+        ("refused", ["a guard stopped orders", "4,811", "--approve-deletes 4811"]),
+        ("incomplete", ["7 of 9 corrections of orders", "plan latest"]),
+        ("pulled", ["1,240 rows of orders handed to the lake. Not compared yet.", "sweep"]),
+        ("usage", ["does not fit orders", "start the database"]),
+    ],
+)
+def test_page_says_how_it_ended_and_what_to_do_next(stories: Mapping[str, Story], ending: str, said: list[str]) -> None:
+    text = " ".join("".join(Elements(page_of(stories[ending])).text).split())
+
+    assert [part for part in said if part not in text] == []
+
+
+def test_page_shows_both_sides_of_a_finding_and_what_the_eye_misses(stories: Mapping[str, Story]) -> None:
+    text = "".join(Elements(page_of(stories["drift"])).text)
+
+    assert "Showing 6 of 9." in text
+    for part in ("REFUNDED", "no such row", "Zürich␣", "empty text", "NULL", "(900 characters)", "order_id=77123"):
+        assert part in text
+
+
+def test_page_shows_plan_guards_provenance_and_cost(stories: Mapping[str, Story]) -> None:
+    text = "".join(Elements(page_of(stories["drift"])).text)
+
+    for part in (
+        "5d0f6b1e3c7a",
+        "one commit, only if every key",
+        "max_delete_share",
+        "000001A4-00000F2C-1",
+        'FROM "public"."orders"',
+        "73914527",
+        "10,611",
+    ):
+        assert part in text
+
+
+def test_page_of_the_same_documents_is_the_same(stories: Mapping[str, Story]) -> None:
+    assert page_of(stories["drift"]) == page_of(stories["drift"])
+
+
+@pytest.mark.parametrize("ending", sorted(all_stories()))
+def test_page_can_be_read_by_ear(stories: Mapping[str, Story], ending: str) -> None:
+    parsed = Elements(page_of(stories[ending]))
+    ids = [value for _, name, value in parsed.attributes if name == "id"]
+    named = [value for _, name, value in parsed.attributes if name == "aria-labelledby"]
+
+    assert parsed.counts["main"] == parsed.counts["header"] == parsed.counts["footer"] == parsed.counts["h1"] == 1
+    assert parsed.counts["caption"] == parsed.counts["table"]
+    assert parsed.counts["th"] == len([1 for tag, name, _ in parsed.attributes if (tag, name) == ("th", "scope")])
+    assert len(ids) == len(set(ids))
+    assert set(named) <= set(ids)

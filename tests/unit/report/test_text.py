@@ -1,0 +1,93 @@
+"""Sentences, plan and history as text: the right words, and a next command that can be pasted."""
+
+from __future__ import annotations
+
+import copy
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from hudi_reconcile.report.text import past_tables_text, plan_text
+from hudi_reconcile.report.visible import visible, visible_value
+from hudi_reconcile.report.wording import advice, verdict
+from tests.unit.report.stories import Story
+
+
+def plan_of(story: Story) -> dict[str, Any]:
+    return copy.deepcopy(dict(story.plans["orders"]))
+
+
+def test_plan_says_what_apply_would_do_and_how_to_start_it(stories: Mapping[str, Story]) -> None:
+    text = plan_text(stories["drift"].run, plan_of(stories["drift"]))
+
+    assert text.startswith("orders: 6 upserts, 3 deletes")
+    assert "  3. Write 6 upserts and 3 deletes in one commit" in text
+    assert "NOT OK" not in text
+    assert text.endswith("hudi-reconcile -c shop/reconcile.yaml apply 20261121T132616Z-3f9a1c -t orders")
+
+
+def test_plan_with_a_guard_that_says_no_shows_the_fix_and_does_not_offer_apply(stories: Mapping[str, Story]) -> None:
+    plan = plan_of(stories["drift"])
+    plan["guards"][0] |= {"ok": False, "found": 4811, "fix": "approve them: --approve-deletes 4811"}
+
+    text = plan_text(stories["drift"].run, plan)
+
+    assert "NOT OK  max_deletes" in text
+    assert "fix: approve them: --approve-deletes 4811" in text
+    assert "yaml apply " not in text
+
+
+def test_plan_without_corrections_has_nothing_to_apply(stories: Mapping[str, Story]) -> None:
+    plan = plan_of(stories["drift"]) | {"upserts": 0, "deletes": 0, "by_kind": {}}
+
+    assert plan_text(stories["drift"].run, plan).endswith("next: nothing to apply")
+
+
+def test_command_to_paste_quotes_what_a_shell_would_split(stories: Mapping[str, Story]) -> None:
+    run = copy.deepcopy(dict(stories["unverified"].run))
+    run["provenance"]["config"] = "my shop/it's.yaml"
+    run["tables"][0]["name"] = "a; rm -rf b"
+
+    (command,) = advice(run).commands
+
+    assert shlex.split(command)[:3] == ["hudi-reconcile", "-c", "my shop/it's.yaml"]
+    assert shlex.split(command)[3:] == ["sweep", "-t", "a; rm -rf b", "-t", "payments"]
+
+
+def test_default_config_is_not_named_in_commands(stories: Mapping[str, Story]) -> None:
+    run = {**stories["drift"].run, "provenance": {"config": "reconcile.yaml"}}
+
+    assert advice(run).commands[1] == "hudi-reconcile apply 20261121T132616Z-3f9a1c"
+
+
+def test_drift_whose_plan_will_be_refused_is_not_sent_to_apply(stories: Mapping[str, Story]) -> None:
+    guard = {"name": "max_deletes", "limit": 1, "found": 3, "ok": False, "fix": "see why."}
+
+    found = advice(stories["drift"].run, guards={"orders": [guard]})
+
+    assert "max_deletes" in found.sentence
+    assert "see why." in found.sentence
+    assert not [command for command in found.commands if " apply " in command]
+
+
+def test_plan_that_was_applied_before_is_not_called_written(stories: Mapping[str, Story]) -> None:
+    run = copy.deepcopy(dict(stories["corrected"].run))
+    run["tables"][0] |= {"already_applied": True, "corrections": {**run["tables"][0]["corrections"], "applied": 0}}
+
+    assert "applied before" in verdict(run)
+
+
+def test_history_of_a_run_names_its_tables_with_their_drift() -> None:
+    tables = [
+        {"name": "orders", "outcome": "corrected", "findings": {"deleted": 3}, "applied": 3},
+        {"name": "it\x1bems", "outcome": "clean", "findings": {}, "applied": 0},
+    ]
+
+    assert past_tables_text(tables) == "orders corrected (deleted 3, 3 applied), it⟨ESC⟩ems clean"
+
+
+def test_hidden_characters_are_spelled_out_and_plain_text_is_left_alone() -> None:
+    assert visible("Zürich 東京 😀") == "Zürich 東京 😀"
+    assert visible("a\nb\u200bc\ud800") == "a⟨LF⟩b⟨U+200B⟩c⟨U+D800⟩"
+    assert visible_value(" a\u00a0b  ") == "␣a⟨U+00A0⟩b␣␣"
+    assert visible_value("   ") == "␣␣␣"
