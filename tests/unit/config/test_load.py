@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.load import load_config, parse_config
@@ -298,6 +299,30 @@ def test_password_that_arrives_through_a_reference_into_the_url_is_refused_witho
 )
 def test_value_from_a_reference_is_never_part_of_a_message(line: str) -> None:
     assert CANARY not in "\n".join(problems(with_line(4, line), {"PW": CANARY}))
+
+
+@pytest.mark.parametrize("key", ["statement_timeout", "max_connections", "time_zone"])
+def test_default_of_a_reference_is_never_part_of_a_message(key: str) -> None:
+    found = problems(with_line(4, f"  {key}: ${{env:NOT_SET:-{CANARY}}}"))
+
+    assert found[0].startswith(f"reconcile.yaml:4: source.{key}: ")
+    assert CANARY not in "\n".join(found)
+
+
+def test_missing_variable_is_the_only_problem_of_its_key() -> None:
+    assert problems(with_line(4, "  statement_timeout: ${env:NOT_SET}")) == (
+        "reconcile.yaml:4: source.statement_timeout: environment variable NOT_SET is not set, or empty",
+    )
+
+
+@pytest.mark.parametrize("version", [True, 1.0, "1", 2, None])
+def test_model_itself_takes_the_number_1_as_version_and_nothing_equal_to_it(version: object) -> None:
+    source = {"url": "postgresql://h/d"}
+    tables = [{"name": "a", "source": {"table": "a"}, "lake": {"path": "a"}}]
+
+    assert Config.model_validate({"version": 1, "source": source, "tables": tables}).version == 1
+    with pytest.raises(ValidationError):
+        Config.model_validate({"version": version, "source": source, "tables": tables})
 
 
 def test_missing_variable_of_a_plain_key_is_named_once_with_key_and_line() -> None:
