@@ -63,9 +63,10 @@ def _csv_lines(lines: Iterable[str]) -> Iterator[str]:
         finding = json.loads(line)
         cells = (finding["table"], finding["kind"], finding["action"], finding["key"], " ".join(finding["columns"]))
         buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="")
+        # Before Python 3.13 only the characters of the line end make the writer quote a cell that holds them.
+        writer = csv.writer(buffer, lineterminator="\r\n")
         writer.writerow([csv_cell(_csv_text(cell)) for cell in (*cells, finding["source"], finding["lake"])])
-        yield _RAW_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", buffer.getvalue())
+        yield _RAW_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", buffer.getvalue().removesuffix("\r\n"))
 
 
 def _csv_text(cell: object) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from html.parser import HTMLParser
 
 import pytest
@@ -38,6 +39,10 @@ class Elements(HTMLParser):
         self.open: list[str] = []
         self.feed(page)
         self.close()
+
+    def attribute_names(self) -> Counter[str]:
+        """Names of all attributes; `class` is left out, as text of several lines gets one of its own."""
+        return Counter(name for _, name, _ in self.attributes if name != "class")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.counts[tag] += 1
@@ -92,13 +97,18 @@ def story_with(text: str) -> Story:
     return Story(run, {text: plan}, {text: sample})
 
 
+@cache
+def plain_elements() -> Elements:
+    return Elements(page_of(story_with("orders")))
+
+
 @given(TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_page_has_the_same_elements_whatever_the_texts_are(text: str) -> None:
-    plain, nasty = Elements(page_of(story_with("orders"))), Elements(page_of(story_with(text)))
+    nasty, plain = Elements(page_of(story_with(text))), plain_elements()
 
     assert nasty.counts == plain.counts
-    assert len(nasty.attributes) == len(plain.attributes)
+    assert nasty.attribute_names() == plain.attribute_names()
     assert nasty.open == []
 
 
