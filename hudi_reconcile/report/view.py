@@ -205,11 +205,12 @@ def _provenance(table: Document, plan: Document | None) -> tuple[Fact, ...]:
 
 def _cost(cost: Document) -> tuple[Fact, ...]:
     phases = cost.get("phases_seconds", {})
-    rows = [
+    parts = [Fact(f"Of which {name}", f"{seconds:,.1f} s") for name, seconds in phases.items()]
+    return (
         Fact("Time", f"{cost['seconds']:,.1f} s"),
+        *parts,
         Fact("Spark's start, not counted in", f"{cost['session_seconds']:,.1f} s"),
         Fact("Statements sent to the source", figure(cost["source_statements"])),
         Fact("Rows fetched from the source", figure(cost["source_rows_fetched"])),
         Fact("Lake files read", figure(cost["lake_files_read"])),
-    ]
-    return (*rows, *(Fact(f"Of which {name}", f"{seconds:,.1f} s") for name, seconds in phases.items()))
+    )

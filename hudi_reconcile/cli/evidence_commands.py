@@ -1,0 +1,115 @@
+"""`findings`, `plan`, `report`, `history`: look at runs that are over. Never opens the source, the lake or Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hudi_reconcile.cli.documents import head
+from hudi_reconcile.cli.options import (
+    DEFAULT_CONFIG,
+    OutputFormat,
+    Settings,
+    format_option,
+    pass_settings,
+    run_argument,
+    table_option,
+)
+from hudi_reconcile.cli.streams import complain, emit, emit_data, emit_json
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.formats import FindingsFormat, format_findings
+from hudi_reconcile.report.text import past_tables_text, plan_text
+
+if TYPE_CHECKING:
+    from hudi_reconcile.app.evidence import Room
+
+_DEFAULT_REPORTS = Path("reports")
+
+
+@click.command()
+@run_argument
+@table_option
+@click.option("--kind", "kinds", multiple=True, metavar="K", help="This kind only, repeatable. Default: all drift.")
+@click.option(
+    "--format", "output_format", type=click.Choice(["table", "ndjson", "csv"]), default="table", show_default=True
+)
+@pass_settings
+def findings(
+    settings: Settings, run: str, *, tables: tuple[str, ...], kinds: tuple[str, ...], output_format: FindingsFormat
+) -> Outcome:
+    """List every finding of RUN (a run id, or latest). Exits 0 when the run could be read."""
+    found = _room(settings).findings(run, tables=tables, kinds=kinds)
+    for warning in found.warnings:
+        complain(f"note: {warning}")
+    printed = False
+    for line in format_findings(found.lines, output_format):
+        emit_data(f"{line}\n")
+        printed = True
+    if not printed:
+        complain(f"no findings of these kinds in run {found.run_id}")
+    return Outcome.CLEAN
+
+
+@click.command()
+@run_argument
+@table_option
+@format_option
+@pass_settings
+def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+    """Show what apply would do with RUN's plan (a run id, or latest), and what its guards say."""
+    planned = _room(settings).plans(run, tables=tables)
+    if output_format == "json":
+        emit_json({**head("plan", Outcome.CLEAN), "run_id": planned.run["run_id"], "plans": list(planned.plans)})
+    else:
+        emit("\n\n".join(plan_text(planned.run, one) for one in planned.plans))
+    return Outcome.CLEAN
+
+
+@click.command()
+@run_argument
+@click.option(
+    "-o", "--output", "output", type=click.Path(path_type=Path), metavar="FILE", help="Default: report-<run id>.html"
+)
+@format_option
+@pass_settings
+def report(settings: Settings, run: str, *, output: Path | None, output_format: OutputFormat) -> Outcome:
+    """Rebuild the HTML report of RUN (a run id, or latest) from the run's files."""
+    run_id, path = _room(settings).write_report(run, output)
+    if output_format == "json":
+        emit_json({**head("report", Outcome.CLEAN), "run_id": run_id, "path": str(path)})
+    else:
+        emit(str(path))
+    return Outcome.CLEAN
+
+
+@click.command()
+@table_option
+@format_option
+@pass_settings
+def history(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+    """List runs and their outcomes, newest first."""
+    runs = _room(settings).history(tables)
+    if output_format == "json":
+        emit_json({**head("history", Outcome.CLEAN), "runs": [past.document for past in runs]})
+        return Outcome.CLEAN
+    printed = False
+    for past in runs:
+        emit(
+            f"{past.run_id}  {past.command:<10}  {past.outcome:<10}  {past.why or past_tables_text(past.document['tables'])}"
+        )
+        printed = True
+    if not printed:
+        complain("no runs yet")
+    return Outcome.CLEAN
+
+
+def _room(settings: Settings) -> Room:
+    """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it."""
+    from hudi_reconcile.app.evidence import Room  # noqa: PLC0415 - keeps the work rooms out of --help
+
+    without_config = settings.config_path == DEFAULT_CONFIG and not DEFAULT_CONFIG.exists()
+    if without_config and _DEFAULT_REPORTS.is_dir():
+        return Room.of(_DEFAULT_REPORTS)
+    return Room.of(settings.load().reports)

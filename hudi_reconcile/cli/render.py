@@ -1,0 +1,104 @@
+"""A run's result as plain text: the verdict first, one short block a table, and the next command last. Pure.
+
+Written for somebody who was woken up: what is, why, and what to paste. The words come from `report.wording`, so that
+terminal and HTML report never disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
+from hudi_reconcile.report.wording import advice, counted, drift_rows, reasons, verdict
+
+_MARGIN = 14
+
+Document = Mapping[str, Any]
+
+
+def render_run(run: RunResult, *, report: str = "") -> str:
+    """The text for a finished pull, sweep, apply or run. `report` is the path of its HTML page."""
+    document = run_document(run)
+    lines = [f"{document['outcome'].upper()}  {verdict(document)}"]
+    for table in document["tables"]:
+        lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table)]
+    lines += ["", _field("run", document["run_id"], indent=0)]
+    if report:
+        lines.append(_field("report", report, indent=0))
+    next_step = advice(document)
+    lines.append(_field("next", next_step.sentence, indent=0))
+    lines += [f"  {command}" for command in next_step.commands]
+    return "\n".join(lines)
+
+
+def _table_lines(table: Document) -> Iterator[str]:
+    for why, fix in reasons(table):
+        yield _field("NOT OK", why)
+        if fix:
+            yield _field("", f"fix: {fix}")
+    yield from _pull_lines(table.get("pull"))
+    yield from _comparison_lines(table)
+    yield from _correction_lines(table)
+    yield from (_field("note", note) for note in table["notes"])
+    yield _field("cost", _cost(table["cost"]))
+
+
+def _pull_lines(pull: Document | None) -> Iterator[str]:
+    if pull is None:
+        return
+    yield _field("pulled", f"{counted(pull['rows'], 'row')}, {pull['mode']}")
+    yield _field("checkpoint", f"{pull['checkpoint_before'] or 'none'} -> {pull['checkpoint_after'] or 'none'}")
+    if pull["null_watermark_rows"]:
+        yield _field("", f"{counted(pull['null_watermark_rows'], 'row')} without a watermark")
+
+
+def _comparison_lines(table: Document) -> Iterator[str]:
+    source, lake = table["source"], table["lake"]
+    if source is None or lake is None:
+        return
+    yield _field("source", f"{counted(source['rows'], 'row')} at {source['snapshot']}")
+    yield _field("lake", f"{counted(lake['rows'], 'row')} at {lake['instant']}")
+    drift = _counts(table["findings"], DRIFT_KINDS)
+    yield _field("drift", f"{drift_rows(table):,}: {drift}" if drift else "none")
+    if other := _counts(table["not_drift"], NOT_DRIFT_KINDS):
+        yield _field("not drift", other)
+
+
+def _correction_lines(table: Document) -> Iterator[str]:
+    done, guards = table["corrections"], table["guards"]
+    planned = done["upserts"] + done["deletes"]
+    if table["already_applied"]:
+        yield _field("corrected", "this plan was applied before; nothing was written")
+        return
+    if planned:
+        ok = sum(guard["ok"] for guard in guards)
+        held = f"; {ok} of {counted(len(guards), 'guard')} ok" if guards else ""
+        yield _field("plan", f"{counted(done['upserts'], 'upsert')}, {counted(done['deletes'], 'delete')}{held}")
+    ends = {end: done[end] for end in ("applied", "moved", "superseded", "failed") if done[end]}
+    if ends:
+        told = ", ".join(f"{rows:,} {end}" for end, rows in ends.items())
+        yield _field("corrected", f"{told} of {planned:,}{_commits(done['instants'])}")
+        verified = table["verified_at"]
+        yield _field("verified", f"compared again at {verified}" if verified else "NO, not compared again")
+
+
+def _commits(instants: list[str]) -> str:
+    return f" in commit {', '.join(instants)}" if instants else ""
+
+
+def _counts(counts: Mapping[str, int], kinds: tuple[str, ...]) -> str:
+    return ", ".join(f"{kind} {counts[kind]:,}" for kind in kinds if counts[kind])
+
+
+def _cost(cost: Document) -> str:
+    session = f" (+ {cost['session_seconds']:.1f} s for Spark's start)" if cost["session_seconds"] else ""
+    fetched = f"{counted(cost['source_rows_fetched'], 'row')} fetched in"
+    return f"{cost['seconds']:.1f} s{session}, {fetched} {counted(cost['source_statements'], 'statement')}"
+
+
+def _field(label: str, text: str, *, indent: int = 2) -> str:
+    margin = " " * indent
+    head, *rest = text.splitlines() or [""]
+    first = f"{margin}{label.ljust(_MARGIN - indent)}{head}"
+    return "\n".join([first, *(f"{' ' * _MARGIN}{line}" for line in rest)])

@@ -1,0 +1,213 @@
+"""The commands that look at finished runs: right output, right exit code, nothing written but what was asked for."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_reconcile.cli.main import run
+from hudi_reconcile.evidence.store import Store
+from tests.unit.report.stories import FINDINGS, PLAN, Document, Story, all_stories, finding, in_lake
+
+NOON_MICROS = 1_795_262_400_000_000
+# The six findings of the story, and what makes them the nine that its result counts.
+STORED = [
+    *FINDINGS,
+    finding("updated_without_watermark", {"order_id": 90050}, ["status"], in_lake(), in_lake()),
+    *(finding("deleted", {"order_id": number}, [], None, in_lake()) for number in (77124, 77125)),
+    *(finding("settled", {"order_id": number}, [], None, in_lake()) for number in (1, 2)),
+]
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder without config; its `reports` folder is what the commands then read."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "reports"
+
+
+def write_run(reports: Path, story: Story, *, at: int = 0, stored: list[Document] | None = None) -> str:
+    with Store(reports).begin(NOON_MICROS + at * 1_000_000) as folder:
+        for name, plan in story.plans.items():
+            folder.write_plan(name, {**plan, "run_id": folder.run_id})
+        if stored is not None:
+            write_findings(folder.findings_dir("orders"), stored)
+        folder.write_result({**story.run, "run_id": folder.run_id})
+        folder.finish()
+    return folder.run_id
+
+
+def write_findings(folder: Path, stored: list[Document]) -> None:
+    folder.mkdir()
+    rows = {name: [one[name] for one in stored] for name in ("kind", "action")}
+    lines = [json.dumps(one) for one in stored]
+    pq.write_table(pa.table({**rows, "line": lines, "segment": [0] * len(stored)}), folder / "part-00000.parquet")
+
+
+@pytest.fixture
+def swept(reports: Path) -> str:
+    return write_run(reports, all_stories()["drift"], stored=STORED)
+
+
+def hashes_of(folder: Path) -> Mapping[str, str]:
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
+
+
+def document_of(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+@pytest.mark.usefixtures("swept")
+def test_findings_lists_every_drift_and_exits_0(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["findings", "latest", "--format", "ndjson"])
+
+    listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert code == 0
+    assert listed == STORED[:9]
+
+
+@pytest.mark.usefixtures("swept")
+def test_findings_of_a_kind_are_those_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["findings", "latest", "-t", "orders", "--kind", "settled", "--format", "csv"])
+
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert code == 0
+    assert [row["key"] for row in rows] == ['{"order_id":1}', '{"order_id":2}']
+
+
+@pytest.mark.usefixtures("swept")
+def test_findings_as_text_escape_what_a_terminal_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["findings", "latest"])
+
+    out = capsys.readouterr().out
+    assert code == 0
+    assert len(out.splitlines()) == 10
+    assert "\x1b" not in out
+
+
+def test_findings_that_are_not_complete_on_disk_exit_3(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(reports, all_stories()["drift"], stored=STORED[:8])
+
+    assert run(["findings", "latest"]) == 3
+    assert "2 deleted of 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["findings", "latest", "--kind", "delete"], "late_arriving"),
+        (["findings", "latest", "-t", "nope"], "use one of orders"),
+        (["findings", "20200101T000000Z-000000"], "20261121T1"),
+        (["plan", "latest", "-t", "nope"], "use one of orders"),
+    ],
+)
+@pytest.mark.usefixtures("swept")
+def test_unknown_names_exit_2_and_list_the_legal_ones(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert run(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_findings_of_a_table_that_was_not_compared_say_so(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(reports, all_stories()["unverified"], stored=STORED)
+
+    code = run(["findings", "latest", "-t", "payments"])
+
+    assert code == 0
+    assert "payments: not compared: 127.0.0.1:5432/shop did not answer" in capsys.readouterr().err
+
+
+def test_latest_is_the_newest_sweep_even_after_a_pull(
+    reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(reports, all_stories()["pulled"], at=60)
+
+    code = run(["plan", "latest", "--format", "json"])
+
+    assert code == 0
+    assert document_of(capsys)["run_id"] == swept
+
+
+def test_plan_as_json_holds_the_plan_as_written(swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["plan", swept, "--format", "json"])
+
+    document = document_of(capsys)
+    assert (code, document["exit_code"], document["error"]) == (0, 0, None)
+    assert document["plans"] == [{**PLAN, "run_id": swept}]
+
+
+def test_plan_as_text_ends_in_the_command_to_apply_it(swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["plan", "latest"])
+
+    assert capsys.readouterr().out.rstrip().endswith(f"apply {swept} -t orders")
+
+
+def test_run_without_a_plan_exits_2(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(reports, all_stories()["clean"])
+
+    assert run(["plan", "latest", "--format", "json"]) == 2
+    assert "no plan (orders clean)" in document_of(capsys)["error"]["message"]
+
+
+def test_report_is_rebuilt_from_the_runs_files_and_changes_none(
+    reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = hashes_of(reports)
+
+    code = run(["report", "latest", "-o", "out.html"])
+
+    page = Path("out.html").read_text("utf-8")
+    assert code == 0
+    assert capsys.readouterr().out == "out.html\n"
+    assert "All 9." in page
+    assert swept in page
+    assert hashes_of(reports) == before
+
+
+def test_report_without_a_name_is_named_after_the_run(swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["report", "latest", "--format", "json"])
+
+    assert document_of(capsys)["path"] == f"report-{swept}.html"
+    assert Path(f"report-{swept}.html").exists()
+
+
+@pytest.mark.parametrize("where", ["reports/{}/new.html", "reports/{}/orders/../report.html", "nowhere/out.html"])
+def test_report_into_a_run_or_nowhere_exits_2(swept: str, where: str) -> None:
+    path = Path(where.format(swept))
+
+    assert run(["report", "latest", "-o", str(path)]) == 2
+    assert not path.exists()
+
+
+def test_history_lists_runs_newest_first(reports: Path, swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pulled = write_run(reports, all_stories()["pulled"], at=60)
+
+    code = run(["history"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert [line.split()[:3] for line in lines] == [[pulled, "pull", "pulled"], [swept, "sweep", "drift"]]
+    assert lines[1].endswith("orders drift (late_arriving 1, updated_without_watermark 5, deleted 3)")
+
+
+def test_history_as_json_of_a_table_is_one_document(swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["history", "-t", "orders", "--format", "json"])
+
+    (past,) = document_of(capsys)["runs"]
+    assert (past["run_id"], past["outcome"], past["tables"][0]["findings"]["deleted"]) == (swept, "drift", 3)
+
+
+def test_commands_without_reports_or_config_say_what_to_do(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["history"]) == 2
+    assert "hudi-reconcile init" in capsys.readouterr().err
+    assert not reports.exists()

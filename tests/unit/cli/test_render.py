@@ -1,0 +1,77 @@
+"""A result as text: the verdict first, the next command last, and nothing that did not happen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hudi_reconcile.cli.render import render_run
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Corrections, Failure, Guard, Pulled, RunResult, TableResult, Unverified
+from tests.unit.report.stories import ORDERS, RUN_ID
+
+
+def text_of(table: TableResult, command: str = "sweep") -> list[str]:
+    return render_run(RunResult(RUN_ID, command, "2026-11-21T13:26:16Z", "2026-11-21T13:26:31Z", (table,))).splitlines()
+
+
+def test_drift_starts_with_the_verdict_and_ends_with_the_commands() -> None:
+    lines = text_of(ORDERS)
+
+    assert lines[0] == "DRIFT  9 rows of orders differ between source and lake."
+    assert lines[-2:] == [f"  hudi-reconcile plan {RUN_ID}", f"  hudi-reconcile apply {RUN_ID}"]
+    assert "  drift       9: late_arriving 1, updated_without_watermark 5, deleted 3" in lines
+    assert "  not drift   settled 2" in lines
+    assert "  plan        6 upserts, 3 deletes; 3 of 3 guards ok" in lines
+    assert not [line for line in lines if "corrected" in line or "NOT OK" in line]
+
+
+def test_what_stands_in_the_way_comes_before_the_figures_with_its_fix() -> None:
+    gap = Unverified("column", "tags", "text[] has no tested rule", "exclude it: compare.exclude: [tags]")
+    guard = Guard("max_deletes", 1000, 4811, ok=False, fix="see why")
+
+    lines = text_of(replace(ORDERS, outcome=Outcome.UNVERIFIED, unverified=(gap,), guards=(guard,)))
+
+    assert lines[3:7] == [
+        "  NOT OK      column tags: text[] has no tested rule",
+        "              fix: exclude it: compare.exclude: [tags]",
+        "  NOT OK      max_deletes: found 4,811, limit 1,000",
+        "              fix: see why",
+    ]
+
+
+def test_table_that_failed_shows_its_error_and_no_counts() -> None:
+    failed = TableResult("orders", Outcome.UNVERIFIED, error=Failure("SourceError", "did not\nanswer", "start it"))
+
+    lines = text_of(failed)
+
+    assert lines[0].startswith("UNVERIFIED  Not verified")
+    assert lines[3:6] == ["  NOT OK      did not", "              answer", "              fix: start it"]
+    assert not [line for line in lines if "drift" in line]
+
+
+def test_corrections_name_what_was_written_and_whether_it_was_verified() -> None:
+    done = Corrections(6, 3, 7, moved=1, superseded=1, instants=("20261121133002417",))
+    part = replace(ORDERS, outcome=Outcome.INCOMPLETE, corrections=done)
+
+    lines = text_of(part, "apply")
+
+    assert "  corrected   7 applied, 1 moved, 1 superseded of 9 in commit 20261121133002417" in lines
+    assert "  verified    NO, not compared again" in lines
+
+
+def test_plan_applied_before_is_not_reported_as_written() -> None:
+    lines = text_of(replace(ORDERS, outcome=Outcome.CORRECTED, already_applied=True), "apply")
+
+    assert "  corrected   this plan was applied before; nothing was written" in lines
+    assert not [line for line in lines if "verified " in line]
+
+
+def test_pull_names_its_checkpoints_and_offers_a_sweep() -> None:
+    pulled = Pulled(1240, "incremental", None, "2026-11-20T23:59:58Z", "20261121132501872", null_watermark_rows=1)
+
+    lines = text_of(TableResult("orders", Outcome.PULLED, pull=pulled), "pull")
+
+    assert "  pulled      1,240 rows, incremental" in lines
+    assert "  checkpoint  none -> 2026-11-20T23:59:58Z" in lines
+    assert "              1 row without a watermark" in lines
+    assert lines[-1] == "  hudi-reconcile sweep"
