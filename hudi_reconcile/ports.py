@@ -75,6 +75,10 @@ class Source(Protocol):
         """Smallest and greatest first key where it is an integer, and the row estimate."""
         ...
 
+    def rows_now(self, table: SourceTable) -> int:
+        """How many rows the table holds, by its own count."""
+        ...
+
     def key_faults(self, table: SourceTable) -> KeyFaults:
         """Keys that occur twice or are NULL throughout; no query at all where the catalog already rules them out."""
         ...

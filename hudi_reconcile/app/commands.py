@@ -9,16 +9,16 @@ from typing import Any
 
 from hudi_reconcile.app.clock import utc_text
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.run import Finished, TableRun, failure_result, perform
+from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core import plan as plans
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, TableResult
 from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.store import COMPARED, Store
-from hudi_reconcile.stages.apply import Approval, apply
+from hudi_reconcile.stages.apply import apply
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.sweep import Swept, sweep
 
@@ -31,26 +31,24 @@ class PlanFile:
     findings: Path
 
 
-def run_pull(config: Config, tables: tuple[TableConfig, ...], *, full: bool) -> Finished:
+def run_pull(call: Call, *, full: bool) -> Finished:
     """Bring the lake up to date."""
-    return perform("pull", config, tables, lambda one: _pull(one, full=full))
+    return perform("pull", call, lambda one: _pull(one, full=full))
 
 
-def run_sweep(config: Config, tables: tuple[TableConfig, ...]) -> Finished:
+def run_sweep(call: Call) -> Finished:
     """Compare, say what drifted, and write a plan; the lake is only read."""
-    return perform("sweep", config, tables, _sweep)
+    return perform("sweep", call, _sweep)
 
 
-def run_apply(config: Config, run: str, names: tuple[str, ...], approval: Approval) -> Finished:
-    """Execute the plans of a run."""
-    found = plans_of(config, run, names)
-    tables = config.select(tuple(found))
-    return perform("apply", config, tables, lambda one: _apply(one, found[one.table.name], approval))
+def run_apply(call: Call, found: Mapping[str, PlanFile], approval: Approval) -> Finished:
+    """Execute plans, one for each table of the call."""
+    return perform("apply", call, lambda one: _apply(one, found[one.table.name], approval))
 
 
-def run_all(config: Config, tables: tuple[TableConfig, ...], approval: Approval | None) -> Finished:
+def run_all(call: Call, approval: Approval | None) -> Finished:
     """The nightly entry: pull, sweep, and with an approval apply."""
-    return perform("run", config, tables, lambda one: _nightly(one, approval))
+    return perform("run", call, lambda one: _nightly(one, approval))
 
 
 def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:

@@ -24,6 +24,7 @@ from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Cost, Failure, RunResult, TableResult, run_document
 from hudi_reconcile.evidence.findings import sample_findings
+from hudi_reconcile.evidence.names import FINDINGS_FOLDER, PLAN_FILE, table_folder
 from hudi_reconcile.evidence.run_folder import RunFolder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges
@@ -48,6 +49,15 @@ Act = Callable[[TableRun], TableResult]
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """What a command was called on: the config, the file it came from as typed, and the chosen tables."""
+
+    config: Config
+    config_file: str
+    tables: tuple[TableConfig, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """A run that is on disk."""
 
@@ -55,13 +65,18 @@ class Finished:
     folder: Path
 
 
-def perform(command: str, config: Config, tables: tuple[TableConfig, ...], act: Act) -> Finished:
+def perform(command: str, call: Call, act: Act) -> Finished:
     """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried."""
+    config, tables = call.config, call.tables
     refuse_not_built(command, config, tables)
     clock = HostClock()
     started = clock.utc_micros()
     with Store(config.reports).begin(started) as folder:
-        provenance: dict[str, Any] = {"tool": __version__, "python": platform.python_version()}
+        provenance: dict[str, Any] = {
+            "tool": __version__,
+            "python": platform.python_version(),
+            "config": call.config_file,
+        }
         with open_world(config) as world:
             results = _checked(world, tables)
             left = [table for table in tables if table.name not in results]
@@ -89,12 +104,11 @@ def evidence_of(path: Path, document: Mapping[str, Any]) -> tuple[dict[str, Any]
     """Plans and finding samples of a run's folder, by table."""
     plans, samples = {}, {}
     for table in document["tables"]:
-        plan = path / table["name"] / "plan.json"
-        if plan.exists():
-            plans[table["name"]] = json.loads(plan.read_text("utf-8"))
-        findings = path / table["name"] / "findings"
-        if findings.exists():
-            taken = sample_findings(findings, table["findings"], limit=SAMPLE_ROWS)
+        folder = path / table_folder(table["name"])
+        if (folder / PLAN_FILE).exists():
+            plans[table["name"]] = json.loads((folder / PLAN_FILE).read_text("utf-8"))
+        if (folder / FINDINGS_FOLDER).exists():
+            taken = sample_findings(folder / FINDINGS_FOLDER, table["findings"], limit=SAMPLE_ROWS)
             samples[table["name"]] = [json.loads(item.line) for item in taken]
     return plans, samples
 

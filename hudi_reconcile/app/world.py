@@ -91,5 +91,4 @@ def with_session(world: World) -> Iterator[Session]:
 def session_request(config: Config) -> SessionRequest:
     """What the config says of Spark and jars."""
     jars = JarRequest(mode=JarMode(config.jars.mode), paths=tuple(config.jars.paths))
-    master = {} if config.spark.master is None else {"master": config.spark.master}
-    return SessionRequest(conf=dict(config.spark.conf), jars=jars, **master)
+    return SessionRequest(master=config.spark.master, conf=dict(config.spark.conf), jars=jars)

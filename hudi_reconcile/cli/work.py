@@ -13,7 +13,7 @@ from hudi_reconcile.core.errors import NotBuiltError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
 
 if TYPE_CHECKING:
-    from hudi_reconcile.app.run import Finished
+    from hudi_reconcile.app.run import Call, Finished
 
 
 @click.command()
@@ -38,8 +38,7 @@ def pull(
     _refuse_later({"pull --props": props is not None, "pull --dry-run": dry_run})
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
 
-    config = settings.load()
-    return _told(run_pull(config, config.select(tables), full=full), output_format)
+    return _told(run_pull(call_of(settings, tables), full=full), output_format)
 
 
 @click.command()
@@ -60,8 +59,7 @@ def sweep(
     _refuse_later({"sweep --where-partition": bool(where_partition), "sweep --budget": budget is not None})
     from hudi_reconcile.app.commands import run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
-    config = settings.load()
-    return _told(run_sweep(config, config.select(tables)), output_format)
+    return _told(run_sweep(call_of(settings, tables)), output_format)
 
 
 @click.command()
@@ -88,7 +86,8 @@ def apply(
 ) -> Outcome:
     """Execute a sweep's plan: one commit, only where nothing moved since, then verified."""
     from hudi_reconcile.app.commands import plans_of, run_apply  # noqa: PLC0415 - keeps Spark out of --help
-    from hudi_reconcile.stages.apply import Approval  # noqa: PLC0415 - as above
+    from hudi_reconcile.app.run import Call  # noqa: PLC0415 - as above
+    from hudi_reconcile.core.plan import Approval  # noqa: PLC0415 - as above
 
     config = settings.load()
     found = plans_of(config, run, tables)
@@ -96,8 +95,8 @@ def apply(
         counts = ((name, one.plan.upserts, one.plan.deletes) for name, one in found.items())
         _ask("; ".join(f"{name}: {upserts} upserts, {deletes} deletes" for name, upserts, deletes in counts))
     approval = Approval(only, approve_deletes, allow_empty_source)
-    run_id = next(iter(found.values())).plan.run_id
-    return _told(run_apply(config, run_id, tuple(found), approval), output_format)
+    call = Call(config, str(settings.config_path), config.select(tuple(found)))
+    return _told(run_apply(call, found, approval), output_format)
 
 
 @click.command()
@@ -108,10 +107,17 @@ def apply(
 def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_format: OutputFormat) -> Outcome:
     """Pull and sweep (and apply), with report: the nightly entry."""
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
-    from hudi_reconcile.stages.apply import Approval  # noqa: PLC0415 - as above
+    from hudi_reconcile.core.plan import Approval  # noqa: PLC0415 - as above
+
+    return _told(run_all(call_of(settings, tables), Approval() if apply_too else None), output_format)
+
+
+def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
+    """The call on the tables of `-t`."""
+    from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
 
     config = settings.load()
-    return _told(run_all(config, config.select(tables), Approval() if apply_too else None), output_format)
+    return Call(config, str(settings.config_path), config.select(tables))
 
 
 def _told(finished: Finished, output_format: OutputFormat) -> Outcome:

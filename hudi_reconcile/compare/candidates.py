@@ -1,97 +1,113 @@
 """First and second look at the rows of unequal segments: which keys differ, and what each side holds for them.
 
-Everything stays in Spark; a frame that must not be read twice from its side is materialised at once and fails,
-rather than being read again, if a part of it is lost (localCheckpoint cuts the lineage).
+Both sides are put in one heap and grouped by key: one shuffle, and NULL parts of a key meet by themselves. Everything
+stays in Spark; what must not be read twice is materialised at once and fails, rather than being read again, if a part
+of it is lost (localCheckpoint cuts the lineage).
 """
 
 from __future__ import annotations
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.sides import Shape, digested, only, same_key, watermark_micros
+from hudi_reconcile.compare.sides import Shape, digested, only, watermark_micros
 from hudi_reconcile.core.segments import SegmentSet
 
 SEQNO = "_hoodie_commit_seqno"
 COMMIT_TIME = "_hoodie_commit_time"
 PARTITION = "_hoodie_partition_path"
+_SIDE = "side"
 
 
 def source_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
-    """The source's rows of some segments: key, digest, watermark, and the whole row as `row`."""
-    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns]).alias("row")
-    images = digested(frame, "source", shape, watermark_micros("source", shape).alias("micros"), row)
-    return only(images, segments)
+    """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
+    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns]).alias("source_row")
+    images = digested(frame, "source", shape, watermark_micros("source", shape).alias("source_micros"), row)
+    return only(images, segments).withColumnRenamed("digest", "source_digest").withColumn(_SIDE, F.lit("source"))
 
 
 def lake_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
-    """The lake's rows of some segments, one line per key: copies, versions (sorted), and one copy's image.
-
-    Which copy's image is shown where a key occurs twice is decided by the greatest version, so two looks agree.
-    """
-    image = F.struct(
+    """The lake's rows of some segments, one line per copy: key, version, and what that copy holds as `image`."""
+    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns if not name.startswith("_hoodie_")])
+    facts = [
         F.col(SEQNO).alias("seqno"),
-        F.col("digest"),
-        F.col("micros"),
-        F.col(COMMIT_TIME).alias("commit_time"),
-        F.col(PARTITION).alias("partition_path"),
-        F.col("row"),
+        watermark_micros("lake", shape).alias("lake_micros"),
+        F.col(COMMIT_TIME).alias("lake_commit_time"),
+        F.col(PARTITION).alias("lake_partition_path"),
+        row.alias("lake_row"),
+    ]
+    names = ("digest", "lake_micros", "lake_commit_time", "lake_partition_path", "lake_row")
+    rows = only(digested(frame, "lake", shape, *facts), segments)
+    image = F.struct(*[F.col(name) for name in names]).alias("image")
+    return rows.select("segment", *shape.key_names, "seqno", image).withColumn(_SIDE, F.lit("lake"))
+
+
+def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame) -> DataFrame:
+    """One line per key with what both sides hold: `in_source`, `source_*`, `lake_copies`, `lake_seqnos`, `lake_*`.
+
+    Where a key occurs twice in the lake, the copy with the greatest version is shown, so that two looks agree. `others`
+    hold the key and further columns, at most one line per key; those columns are kept.
+    """
+    heap = source.unionByName(lake, allowMissingColumns=True)
+    kept: list[str] = []
+    for other in others:
+        kept += [name for name in other.columns if name not in ("segment", *shape.key_names)]
+        heap = heap.unionByName(other, allowMissingColumns=True)
+    in_lake = F.col(_SIDE) == "lake"
+    grouped = heap.groupBy("segment", *shape.key_names).agg(
+        F.max(F.coalesce(F.col(_SIDE) == "source", F.lit(False))).alias("in_source"),
+        *[F.max(name).alias(name) for name in ("source_digest", "source_micros")],
+        F.first("source_row", ignorenulls=True).alias("source_row"),
+        F.count(F.when(in_lake, 1)).alias("lake_copies"),
+        F.sort_array(F.collect_list("seqno")).alias("lake_seqnos"),
+        F.max_by("image", "seqno").alias("image"),
+        *[F.first(name, ignorenulls=True).alias(name) for name in kept],
     )
-    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns if not name.startswith("_hoodie_")]).alias("row")
-    extra = [watermark_micros("lake", shape).alias("micros"), F.col(SEQNO), F.col(COMMIT_TIME), F.col(PARTITION), row]
-    rows = only(digested(frame, "lake", shape, *extra), segments)
-    return rows.groupBy("segment", *shape.key_names).agg(
-        F.count(F.lit(1)).alias("copies"),
-        F.sort_array(F.collect_list(SEQNO)).alias("seqnos"),
-        F.max_by(image, SEQNO).alias("image"),
+    return grouped.select(
+        *[F.col(name) for name in grouped.columns if name != "image"],
+        F.col("image.digest").alias("lake_digest"),
+        F.col("image.lake_micros").alias("lake_micros"),
+        F.col("image.lake_commit_time").alias("lake_commit_time"),
+        F.col("image.lake_partition_path").alias("lake_partition_path"),
+        F.col("image.lake_row").alias("lake_row"),
+        ((F.col("lake_copies") == 1) & F.coalesce(F.col("source_digest") == F.col("image.digest"), F.lit(False))).alias(
+            "equal"
+        ),
     )
 
 
 def differing(source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
-    """Keys whose images differ, with what identifies both images. Materialised; one row per key."""
-    joined = source.alias("s").join(lake.alias("l"), same_key("s", "l", shape), "full_outer")
-    equal = F.col("s.digest").eqNullSafe(F.col("l.image.digest")) & F.col("l.copies").eqNullSafe(
-        F.lit(1).cast("bigint")
-    )
+    """Keys whose images differ, with what identified both images. Materialised; one row per key."""
     return (
-        joined.where(~equal)
+        by_key(source, lake, shape)
+        .where(~F.col("equal"))
         .select(
-            *[F.coalesce(F.col(f"s.{name}"), F.col(f"l.{name}")).alias(name) for name in shape.key_names],
-            F.coalesce(F.col("s.segment"), F.col("l.segment")).alias("segment"),
-            F.col("s.digest").alias("source_digest"),
-            F.coalesce(F.col("l.copies"), F.lit(0).cast("bigint")).alias("lake_copies"),
-            F.coalesce(F.col("l.seqnos"), F.array().cast("array<string>")).alias("lake_seqnos"),
+            "segment",
+            *shape.key_names,
+            F.lit(True).alias("was_candidate"),
+            F.col("source_digest").alias("first_source_digest"),
+            F.col("lake_seqnos").alias("first_lake_seqnos"),
         )
         .localCheckpoint(eager=True)
     )
 
 
 def second_look(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
-    """The facts of every candidate after the second read, with both rows. Materialised; one row per candidate."""
-    joined = (
-        candidates.alias("c")
-        .join(source.alias("s"), same_key("c", "s", shape), "left")
-        .join(lake.alias("l"), same_key("c", "l", shape), "left")
+    """The facts, after the second read, of every candidate and of every key that differs only now; one row per key.
+
+    Keys that differ only now were never seen twice: they are not `unchanged`, so they can be pending or moving but never
+    drift. Without them a difference that the first read missed would vanish from the verdict.
+    """
+    was_candidate = F.coalesce(F.col("was_candidate"), F.lit(False))
+    return (
+        by_key(source, lake, shape, candidates)
+        .where(was_candidate | ~F.col("equal"))
+        .withColumn("unchanged", was_candidate & _same_images())
     )
-    in_source = F.col("s.digest").isNotNull()
-    copies = F.coalesce(F.col("l.copies"), F.lit(0).cast("bigint"))
-    seqnos = F.coalesce(F.col("l.seqnos"), F.array().cast("array<string>"))
-    return joined.select(
-        *[F.col(f"c.{name}").alias(name) for name in shape.key_names],
-        F.col("c.segment").alias("segment"),
-        in_source.alias("in_source"),
-        copies.alias("lake_copies"),
-        seqnos.alias("lake_seqnos"),
-        F.col("s.digest").alias("source_digest"),
-        F.col("l.image.digest").alias("lake_digest"),
-        F.coalesce(F.col("s.digest") == F.col("l.image.digest"), F.lit(False)).alias("equal"),
-        (F.col("c.source_digest").eqNullSafe(F.col("s.digest")) & (F.col("c.lake_seqnos") == seqnos)).alias(
-            "unchanged"
-        ),
-        F.col("s.micros").alias("source_micros"),
-        F.col("l.image.micros").alias("lake_micros"),
-        F.col("l.image.commit_time").alias("lake_commit_time"),
-        F.col("l.image.partition_path").alias("lake_partition_path"),
-        F.col("s.row").alias("source_row"),
-        F.col("l.image.row").alias("lake_row"),
+
+
+def _same_images() -> SparkColumn:
+    return F.col("first_source_digest").eqNullSafe(F.col("source_digest")) & F.col("first_lake_seqnos").eqNullSafe(
+        F.col("lake_seqnos")
     )

@@ -77,9 +77,9 @@ class SparkComparer:
 
     def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
         """What the lake really shows for the ready corrections."""
-        _, lake = self._images(look, segments)
+        source, lake = self._images(look, segments)
         rows = _frame(rechecked).where(F.col("status") == corrections.READY)
-        return corrections.read_back(rows, lake, self._shape)
+        return corrections.read_back(rows, source, lake, self._shape)
 
     def segments_of(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""

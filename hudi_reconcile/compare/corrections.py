@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.sides import Shape, same_key
+from hudi_reconcile.compare.candidates import by_key
+from hudi_reconcile.compare.sides import Shape
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
 
@@ -21,36 +22,32 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
     longer the one that was compared, or a row to be deleted is there again. Only `ready` keys may be written.
     """
-    joined = (
-        plan.alias("p")
-        .join(source.alias("s"), same_key("p", "s", shape), "left")
-        .join(lake.alias("l"), same_key("p", "l", shape), "left")
+    planned = plan.select(
+        "segment",
+        *shape.key_names,
+        "action",
+        F.col("source_digest").alias("planned_digest"),
+        F.col("lake_seqnos").alias("planned_seqnos"),
     )
-    seqnos = F.coalesce(F.col("l.seqnos"), F.array().cast("array<string>"))
-    superseded = F.col("p.lake_seqnos") != seqnos
-    moved = ~F.col("p.source_digest").eqNullSafe(F.col("s.digest"))
-    return joined.select(
-        *[F.col(f"p.{name}").alias(name) for name in shape.key_names],
-        F.col("p.segment").alias("segment"),
-        F.col("p.action").alias("action"),
-        F.col("p.source_digest").alias("source_digest"),
-        F.col("p.lake_seqnos").alias("lake_seqnos"),
-        F.when(superseded, SUPERSEDED).when(moved, MOVED).otherwise(READY).alias("status"),
-        F.col("s.row").alias("source_row"),
-        F.col("l.image.row").alias("lake_row"),
-    ).localCheckpoint(eager=True)
+    now = by_key(source, lake, shape, planned).where(F.col("action").isNotNull())
+    superseded = ~F.col("planned_seqnos").eqNullSafe(F.col("lake_seqnos"))
+    moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest"))
+    status = F.when(superseded, SUPERSEDED).when(moved, MOVED).otherwise(READY)
+    return now.withColumn("status", status).localCheckpoint(eager=True)
 
 
-def read_back(written: DataFrame, lake: DataFrame, shape: Shape) -> dict[str, int]:
+def read_back(written: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -> dict[str, int]:
     """Count what the lake really shows for the keys that were written: `applied` or `failed`.
 
     The commit's own statistics do not tell that the merge ignored a row (research: hudi-tests A), so the rows are read.
+    The source is not asked again: what counts is the image that was to be written.
     """
-    joined = written.alias("w").join(lake.alias("l"), same_key("w", "l", shape), "left")
-    copies = F.coalesce(F.col("l.copies"), F.lit(0).cast("bigint"))
-    upserted = (copies == 1) & F.col("l.image.digest").eqNullSafe(F.col("w.source_digest"))
-    done = F.when(F.col("w.action") == "delete", copies == 0).otherwise(upserted)
-    return counted(joined.select(F.when(done, APPLIED).otherwise(FAILED).alias("status")), "status")
+    wanted = written.select("segment", *shape.key_names, "action", F.col("source_digest").alias("written_digest"))
+    now = by_key(source.limit(0), lake, shape, wanted).where(F.col("action").isNotNull())
+    copies = F.col("lake_copies")
+    upserted = (copies == 1) & F.col("lake_digest").eqNullSafe(F.col("written_digest"))
+    done = F.when(F.col("action") == "delete", copies == 0).otherwise(upserted)
+    return counted(now.select(F.when(done, APPLIED).otherwise(FAILED).alias("status")), "status")
 
 
 def counted(frame: DataFrame, column: str) -> dict[str, int]:

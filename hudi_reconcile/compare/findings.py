@@ -102,6 +102,9 @@ def _lake_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
 
 def save(findings: DataFrame, path: str, *, rows: int, shape: Shape) -> None:
     """Write the findings as Parquet, ordered by kind and key, in as many files as their number asks for."""
-    files = max(1, -(-rows // ROWS_PER_FILE))
-    ordered = findings.orderBy("kind", *[named(name) for name in shape.key_names])
-    ordered.coalesce(files).write.mode("errorifexists").parquet(path)
+    order = [named(name) for name in ("kind", *shape.key_names)]
+    if rows <= ROWS_PER_FILE:
+        ordered = findings.coalesce(1).sortWithinPartitions(*order)
+    else:
+        ordered = findings.repartitionByRange(-(-rows // ROWS_PER_FILE), *order).sortWithinPartitions(*order)
+    ordered.write.mode("errorifexists").parquet(path)

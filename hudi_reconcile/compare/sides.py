@@ -76,11 +76,3 @@ def only(frame: DataFrame, segments: SegmentSet) -> DataFrame:
     """The rows of some segments."""
     ids = frame.sparkSession.createDataFrame([(i,) for i in segments.ids], "segment int")
     return frame.join(F.broadcast(ids), "segment", "left_semi")
-
-
-def same_key(left: str, right: str, shape: Shape) -> SparkColumn:
-    """Keys are equal, NULL parts too."""
-    condition = F.lit(True)
-    for name in shape.key_names:
-        condition = condition & F.col(f"{left}.{name}").eqNullSafe(F.col(f"{right}.{name}"))
-    return condition

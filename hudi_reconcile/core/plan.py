@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result import Guard
@@ -65,6 +65,15 @@ class Plan:
     def expires_micros(self) -> int:
         """When the plan is too old to be applied: 24 hours after it was made."""
         return self.created_micros + EXPIRES_AFTER_MICROS
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What the operator said: which part of the plan, how many deletes were looked at, whether empty is meant."""
+
+    only: Literal["upsert", "delete"] | None = None
+    approve_deletes: int | None = None
+    allow_empty_source: bool = False
 
 
 def steps_of(plan: Plan) -> tuple[Step, ...]:

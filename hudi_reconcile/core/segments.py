@@ -76,11 +76,15 @@ class SegmentSet:
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Half-open range of integer keys, None is an open end; `nulls` adds the rows whose key column is NULL."""
+    """Half-open range of integer keys, None is an open end; `nulls` adds the rows whose key column is NULL.
+
+    `keys` False: only those. `KeyRange(None, None, nulls=True)` is every row.
+    """
 
     low: int | None
     high: int | None
     nulls: bool = False
+    keys: bool = True
 
 
 def choose(key: tuple[str, ...], extent: KeyExtent, *, integer_key: bool, wanted: int | None) -> Segmentation:
@@ -108,7 +112,7 @@ def ranges(segmentation: RangeSegments, segments: SegmentSet) -> tuple[KeyRange,
         else:
             merged.append(KeyRange(low, high))
     if nulls:
-        merged.append(KeyRange(None, None, nulls=True))
+        merged.append(KeyRange(None, None, nulls=True, keys=False))
     return tuple(merged)
 
 

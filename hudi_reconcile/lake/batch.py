@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.values import READ_SEQ, PartitionField
 
+_LONG_BITS = 64
 _STORED = {
     Kind.BOOLEAN: "boolean",
     Kind.TEXT: "string",
@@ -31,7 +32,7 @@ _PATTERNS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}
 def stored_type(column: Column) -> str:
     """The Spark type in which a column is stored in tables that we create."""
     if column.kind is Kind.INTEGER:
-        return "bigint" if column.bits == 64 else "int"
+        return "bigint" if column.bits == _LONG_BITS else "int"
     if column.kind is Kind.DECIMAL:
         return f"decimal({column.precision},{column.scale})"
     return _STORED[column.kind]

@@ -61,6 +61,10 @@ class PostgresSource:
         row = self._plane.one(postgres.extent_query(table.name, first.name, self._request.predicates))
         return KeyExtent(row["low"], row["high"], self._estimate(table))
 
+    def rows_now(self, table: SourceTable) -> int:
+        """The table's own count of the rows that are compared."""
+        return int(self._plane.one(postgres.count_query(table.name, self._request.predicates))["rows"])
+
     def key_faults(self, table: SourceTable) -> KeyFaults:
         """No query where a unique index over NOT NULL columns already rules faults out."""
         if self._proven_key:

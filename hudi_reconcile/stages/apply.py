@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from hudi_reconcile.core.agreement import agree
 from hudi_reconcile.core.errors import SupersededError
 from hudi_reconcile.core.guards import refusals
-from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.segments import SegmentSet, parse
 from hudi_reconcile.core.values import Checkpoint, Instant
@@ -25,15 +24,6 @@ from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_stale
 
 PLAN_LABEL = "plan"
-
-
-@dataclass(frozen=True, slots=True)
-class Approval:
-    """What the operator said on the command line."""
-
-    only: Literal["upsert", "delete"] | None = None
-    approve_deletes: int | None = None
-    allow_empty_source: bool = False
 
 
 @dataclass(frozen=True, slots=True)

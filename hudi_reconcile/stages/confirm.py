@@ -30,8 +30,9 @@ class Sides:
 class Confirmed:
     """What two looks found. `pin` and `moment` are those of the last look that was needed.
 
-    `findings` is None where every segment was equal at the first look. `steady` is False where a lake writer that was in
-    flight at a pin has completed since: then the pin did not name one snapshot.
+    `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
+    a pin has completed since: then the pin did not name one snapshot. `missed_rows` is how many rows the first read
+    lacked against the table's own count, None where the source changed meanwhile and the two cannot be compared.
     """
 
     digests: tuple[SegmentDigest, ...]
@@ -42,6 +43,7 @@ class Confirmed:
     moment: Moment
     checkpoint: CheckpointAt | None
     steady: bool
+    missed_rows: int | None
 
     @property
     def source_rows(self) -> int:
@@ -69,9 +71,10 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> C
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
     digests = sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
+    missed = _missed_rows(sides, moment, digests) if segments is None else None
     unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
     if not unequal.ids:
-        return Confirmed(digests, unequal, None, {}, pin, moment, checkpoint, sides.lake.still(pin))
+        return Confirmed(digests, unequal, None, {}, pin, moment, checkpoint, sides.lake.still(pin), missed)
     candidates = sides.comparer.candidates(Look(_source(sides, unequal), sides.lake.rows(pin)), unequal)
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pinned(sides.lake)
@@ -80,7 +83,18 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> C
     findings = sides.comparer.findings(candidates, second, unequal, window_start(checkpoint, waiting))
     kinds = sides.comparer.count(findings, "kind")
     steady = sides.lake.still(pin) and sides.lake.still(later)
-    return Confirmed(digests, unequal, findings, kinds, later, moment, checkpoint, steady)
+    return Confirmed(digests, unequal, findings, kinds, later, moment, checkpoint, steady, missed)
+
+
+def _missed_rows(sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...]) -> int | None:
+    """Hold the rows read against the table's own count, where nothing was committed in between.
+
+    The same snapshot before and after means that no transaction began or ended: then the two must be equal.
+    """
+    counted = sides.source.rows_now(sides.table)
+    if sides.source.moment().snapshot != before.snapshot:
+        return None
+    return counted - sum(digest.source_rows for digest in digests)
 
 
 def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:

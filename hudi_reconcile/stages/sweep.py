@@ -64,7 +64,7 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
     found = look_twice(sides, waiting, None)
     unverified = _unverified(job, ground, found)
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    draft = _draft(job, ground, found, edges.clock) if drift and found.steady else None
+    draft = _draft(job, ground, found, edges.clock) if drift and found.steady and not found.missed_rows else None
     result = _result(job, ground, found, unverified, draft)
     rows = sum(found.kinds.values())
     return Swept(result, found.findings, rows, draft, _fetched(ground.cut, found), comparer)
@@ -107,6 +107,9 @@ def _unverified(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[Unver
     if moving:
         why = f"{moving} rows differed twice and changed in between: they were not judged"
         items.append(Unverified("rows", job.name, why, "sweep again at a quieter time, or raise sweep.settle"))
+    if found.missed_rows:
+        why = f"the read returned {found.source_rows} rows, the table counts {found.source_rows + found.missed_rows}"
+        items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
     if not found.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since"
         items.append(Unverified("table", job.name, why, "sweep again"))

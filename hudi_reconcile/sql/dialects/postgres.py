@@ -107,11 +107,11 @@ def range_predicate(name: str, key_range: KeyRange) -> str:
         parts.append(f"{name} >= {key_range.low}")
     if key_range.high is not None:
         parts.append(f"{name} < {key_range.high}")
-    if key_range.nulls:
-        if key_range.low is None and key_range.high is None:
-            return f"{name} is null"
-        return "(" + " and ".join(parts) + f") or {name} is null"
-    return " and ".join(parts) or f"{name} is not null"
+    if not key_range.keys:
+        return f"{name} is null"
+    if not key_range.nulls:
+        return " and ".join(parts) or f"{name} is not null"
+    return "(" + " and ".join(parts) + f") or {name} is null" if parts else "true"
 
 
 def ranges_predicate(name: str, ranges: tuple[KeyRange, ...]) -> str:
@@ -236,6 +236,12 @@ def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
     """The planner's own row estimate, which uses the table's size where it was never analysed (reltuples is -1 then)."""
     where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
     return f"explain (format json) select 1 from {table}{where}"
+
+
+def count_query(table: str, predicates: tuple[str, ...]) -> str:
+    """How many rows there are."""
+    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
+    return f"select count(*) as rows from {table}{where}"
 
 
 def extent_query(table: str, column: str, predicates: tuple[str, ...]) -> str:

@@ -1,0 +1,132 @@
+"""Finished runs for the commands that look at them: joins the evidence on disk with the report's pages.
+
+Never opens the source, the lake or Spark, and never changes a run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.evidence.files import replace_file
+from hudi_reconcile.evidence.findings import chosen_kinds, read_findings, sample_findings
+from hudi_reconcile.evidence.history import PastRun, history
+from hudi_reconcile.evidence.store import COMPARED, Store
+from hudi_reconcile.report.html import render_report
+from hudi_reconcile.report.wording import reasons
+
+SAMPLE_ROWS = 20
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFindings:
+    """A run's findings as JSON texts, and what the reader must know about what is not among them."""
+
+    run_id: str
+    lines: Iterator[str]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run's result and the plans of its tables."""
+
+    run: Document
+    plans: Sequence[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The reports folder, for looking at."""
+
+    store: Store
+
+    @staticmethod
+    def of(reports: Path) -> Room:
+        """The room of a reports folder; nothing is opened yet."""
+        return Room(Store(reports))
+
+    def findings(self, run: str, *, tables: Collection[str], kinds: Collection[str]) -> FoundFindings:
+        """Every finding of a sweep or run, read while it is used.
+
+        Raises:
+            UsageError: no such run, table or kind.
+            EvidenceError: the files are not what the result says; may come while reading.
+        """
+        wanted = chosen_kinds(kinds)
+        run_id = self.store.resolve(run, commands=COMPARED)
+        chosen = _tables(self.store.result(run_id), tables)
+        warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
+        return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
+
+    def plans(self, run: str, *, tables: Collection[str]) -> Planned:
+        """The plans of a sweep or run. Raises UsageError where there is none."""
+        run_id = self.store.resolve(run, commands=COMPARED)
+        document = self.store.result(run_id)
+        chosen = _tables(document, tables)
+        plans = [plan for table in chosen if (plan := self.store.plan(run_id, table["name"])) is not None]
+        if not plans:
+            endings = ", ".join(f"{table['name']} {table['outcome']}" for table in chosen)
+            raise UsageError(f"run {run_id} has no plan ({endings})", fix="make one: hudi-reconcile sweep")
+        return Planned(document, plans)
+
+    def write_report(self, run: str, output: Path | None) -> tuple[str, Path]:
+        """Rebuild a run's page; a file of that name is replaced whole. Raises UsageError inside a run's folder."""
+        run_id = self.store.resolve(run)
+        path = output or Path(f"report-{run_id}.html")
+        if any((self.store.reports / run_id).resolve() == folder for folder in path.resolve().parents):
+            raise UsageError(f"{path} is inside run {run_id}, which never changes", fix="name another file: -o FILE")
+        page = self.page(run_id)
+        try:
+            replace_file(path, page.encode())
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
+        return run_id, path
+
+    def page(self, run_id: str) -> str:
+        """The HTML page of a run, from its files alone."""
+        document = self.store.result(run_id)
+        names = [table["name"] for table in document["tables"]]
+        plans = {name: plan for name in names if (plan := self.store.plan(run_id, name)) is not None}
+        samples = {
+            table["name"]: page_sample(self.store.findings_dir(run_id, table["name"]), table)
+            for table in document["tables"]
+        }
+        return render_report(document, plans, samples)
+
+    def history(self, tables: Collection[str]) -> Iterator[PastRun]:
+        """The runs, newest first."""
+        return history(self.store, tables=tables)
+
+    def _lines(self, run_id: str, tables: Sequence[Document], kinds: Collection[str]) -> Iterator[str]:
+        for table in tables:
+            counts = {**table["findings"], **table["not_drift"]}
+            folder = self.store.findings_dir(run_id, table["name"])
+            yield from (finding.line for finding in read_findings(folder, counts, kinds=kinds))
+
+
+def page_sample(folder: Path, table: Document) -> list[Document]:
+    """The findings that a report shows of a table."""
+    return [json.loads(found.line) for found in sample_findings(folder, table["findings"], limit=SAMPLE_ROWS)]
+
+
+def _tables(document: Document, names: Collection[str]) -> list[Document]:
+    known = [table["name"] for table in document["tables"]]
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise UsageError(
+            f"run {document['run_id']} has no table {', '.join(unknown)}", fix=f"use one of {', '.join(known)}"
+        )
+    return [table for table in document["tables"] if not names or table["name"] in names]
+
+
+def _gaps(table: Document) -> list[str]:
+    if not table["unverified"] and table["error"] is None:
+        return []
+    return [why for why, _ in reasons(table)]
