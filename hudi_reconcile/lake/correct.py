@@ -12,7 +12,7 @@ from typing import cast
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  Spark's own convention
+from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError
 from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable
@@ -41,6 +41,8 @@ class BatchFacts:
     keys: int
     greatest_seq: int | None
     upserts_without_seq: int
+    keys_without_version: int
+    upserts_of_doubled_keys: int
 
 
 def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
@@ -52,9 +54,8 @@ def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
     """
     rows = _exact_rows(batch, table).localCheckpoint()
     expected = _exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
-    facts = _facts_of(rows, table)
+    facts = _facts_of(rows, expected, table)
     check_facts(facts, table)
-    _check_expected(expected, rows, table)
     marker = tombstone_seq(facts.greatest_seq, known_seq)
     seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
     return Correction(rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, marker)
@@ -69,21 +70,28 @@ def tombstone_seq(greatest_seq: int | None, known_seq: int) -> int:
 
 
 def check_facts(facts: BatchFacts, table: LakeTable) -> None:
-    """Raises LakeError for a batch in which a key occurs twice, or an upsert has no read sequence."""
-    if facts.keys != facts.rows:
-        raise LakeError(
-            f"correction of {table.path}: {facts.rows - facts.keys} keys occur twice in the batch", fix="sweep again"
-        )
-    if facts.upserts_without_seq:
-        raise LakeError(
-            f"correction of {table.path}: {facts.upserts_without_seq} upserts have no {READ_SEQ}", fix="report a bug"
+    """Raises LakeError for a batch that is not well formed, NotBuiltError for one that Hudi cannot carry out as meant."""
+    faults = {
+        "keys occur twice in the batch": facts.rows - facts.keys,
+        f"upserts have no {READ_SEQ}": facts.upserts_without_seq,
+        "keys have no expected version": facts.keys_without_version,
+    }
+    found = [f"{count} {what}" for what, count in faults.items() if count]
+    if found:
+        raise LakeError(f"correction of {table.path}: {', '.join(found)}", fix="sweep again")
+    if facts.upserts_of_doubled_keys:
+        raise NotBuiltError(
+            f"correction of {table.path}: {facts.upserts_of_doubled_keys} keys to be updated are in the lake more than "
+            "once; Hudi would update every copy",
+            fix="delete these keys from the lake, then sweep again",
         )
 
 
 def _exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
     upserts = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
-    deletes = as_table(cast("DataFrame", batch.deletes), table.columns, table.path)
-    return upserts.withColumn(DELETE, F.lit(False)).unionByName(deletes.withColumn(DELETE, F.lit(True)))  # noqa: FBT003
+    # A key that the lake holds twice comes as two rows; one delete removes every copy.
+    deletes = as_table(cast("DataFrame", batch.deletes), table.columns, table.path).dropDuplicates([*table.record_key])
+    return upserts.withColumn(DELETE, F.lit(False)).unionByName(deletes.withColumn(DELETE, F.lit(True)))
 
 
 def _exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
@@ -92,42 +100,31 @@ def _exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
     return as_table(expected, wanted, table.path).distinct()
 
 
-def _facts_of(rows: DataFrame, table: LakeTable) -> BatchFacts:
-    keys = F.struct(*(F.col(f"`{name}`") for name in table.record_key))
-    upserted = F.when(~F.col(DELETE), F.col(READ_SEQ))
-    found = rows.agg(
-        F.count(F.lit(1)),
-        F.count_distinct(keys),
-        F.max(upserted),
-        F.count(F.when(~F.col(DELETE) & F.col(READ_SEQ).isNull(), 1)),
-    ).collect()[0]
-    return BatchFacts(*found)
-
-
-def _check_expected(expected: DataFrame, rows: DataFrame, table: LakeTable) -> None:
-    copies = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
-    same = _same_keys("r", "e", table.record_key)
-    blind, doubled = (
-        rows.alias("r")
-        .join(copies.alias("e"), same, "left")
-        .agg(
-            F.count(F.when(F.col("_hr_copies").isNull(), 1)),
-            F.count(F.when(~F.col(DELETE) & (F.col("_hr_copies") > 1), 1)),
-        )
-        .collect()[0]
+def _facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable) -> BatchFacts:
+    """Count the batch against the expected versions, in one pass."""
+    upserted = ~F.col(DELETE)
+    batch = rows.groupBy(*table.record_key).agg(
+        F.count(F.lit(1)).alias("_hr_rows"),
+        F.max(F.when(upserted, F.col(READ_SEQ))).alias("_hr_seq"),
+        F.count(F.when(upserted & F.col(READ_SEQ).isNull(), 1)).alias("_hr_blank"),
+        F.max(upserted).alias("_hr_upserted"),
     )
-    if blind:
-        raise LakeError(f"correction of {table.path}: {blind} keys without an expected version", fix="report a bug")
-    if doubled:
-        raise NotBuiltError(
-            f"correction of {table.path}: {doubled} keys are in the lake more than once; Hudi would update every copy",
-            fix="delete these keys from the lake, then sweep again",
-        )
+    copies = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
+    joined = batch.alias("b").join(copies.alias("e"), _same_keys("b", "e", table.record_key), "left")
+    found = joined.agg(
+        F.coalesce(F.sum("_hr_rows"), F.lit(0)),
+        F.count(F.lit(1)),
+        F.max("_hr_seq"),
+        F.coalesce(F.sum("_hr_blank"), F.lit(0)),
+        F.count(F.when(F.col("_hr_copies").isNull(), 1)),
+        F.count(F.when(F.col("_hr_upserted") & (F.col("_hr_copies") > 1), 1)),
+    )
+    return BatchFacts(*found.collect()[0])
 
 
 def correction_options(table: LakeTable, view: str, marker: int) -> dict[str, str]:
     """Write options that delete by marker and refuse the commit unless every key is as expected and nobody else writes."""
-    queries = (f"{_versions_sql(table, view)}#0", f"{_marker_sql(table, marker)}#0", f"{_pending_sql(table.path)}#1")
+    queries = (f"{_versions_sql(table, view)}#0", f"{_pending_sql(table.path)}#1")
     return {
         "hoodie.payload.delete.field": READ_SEQ,
         "hoodie.payload.delete.marker": str(marker),
@@ -157,12 +154,6 @@ def _versions_sql(table: LakeTable, view: str) -> str:
         f"select count(*) from ({planned}) p full outer join ({found}) t on {on} and p.sn = t.sn "
         "where (p.sn is null or t.sn is null) and 'x' <> '<TABLE_NAME>'"
     )
-
-
-def _marker_sql(table: LakeTable, marker: int) -> str:
-    # A stored row with the marker's value would be taken for a delete when its file is rewritten.
-    lake = f"hudi_table_changes('{_text(table.path)}', 'latest_state', 'earliest')"
-    return f"select count(*) from {lake} where {READ_SEQ} = {marker} and 'x' <> '<TABLE_NAME>'"
 
 
 def _pending_sql(path: str) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, table_of
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
+from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, table_of
 
 SCHEMA = "id int, at timestamp_ntz, amount decimal(10,2), note string, _hr_read_seq bigint"
 

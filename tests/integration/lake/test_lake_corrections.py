@@ -1,0 +1,192 @@
+"""Corrections: one commit with upserts and deletes, made only if every key is still as it was compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
+from hudi_reconcile.core.values import TableType
+from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.ports import Frame
+from tests.integration.lake.support import (
+    TYPES,
+    checkpoint,
+    content,
+    corrective,
+    frame,
+    new_table,
+    pinned,
+    table_of,
+    versions,
+)
+
+COMPOSITE = "k string, n bigint, day date, note string, _hr_read_seq bigint"
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_correction_upserts_moves_deletes_and_inserts_in_one_commit_on_a_partitioned_table_with_null_key_parts(
+    spark: SparkSession, tmp_path: Path, kind: TableType
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    rows = spark.sql(
+        "select k, cast(n as bigint) n, cast(day as date) day, note, 1L _hr_read_seq from values ('x', 1, '2024-01-01', 'old'),"
+        " ('x', null, '2024-01-01', 'old'), ('y', 2, null, 'gone'), ('z', 3, '2024-02-02', 'kept') as t(k, n, day, note)"
+    )
+    lake.create(Frame(rows), new_table(kind, ("k", "n"), ("day",)), checkpoint(1), {})
+    seqno_of_z = versions(lake, ("k", "n"), ("z", 3))
+    wanted = [("x", 1), ("x", None), ("y", 2), ("new", 9)]
+    expected = versions(lake, ("k", "n"), *wanted)
+    moved = spark.sql("select date'2024-03-03' d").collect()[0][0]
+    upserts = [("x", 1, moved, "moved", 2), ("x", None, None, "null day", 2), ("new", 9, moved, "new", 2)]
+
+    instant = lake.correct(
+        corrective(spark, lake, COMPOSITE, upserts=upserts, deletes="k = 'y'", expected=expected),
+        table_of(lake), checkpoint(2), {"plan": "p1:all"},
+    )  # fmt: skip
+
+    after = [("new", 9, moved, "new"), ("x", 1, moved, "moved"), ("x", None, None, "null day")]
+    assert [row for row in content(lake, "k", "n", "day", "note") if row[0] != "z"] == sorted(after, key=str)
+    assert lake.find_commit("plan", "p1:all") == instant
+    assert versions(lake, ("k", "n"), ("z", 3)) == seqno_of_z
+    assert [c.name for c in table_of(lake).columns] == ["k", "n", "day", "note", "_hr_read_seq"]
+
+    again = lake.upsert(
+        frame(spark, COMPOSITE, ("y", 2, moved, "back", 3), ("x", 1, None, "no day", 3)),
+        table_of(lake),
+        checkpoint(3),
+        {},
+    )
+
+    assert again.completed > instant.completed
+    assert ("y", 2, "back") in content(lake, "k", "n", "note")
+    assert [row for row in content(lake, "k", "n", "day", "note") if row[:2] == ("x", 1)] == [("x", 1, None, "no day")]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_correction_of_a_key_that_another_writer_touched_is_superseded_and_leaves_the_table_writable(
+    spark: SparkSession, tmp_path: Path, kind: TableType
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, qty int, _hr_read_seq bigint"
+    lake.create(frame(spark, schema, *((i, 0, 1) for i in range(1, 6))), new_table(kind), checkpoint(1), {})
+    table = table_of(lake)
+    seen = versions(lake, ("id",), (1,), (2,), (9,))
+    lake.upsert(frame(spark, schema, (3, 33, 2)), table, checkpoint(2), {})  # another key of the same file
+
+    def attempt(**parts: Any) -> None:
+        parts = {"upserts": [], "deletes": "false", **parts}
+        lake.correct(corrective(spark, lake, schema, **parts), table, checkpoint(9), {"plan": "p2:all"})
+
+    attempt(upserts=[(1, 11, 9)], deletes="id = 5", expected=versions(lake, ("id",), (1,), (5,)))
+    before = content(lake, "id", "qty", "_hoodie_commit_seqno")
+    assert [row[:2] for row in before] == [(1, 11), (2, 0), (3, 33), (4, 0)]
+    pin = lake.pin()
+    cases: dict[str, dict[str, Any]] = {
+        "update of an updated row and delete of an untouched one": {
+            "upserts": [(1, -1, 9)], "deletes": "id = 2", "expected": [seen[0], seen[1]],
+        },
+        "insert of a row that is there, update of one that is gone": {
+            "upserts": [(2, -1, 9), (5, -1, 9)], "expected": [(2, None), (5, seen[0][1])],
+        },
+        "another version beside ours": {"deletes": "id = 2", "expected": [seen[1], (2, seen[0][1])]},
+    }  # fmt: skip
+    for name, parts in cases.items():
+        with pytest.raises(SupersededError):
+            attempt(**parts)
+        assert content(lake, "id", "qty", "_hoodie_commit_seqno") == before, name
+        assert lake.pin() == pin, name
+
+    rows = spark.createDataFrame([(2, 22, 99)], schema)
+    options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
+    rows.write.format("hudi").options(**options).mode("append").save(table.path)
+    assert (2, 22) in content(lake, "id", "qty")
+
+
+def test_correction_beside_a_writer_in_flight_is_superseded_and_does_not_touch_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, qty int, _hr_read_seq bigint"
+    lake.create(frame(spark, schema, (1, 0, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    timeline = tmp_path / "orders" / ".hoodie" / "timeline"
+    pin = lake.pin()
+    assert pin is not None
+    foreign = str(int(pin.instant.requested) + 1)
+    (timeline / f"{foreign}.commit.requested").write_bytes(b"")
+    (timeline / f"{foreign}.inflight").write_bytes(b"")
+    seen = lake.pin()
+    assert seen is not None
+    assert seen.in_flight == (foreign,)
+
+    with pytest.raises(SupersededError):
+        lake.correct(
+            corrective(spark, lake, schema, upserts=[(1, 1, 2)], deletes="false", expected=versions(lake, ("id",), (1,))),
+            table_of(lake), checkpoint(2), {},
+        )  # fmt: skip
+
+    assert content(lake, "id", "qty") == [(1, 0)]
+    assert lake.pin() == seen
+    assert sorted(path.name for path in timeline.glob(f"{foreign}*")) == [
+        f"{foreign}.commit.requested",
+        f"{foreign}.inflight",
+    ]
+
+
+def test_correction_works_on_a_table_that_is_nothing_but_its_key(spark: SparkSession, tmp_path: Path) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, _hr_read_seq bigint"
+    lake.create(frame(spark, schema, (1, 1), (2, 1)), new_table("merge_on_read"), checkpoint(1), {})
+    expected = versions(lake, ("id",), (1,), (3,))
+
+    lake.correct(
+        corrective(spark, lake, schema, upserts=[(3, 2)], deletes="id = 1", expected=expected),
+        table_of(lake),
+        checkpoint(2),
+        {},
+    )
+
+    assert content(lake, "id") == [(2,), (3,)]
+
+
+def test_correction_that_is_not_well_formed_is_refused_before_anything_is_written(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, qty int, _hr_read_seq bigint"
+    lake.create(frame(spark, schema, (1, 0, 1), (2, 0, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    pinned(lake).drop(*[c for c in pinned(lake).columns if c.startswith("_hoodie_")]).where("id = 2").write.format(
+        "hudi"
+    ).options(**{"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "bulk_insert"}).mode(
+        "append"
+    ).save(table_of(lake).path)  # id 2 twice
+    pin = lake.pin()
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
+        (
+            {"upserts": [(1, 1, 2)], "deletes": "id = 1", "expected": versions(lake, ("id",), (1,))},
+            LakeError,
+            "1 keys occur twice",
+        ),
+        ({"upserts": [(1, 1, 2)], "expected": [(7, None)]}, LakeError, "1 keys have no expected version"),
+        (
+            {"upserts": [(1, 1, None)], "expected": versions(lake, ("id",), (1,))},
+            LakeError,
+            "1 upserts have no _hr_read_seq",
+        ),
+        ({"upserts": [(2, 1, 2)], "expected": versions(lake, ("id",), (2,))}, NotBuiltError, "1 keys to be updated"),
+    ]
+    for parts, error, text in cases:
+        batch = corrective(spark, lake, schema, **{"deletes": "false", **parts})
+        with pytest.raises(error, match=text):
+            lake.correct(batch, table_of(lake), checkpoint(2), {})
+        assert lake.pin() == pin
+
+    lake.correct(
+        corrective(spark, lake, schema, upserts=[], deletes="id = 2", expected=versions(lake, ("id",), (2,))),
+        table_of(lake), checkpoint(2), {},
+    )  # fmt: skip
+
+    assert content(lake, "id") == [(1,)]

@@ -1,0 +1,115 @@
+"""The lease, and what a writer killed in the middle of its commit leaves to the next one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.values import TableType
+from hudi_reconcile.lake.hudi_lake import HudiLake
+from tests.integration.lake.support import checkpoint, content, corrective, frame, new_table, table_of, versions
+
+SCHEMA = "id int, qty int, _hr_read_seq bigint"
+WRITER = Path(__file__).with_name("killed_writer.py")
+ROOT = WRITER.parents[3]
+
+
+def test_lease_keeps_a_second_process_out_and_is_given_back_whatever_happens(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    file = tmp_path / ".orders.hr-lease.json"
+    with lake.lease("run 1"):
+        assert json.loads(file.read_text())["owner"] == "run 1"
+        with pytest.raises(RefusedError, match="run 1") as caught, lake.lease("run 2"):
+            pytest.fail("two holders")
+        assert str(file) in caught.value.fix
+        assert file.exists()
+    assert not file.exists()
+    with pytest.raises(ZeroDivisionError), lake.lease("run 3"):
+        _ = 1 / 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == []
+
+
+def test_lease_of_a_dead_process_of_this_host_is_taken_over_and_one_of_another_host_when_it_expired(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    file = tmp_path / ".orders.hr-lease.json"
+    with lake.lease("run 1"):
+        mine = json.loads(file.read_text())
+    now_ms = time.time_ns() // 1_000_000
+    dead = mine | {"holder": mine["holder"] | {"started": "1"}, "expires_ms": now_ms + 900_000}
+    elsewhere = mine | {"holder": mine["holder"] | {"host": "far"}}
+
+    for found in (dead, elsewhere | {"expires_ms": now_ms}):
+        file.write_text(json.dumps(found))
+        with lake.lease("run 2"):
+            assert json.loads(file.read_text())["owner"] == "run 2"
+        assert list(tmp_path.iterdir()) == []
+    for text in (json.dumps(elsewhere | {"expires_ms": now_ms + 900_000}), "half a lea"):
+        file.write_text(text)
+        with pytest.raises(RefusedError), lake.lease("run 2"):
+            pytest.fail("two holders")
+        assert file.read_text() == text
+
+
+@pytest.mark.parametrize(("operation", "kind"), [("upsert", "merge_on_read"), ("correct", "copy_on_write")])
+def test_writer_killed_in_its_commit_leaves_a_table_that_the_next_one_finds_right_and_can_write(
+    spark: SparkSession, tmp_path: Path, operation: str, kind: TableType
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    lake.create(frame(spark, SCHEMA, (1, 1, 1), (2, 2, 1), (3, 3, 1)), new_table(kind), checkpoint(1), {})
+    timeline = tmp_path / "orders" / ".hoodie" / "timeline"
+    _kill_in_the_middle(
+        tmp_path / "orders", operation, "*.commit.requested" if kind[0] == "c" else "*.deltacommit.requested"
+    )
+    assert len(list(timeline.glob("*.requested"))) == 2
+    assert content(lake, "id", "qty") == [(1, 1), (2, 2), (3, 3)]
+
+    with lake.lease("next run"):
+        pin = lake.pin()
+        assert pin is not None
+        assert pin.in_flight == ()
+        batch = corrective(
+            spark, lake, SCHEMA, upserts=[(1, 10, 60)], deletes="id = 3", expected=versions(lake, ("id",), (1,), (3,))
+        )
+        lake.correct(batch, table_of(lake), checkpoint(60), {})
+        lake.upsert(frame(spark, SCHEMA, (4, 4, 61)), table_of(lake), checkpoint(61), {})
+
+    assert content(lake, "id", "qty") == [(1, 10), (2, 2), (4, 4)]
+    assert lake.find_commit("run_id", "killed") is None
+    assert not (tmp_path / ".orders.hr-lease.json").exists()
+
+
+def _kill_in_the_middle(table: Path, operation: str, sign: str) -> None:
+    """Kill the writer once its data is on the way: at the second instant of the timeline, two seconds later."""
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(WRITER), str(table), operation]
+    with subprocess.Popen(command, env=environ, start_new_session=True, cwd=ROOT) as writer:
+        try:
+            deadline = time.monotonic() + 200
+            while len(list((table / ".hoodie" / "timeline").glob(sign))) < (2 if operation == "correct" else 1):
+                assert writer.poll() is None, "the writer ended by itself"
+                assert time.monotonic() < deadline, "the writer did not begin"
+                time.sleep(0.2)
+            if operation == "correct":
+                _wait_for_files(table, deadline)
+        finally:
+            os.killpg(writer.pid, signal.SIGKILL)
+
+
+def _wait_for_files(table: Path, deadline: float) -> None:
+    while len(list(table.glob("*.parquet"))) < 2:
+        assert time.monotonic() < deadline, "no data file was written"
+        time.sleep(0.2)
+    time.sleep(2)

@@ -1,0 +1,68 @@
+"""The checkpoint on the timeline: read back as written, or refused by name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.values import Checkpoint
+from hudi_reconcile.lake.metadata import checkpoint_text, commit_metadata, parse_checkpoint
+
+CHECKPOINT = Checkpoint("timestamp", ("updated_at",), 17, "2026-01-01", 4, "sys:1/oid:2")
+MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
+
+
+@given(
+    st.builds(
+        Checkpoint,
+        st.text(),
+        st.lists(st.text()).map(tuple),
+        MICROS,
+        st.one_of(st.none(), st.text()),
+        st.integers(0, 2**63 - 1),
+        st.text(),
+    )
+)
+def test_checkpoint_is_read_back_as_it_was_written(checkpoint: Checkpoint) -> None:
+    assert parse_checkpoint(checkpoint_text(checkpoint)) == checkpoint
+
+
+def document(**changes: Any) -> str:
+    found = json.loads(checkpoint_text(CHECKPOINT)) | changes
+    return json.dumps({key: value for key, value in found.items() if value != "remove"})
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "no JSON"),
+        ("[1]", "no JSON object"),
+        (document(version=2), "version 2"),
+        (document(version="remove"), "version None"),
+        (document(read_seq="remove"), "keys"),
+        (document(surplus=1), "surplus"),
+        (document(read_seq="4"), "read_seq"),
+        (document(read_seq=True), "read_seq"),
+        (document(watermark_micros=1.5), "watermark_micros"),
+        (document(watermark="updated_at"), "watermark"),
+        (document(strategy=None), "strategy"),
+    ],
+)
+def test_checkpoint_of_another_shape_is_refused_by_name(text: str, named: str) -> None:
+    with pytest.raises(LakeError, match=named):
+        parse_checkpoint(text)
+
+
+def test_commit_carries_labels_under_our_prefix_and_refuses_those_it_sets_itself() -> None:
+    assert commit_metadata(CHECKPOINT, {"plan": "p"}) == {
+        "_hr.plan": "p",
+        "_hr.checkpoint": checkpoint_text(CHECKPOINT),
+    }
+    for label in ("checkpoint", "commit"):
+        with pytest.raises(LakeError, match=f"_hr.{label}"):
+            commit_metadata(CHECKPOINT, {label: "x"})

@@ -1,0 +1,111 @@
+"""Write options: what users may set, and what depends on the table."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
+from hudi_reconcile.core.values import LakeColumn, LakeTable, PartitionField, TableType
+from hudi_reconcile.lake.correct import BatchFacts, check_facts, correction_options, tombstone_seq
+from hudi_reconcile.lake.options import WriteOptions, create_options, upsert_options
+from hudi_reconcile.lake.schema import differences, stored_type, unholdable
+from hudi_reconcile.ports import NewTable
+
+
+def table(kind: TableType = "copy_on_write", path: str = "/lake/t", partitions: tuple[str, ...] = ()) -> LakeTable:
+    return LakeTable(path, "t", kind, 8, (), ("a", "b"), partitions, ("_hr_read_seq",), "tool")
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["hoodie.table.name", "hoodie.index.type", "hoodie.write.concurrency.mode", "hoodie.payload.delete.field", "path"],
+)
+def test_option_that_the_tool_owns_cannot_be_set(option: str) -> None:
+    with pytest.raises(UsageError, match=option):
+        WriteOptions(overrides={option: "x"})
+
+
+def test_options_of_the_user_win_over_defaults() -> None:
+    options = WriteOptions(overrides={"hoodie.metadata.enable": "true", "hoodie.clean.commits.retained": "7"})
+
+    for found in (
+        create_options(options, NewTable("t", "copy_on_write", ("a",), ())),
+        upsert_options(options, table(), has_metadata_table=False),
+    ):
+        assert (found["hoodie.metadata.enable"], found["hoodie.clean.commits.retained"]) == ("true", "7")
+
+
+def test_upsert_keeps_the_table_as_it_is() -> None:
+    found = upsert_options(WriteOptions(), table(), has_metadata_table=True)
+
+    assert found["hoodie.metadata.enable"] == "true"
+    assert found["hoodie.write.table.version"] == "8"
+    assert found["hoodie.write.auto.upgrade"] == "false"
+    assert found["hoodie.compact.inline"] == "false"
+    assert (
+        upsert_options(WriteOptions(), table("merge_on_read"), has_metadata_table=True)["hoodie.compact.inline"]
+        == "true"
+    )
+
+
+def test_partitioned_tables_are_searched_whole_for_a_row_that_moved() -> None:
+    plain = create_options(WriteOptions(), NewTable("t", "copy_on_write", ("a",), ()))
+    parted = create_options(WriteOptions(), NewTable("t", "copy_on_write", ("a",), (PartitionField("at", "month"),)))
+
+    assert "hoodie.index.type" not in plain
+    assert parted["hoodie.index.type"] == "GLOBAL_SIMPLE"
+    assert parted["hoodie.datasource.write.partitionpath.field"] == "at_month"
+    assert parted["hoodie.datasource.write.keygenerator.class"].endswith(".SimpleKeyGenerator")
+
+
+@pytest.mark.parametrize("path", ["/lake/it's", "/lake/a;b", "/lake/a#b", "/lake/a\\b"])
+def test_path_that_would_end_the_validators_text_is_refused(path: str) -> None:
+    with pytest.raises(LakeError, match="cannot be corrected"):
+        correction_options(table(path=path), "v", 1)
+
+
+def test_tombstone_is_above_everything_handed_out() -> None:
+    assert [tombstone_seq(None, 0), tombstone_seq(5, 3), tombstone_seq(3, 5), tombstone_seq(None, 5)] == [1, 6, 6, 6]
+
+
+@pytest.mark.parametrize(
+    ("facts", "error", "named"),
+    [
+        (BatchFacts(2, 1, 1, 0, 0, 0), LakeError, "1 keys occur twice"),
+        (BatchFacts(1, 1, 1, 1, 0, 0), LakeError, "1 upserts have no _hr_read_seq"),
+        (BatchFacts(1, 1, 1, 0, 1, 0), LakeError, "1 keys have no expected version"),
+        (BatchFacts(1, 1, 1, 0, 0, 1), NotBuiltError, "1 keys to be updated"),
+    ],
+)
+def test_batch_that_is_not_well_formed_is_refused(facts: BatchFacts, error: type[Exception], named: str) -> None:
+    check_facts(BatchFacts(1, 1, None, 0, 0, 0), table())
+    with pytest.raises(error, match=named):
+        check_facts(facts, table())
+
+
+def test_differences_of_schemas_are_all_named() -> None:
+    wanted = (LakeColumn("id", "int"), LakeColumn("t", "string"), LakeColumn("gone", "date"))
+    batch = (LakeColumn("id", "bigint"), LakeColumn("t", "varchar(9)"), LakeColumn("T", "string"))
+
+    assert differences(batch, wanted) == (
+        "gone date: missing in the batch",
+        "T string: not in the lake table",
+        "id: int in the lake table, bigint in the batch",
+    )
+    assert differences((LakeColumn("id", "smallint"),), (LakeColumn("id", "int"),)) == ()
+
+
+def test_stored_type_has_no_small_integers_and_no_lengths() -> None:
+    assert [stored_type(text) for text in ("smallint", "tinyint", "int", "char(3)", "varchar(10)", "decimal(5,2)")] == [
+        "int", "int", "int", "string", "string", "decimal(5,2)"
+    ]  # fmt: skip
+
+
+def test_names_that_a_lake_cannot_hold_are_found() -> None:
+    assert unholdable(("id", "Order Id", "größe", "_hoodie_x", "1a", "_ok", "a$")) == (
+        "Order Id",
+        "größe",
+        "_hoodie_x",
+        "1a",
+        "a$",
+    )

@@ -1,0 +1,75 @@
+"""What a table's properties say it is, over the table versions that differ in names."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.values import LakeTable
+from hudi_reconcile.lake.table import table_of
+
+V9 = {
+    "hoodie.table.name": "orders",
+    "hoodie.table.type": "MERGE_ON_READ",
+    "hoodie.table.version": "9",
+    "hoodie.table.recordkey.fields": "k,n",
+    "hoodie.table.partition.fields": "day:SIMPLE,region",
+    "hoodie.table.ordering.fields": "_hr_read_seq",
+    "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+}
+V6 = {
+    "hoodie.table.name": "orders",
+    "hoodie.table.type": "COPY_ON_WRITE",
+    "hoodie.table.version": "6",
+    "hoodie.table.recordkey.fields": "k",
+    "hoodie.table.precombine.field": "ts",
+    "hoodie.compaction.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+}
+
+
+def test_table_of_ours_is_known_by_its_ordering_field() -> None:
+    found = table_of("/lake/orders", V9, ())
+
+    assert found == LakeTable(
+        "/lake/orders", "orders", "merge_on_read", 9, (), ("k", "n"), ("day", "region"), ("_hr_read_seq",), "tool"
+    )
+    assert found.owned
+
+
+@pytest.mark.parametrize(
+    ("properties", "ordering", "fields"),
+    [
+        (V6, "event_time", ("ts",)),
+        (V6 | {"hoodie.compaction.payload.class": "x.OverwriteWithLatestAvroPayload"}, "commit_time", ("ts",)),
+        (
+            V6 | {"hoodie.table.version": "8", "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"},
+            "commit_time",
+            ("ts",),
+        ),
+        (V9 | {"hoodie.table.ordering.fields": "a,b"}, "event_time", ("a", "b")),
+        (V9 | {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"}, "commit_time", ("_hr_read_seq",)),
+    ],
+)
+def test_table_of_others_keeps_its_ordering(properties: dict[str, str], ordering: str, fields: tuple[str, ...]) -> None:
+    found = table_of("/t", properties, ())
+
+    assert (found.ordering, found.ordering_fields) == (ordering, fields)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"hoodie.table.version": "10"}, "hoodie.table.version is 10, supported are 6, 8, 9"),
+        ({"hoodie.table.version": ""}, "hoodie.table.version"),
+        ({"hoodie.table.type": "COPY_ON_READ"}, "hoodie.table.type is COPY_ON_READ"),
+        ({"hoodie.record.merge.mode": "CUSTOM"}, "hoodie.record.merge.mode is CUSTOM"),
+        ({"hoodie.table.recordkey.fields": ""}, "no record key"),
+    ],
+)
+def test_table_with_an_unknown_property_is_refused_by_name(change: dict[str, str], named: str) -> None:
+    with pytest.raises(LakeError, match=named):
+        table_of("/t", V9 | change, ())
+    without = {key: value for key, value in V9.items() if key not in change}
+    if "hoodie.record.merge.mode" not in change:
+        with pytest.raises(LakeError):
+            table_of("/t", without, ())
