@@ -67,7 +67,8 @@ def bound_for(kind: Kind, bound_utc_micros: int, *, zone_offset_micros: int, pre
 
 def watermark_text(kind: Kind, micros: int) -> str:
     """ISO text of a watermark: a date, or a timestamp with six fraction digits, `Z` where the kind has a zone."""
-    moment = _EPOCH + timedelta(microseconds=micros)
+    # isoformat, not strftime: that leaves out the zeros of a year before 1000, and SQL reads 44-03-15 as 2044.
+    moment = (_EPOCH + timedelta(microseconds=micros)).replace(tzinfo=None)
     if kind is Kind.DATE:
-        return moment.strftime("%Y-%m-%d")
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + ("Z" if kind is Kind.TIMESTAMPTZ else "")
+        return moment.date().isoformat()
+    return moment.isoformat(timespec="microseconds") + ("Z" if kind is Kind.TIMESTAMPTZ else "")
