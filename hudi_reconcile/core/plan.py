@@ -128,11 +128,12 @@ def parse(found: Mapping[str, Any]) -> Plan:
             requirements=tuple(Requirement(**item) for item in found["requirements"]),
             files=found["files"],
         )
-    except (KeyError, TypeError) as error:
+        plan_id = plan.plan_id
+    except (KeyError, TypeError, ValueError) as error:
         raise RefusedError("plan.json was changed: a field is missing or odd", fix="sweep again") from error
-    if plan.plan_id != found.get("plan_id"):
+    if plan_id != found.get("plan_id"):
         raise RefusedError(
-            f"plan.json was changed: it hashes to {plan.plan_id[:12]}, it says {str(found.get('plan_id'))[:12]}",
+            f"plan.json was changed: it hashes to {plan_id[:12]}, it says {str(found.get('plan_id'))[:12]}",
             fix="sweep again; plans are not edited by hand",
         )
     return plan
