@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.spelling import nearest
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("updated_ta", "updated_at"), ("upated_at", "updated_at"), ("zzz", None), ("", None)]
+)
+def test_nearest_name_is_offered_only_where_one_comes_near(typed: str, meant: str | None) -> None:
+    assert nearest(typed, ["updated_at", "order_id", "status"]) == meant

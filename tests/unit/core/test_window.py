@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.window import (
+    Window,
+    bound_for,
+    full_window,
+    is_empty,
+    next_checkpoint,
+    next_window,
+    watermark_text,
+)
+
+HOUR = 3_600_000_000
+
+
+def micros(text: str) -> int:
+    moment = datetime.fromisoformat(text).replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return moment // timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "offset_hours", "precision", "expected"),
+    [
+        (Kind.TIMESTAMPTZ, 2, 6, "2026-03-01T23:30:59.123456"),
+        (Kind.TIMESTAMP, 0, 6, "2026-03-01T23:30:59.123456"),
+        (Kind.TIMESTAMP, 2, 6, "2026-03-02T01:30:59.123456"),
+        (Kind.TIMESTAMP, 0, 3, "2026-03-01T23:30:59.123"),
+        (Kind.TIMESTAMP, 0, 0, "2026-03-01T23:30:59"),
+        (Kind.TIMESTAMP, 0, None, "2026-03-01T23:30:59.123456"),
+        (Kind.DATE, 0, None, "2026-03-01T00:00:00"),
+        (Kind.DATE, 2, None, "2026-03-02T00:00:00"),
+        (Kind.DATE, -24, None, "2026-02-28T00:00:00"),
+    ],
+)
+def test_bound_stands_in_the_watermarks_own_clock_and_precision(
+    kind: Kind, offset_hours: int, precision: int | None, expected: str
+) -> None:
+    utc = micros("2026-03-01T23:30:59.123456")
+
+    found = bound_for(kind, utc, zone_offset_micros=offset_hours * HOUR, precision=precision)
+
+    assert found == micros(expected)
+
+
+def test_bound_before_1970_is_cut_downwards_too() -> None:
+    assert bound_for(Kind.TIMESTAMP, -1, zone_offset_micros=0, precision=0) == -1_000_000
+    assert bound_for(Kind.DATE, -1, zone_offset_micros=0, precision=None) == -24 * HOUR
+
+
+def test_next_window_opens_behind_the_checkpoint_by_the_overlap() -> None:
+    assert next_window(("at",), 1000, 5000, overlap_micros=300) == Window(("at",), 700, 5000)
+
+
+def test_window_without_a_checkpoint_reads_from_the_beginning_up_to_the_bound() -> None:
+    assert next_window(("at",), None, 5000, overlap_micros=300) == Window(("at",), None, 5000)
+
+
+@pytest.mark.parametrize(
+    ("window", "empty"),
+    [
+        (Window(("at",), 10, 12), False),
+        (Window(("at",), 10, 11), True),
+        (Window(("at",), 10, 10), True),
+        (Window(("at",), 10, 5), True),
+        (Window(("at",), None, 5), False),
+        (full_window(("at",)), False),
+    ],
+)
+def test_window_is_empty_where_no_watermark_fits_between_its_ends(window: Window, *, empty: bool) -> None:
+    assert is_empty(window) is empty
+
+
+@pytest.mark.parametrize(
+    ("before", "greatest", "after"), [(None, None, None), (5, None, 5), (None, 7, 7), (5, 7, 7), (7, 5, 7), (-1, 0, 0)]
+)
+def test_checkpoint_rises_to_what_was_read_and_never_falls(
+    before: int | None, greatest: int | None, after: int | None
+) -> None:
+    assert next_checkpoint(before, greatest) == after
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "text"),
+    [
+        (Kind.TIMESTAMP, "2026-03-01T00:00:00", "2026-03-01T00:00:00.000000"),
+        (Kind.TIMESTAMP, "2026-03-01T01:02:03.000004", "2026-03-01T01:02:03.000004"),
+        (Kind.TIMESTAMPTZ, "2026-03-01T01:02:03.000004", "2026-03-01T01:02:03.000004Z"),
+        (Kind.DATE, "2026-03-01T00:00:00", "2026-03-01"),
+        (Kind.TIMESTAMP, "1969-12-31T23:59:59.999999", "1969-12-31T23:59:59.999999"),
+        (Kind.TIMESTAMP, "0044-03-15T00:00:00", "0044-03-15T00:00:00.000000"),
+        (Kind.DATE, "0044-03-15T00:00:00", "0044-03-15"),
+    ],
+)
+def test_watermark_is_told_as_iso_text(kind: Kind, at: str, text: str) -> None:
+    assert watermark_text(kind, micros(at)) == text
