@@ -1,0 +1,114 @@
+"""Every key has exactly one segment, whatever is read is read once, and SQL and Python agree on it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.segments import (
+    HashSegments,
+    KeyExtent,
+    KeyRange,
+    RangeSegments,
+    SegmentSet,
+    choose,
+    document,
+    parse,
+    ranges,
+    spread,
+)
+from hudi_reconcile.sql.dialects import postgres
+
+LEAST, GREATEST = -(2**63), 2**63 - 1
+bigints = st.one_of(st.integers(LEAST, GREATEST), st.integers(-50, 50), st.sampled_from([LEAST, GREATEST, -1, 0, 1]))
+keys = st.one_of(st.none(), bigints)
+names = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)
+
+
+@st.composite
+def cuts(draw: st.DrawFn) -> RangeSegments:
+    low, high = sorted((draw(bigints), draw(bigints)))
+    cut = choose(("id",), KeyExtent(low, high, 100), integer_key=True, wanted=draw(st.integers(1, 40)))
+    assert isinstance(cut, RangeSegments)
+    return cut
+
+
+def inside(key: int | None, part: KeyRange) -> bool:
+    if key is None:
+        return part.nulls
+    return part.keys and (part.low is None or key >= part.low) and (part.high is None or key < part.high)
+
+
+@given(cuts(), keys)
+@example(RangeSegments("id", LEAST, 2**64, 1), LEAST)
+def test_key_lies_in_one_segment_and_inside_its_bounds(cut: RangeSegments, key: int | None) -> None:
+    segment = cut.segment_of(key)
+
+    assert 0 <= segment <= cut.count
+    if key is None:
+        assert segment == cut.count
+    else:
+        holders = [i for i in range(cut.count) if inside(key, KeyRange(*cut.bounds(i)))]
+        assert holders == [segment]
+
+
+@given(cuts())
+def test_edges_of_segments_are_bigints_and_starts_are_multiples_of_the_width(cut: RangeSegments) -> None:
+    edges = [edge for i in range(cut.count) for edge in cut.bounds(i) if edge is not None]
+
+    assert all(LEAST <= edge <= GREATEST for edge in edges)
+    assert cut.start % cut.width == 0
+
+
+@given(cuts(), st.sets(st.integers(0, 40)), keys)
+def test_reading_some_segments_reads_their_rows_once_and_no_others(
+    cut: RangeSegments, wanted: set[int], key: int | None
+) -> None:
+    chosen = SegmentSet.of(i for i in wanted if i <= cut.count)
+
+    found = [part for part in ranges(cut, chosen) if inside(key, part)]
+
+    assert len(found) == int(cut.segment_of(key) in chosen.ids)
+
+
+@given(cuts(), st.integers(-1, 50), keys)
+def test_parallel_parts_read_every_row_once(cut: RangeSegments, parts: int, key: int | None) -> None:
+    found = spread(cut, parts)
+
+    assert len([part for part in found if inside(key, part)]) == 1
+    assert len(found) <= max(1, parts)
+
+
+def read_by_sql(predicates: list[str], found: list[int | None]) -> list[int | None]:
+    """What a database reads with these predicates, one after the other."""
+    with sqlite3.connect(":memory:") as database:
+        database.execute("create table t (c0 integer)")
+        database.executemany("insert into t values (?)", [(key,) for key in found])
+        read = [key for predicate in predicates for (key,) in database.execute(f"select c0 from t where {predicate}")]
+    database.close()
+    return sorted(read, key=repr)
+
+
+@given(cuts(), st.integers(1, 9), st.lists(keys, max_size=8))
+def test_sql_of_parallel_parts_reads_every_row_once(cut: RangeSegments, parts: int, found: list[int | None]) -> None:
+    predicates = [postgres.range_predicate("c0", part) for part in spread(cut, parts)]
+
+    assert read_by_sql(predicates, found) == sorted(found, key=repr)
+
+
+@given(cuts(), st.sets(st.integers(0, 40), min_size=1), st.lists(keys, max_size=8))
+def test_sql_of_some_segments_reads_exactly_their_rows(
+    cut: RangeSegments, wanted: set[int], found: list[int | None]
+) -> None:
+    chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
+
+    read = read_by_sql([postgres.ranges_predicate("c0", ranges(cut, chosen))], found)
+
+    assert read == sorted((key for key in found if cut.segment_of(key) in chosen.ids), key=repr)
+
+
+@given(st.one_of(cuts(), st.builds(HashSegments, st.tuples(names, names), st.integers(1, 9))))
+def test_segmentation_of_a_plan_reads_back_as_it_was(cut: RangeSegments | HashSegments) -> None:
+    assert parse(document(cut)) == cut

@@ -1,0 +1,73 @@
+"""Pulls one after the other: no watermark below the bound is read twice or never, and the checkpoint never falls."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.window import Window, bound_for, is_empty, next_checkpoint, next_window, watermark_text
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+micros = st.integers(-(10**17), 10**17)
+DAY = 86_400_000_000
+
+
+def inside(window: Window, value: int) -> bool:
+    above = window.after_micros is None or value > window.after_micros
+    return above and (window.before_micros is None or value < window.before_micros)
+
+
+@given(st.lists(st.integers(0, 60), max_size=30), st.lists(st.integers(0, 70), min_size=1, max_size=6))
+def test_pulls_read_every_watermark_below_the_bound_exactly_once(values: list[int], bounds: list[int]) -> None:
+    checkpoint: int | None = None
+    read: list[int] = []
+    for bound in bounds:
+        window = next_window(("at",), checkpoint, bound, overlap_micros=0)
+        found = [value for value in values if inside(window, value)]
+        assert not (is_empty(window) and found)
+        after = next_checkpoint(checkpoint, max(found, default=None))
+        assert after is None or after < max(bounds)
+        assert checkpoint is None or (after is not None and after >= checkpoint)
+        checkpoint = after
+        read += found
+
+    assert sorted(read) == sorted(value for value in values if value < max(bounds))
+
+
+@given(micros, st.integers(0, 10**9), micros, micros)
+def test_overlap_only_widens_the_window_downwards(checkpoint: int, overlap: int, bound: int, value: int) -> None:
+    narrow = next_window(("at",), checkpoint, bound, overlap_micros=0)
+    wide = next_window(("at",), checkpoint, bound, overlap_micros=overlap)
+
+    assert inside(wide, value) or not inside(narrow, value)
+
+
+@given(micros, st.integers(-DAY, DAY), st.integers(0, 6), micros)
+def test_bound_in_the_watermarks_precision_lies_above_no_value_that_may_still_come(
+    utc: int, offset: int, precision: int, later: int
+) -> None:
+    """A row that commits at or after the bound gets its time cut (or rounded up) to the precision: it must not be below."""
+    step = 10 ** (6 - precision)
+    bound = bound_for(Kind.TIMESTAMP, utc, zone_offset_micros=offset, precision=precision)
+    still_to_come = max(utc, later) + offset
+
+    assert still_to_come // step * step >= bound
+    assert utc + offset - step < bound <= utc + offset
+
+
+@given(micros, st.integers(-DAY, DAY), micros)
+def test_bound_of_a_date_lies_above_no_day_that_may_still_come(utc: int, offset: int, later: int) -> None:
+    bound = bound_for(Kind.DATE, utc, zone_offset_micros=offset, precision=None)
+
+    assert (max(utc, later) + offset) // DAY * DAY >= bound
+
+
+@given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999))
+def test_watermark_text_is_read_back_as_the_same_microsecond(value: int) -> None:
+    text = watermark_text(Kind.TIMESTAMPTZ, value)
+
+    assert (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1) == value
+    assert len(text) == len("2026-01-01T00:00:00.000000Z")
