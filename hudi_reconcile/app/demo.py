@@ -1,0 +1,199 @@
+"""The demo: a shop, its Hudi table, real drift, and the same calls that the commands make; told step by step.
+
+Every step is held against what it must give, so that a demo that ends well has shown what it says.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hudi_reconcile.app.clock import HostClock
+from hudi_reconcile.app.commands import plans_of, run_apply, run_pull, run_sweep
+from hudi_reconcile.app.demo_text import Story
+from hudi_reconcile.app.evidence import Room
+from hudi_reconcile.app.run import Call, Finished
+from hudi_reconcile.app.world import session_request
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.errors import UnverifiedError, UsageError
+from hudi_reconcile.core.plan import Approval
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.demo.postgres import run_postgres
+from hudi_reconcile.demo.shop import LEAST_ROWS, Shop, drift, open_shop, till_at_work
+from hudi_reconcile.report.text import plan_text
+from hudi_reconcile.spark.session import open_session
+
+CONFIG = """\
+version: 1
+source:
+  url: {url}
+  password: ${{file:secrets/shop_password}}
+tables:
+  - name: orders
+    source: {{table: public.orders}}
+    pull: {{strategy: timestamp, watermark: [updated_at]}}
+    lake: {{path: lake/orders}}
+"""
+# A pull reads up to 2 s behind the database's clock; the ordinary order must be older than that to be read.
+_BEHIND_CLOCK_SECONDS = 3
+_DRIFT = {"late_arriving": 1, "updated_without_watermark": 5, "deleted": 3, "regressed": 0, "duplicate_key": 0}
+
+
+class DemoError(UnverifiedError):
+    """A step of the demo did not give what it must."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRun:
+    """One run of the story."""
+
+    command: str
+    outcome: str
+    report: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A demo that ended well, and where its runs are."""
+
+    folder: Path
+    runs: tuple[ToldRun, ...]
+
+
+@dataclass(slots=True)
+class _Stage:
+    """Where the story plays, and the runs so far."""
+
+    shop: Shop
+    call: Call
+    story: Story
+    runs: list[ToldRun] = field(default_factory=list)
+
+    def ran(self, finished: Finished) -> TableResult:
+        """Keep the run, hand its only table on."""
+        result = finished.result
+        self.runs.append(ToldRun(result.command, result.outcome.value, finished.folder / "report.html"))
+        table = result.tables[0]
+        if table.error is not None:
+            raise DemoError(f"the demo's {result.command} failed: {table.error.message}", fix=table.error.fix)
+        return table
+
+
+def run_demo(rows: int, keep: Path | None, tell: Callable[[str], None]) -> Demo:
+    """Play the whole story. Raises DemoError where a step gave something else, UsageError where it cannot begin."""
+    if rows < LEAST_ROWS:
+        raise UsageError(f"--rows {rows}: the story needs at least {LEAST_ROWS} orders", fix=f"--rows {LEAST_ROWS}")
+    clock = HostClock()
+    begun = clock.monotonic_seconds()
+    story = Story(tell)
+    with _folder(keep) as folder, run_postgres() as server:
+        shop = open_shop(server, rows)
+        call = _write_config(folder, shop)
+        story.shop(server.version, rows, folder)
+        story.spark_starts()
+        # One session for all runs: each of them joins the Spark that is there.
+        with open_session(session_request(call.config)) as session:
+            story.spark_runs(session.spark_version, session.java_version, session.start_seconds)
+            stage = _Stage(shop, call, story)
+            _pull_and_drift(stage)
+            _pull_again(stage, clock)
+            _repair(stage)
+        runs = tuple(stage.runs)
+    reports = [(one.command, one.outcome, one.report) for one in runs if one.command != "pull"]
+    story.end(clock.monotonic_seconds() - begun, folder if keep else None, reports)
+    return Demo(folder, runs)
+
+
+def _pull_and_drift(stage: _Stage) -> None:
+    shop = stage.shop
+    stage.story.till_opens(shop.late)
+    with till_at_work(shop):
+        pulled = stage.ran(run_pull(stage.call, full=False)).pull
+    _expect("first pull", {"rows": shop.rows}, {"rows": pulled.rows if pulled else None})
+    stage.story.pulled(shop.rows, pulled.checkpoint_after if pulled else None)
+    drift(shop)
+    stage.story.drifted(shop.late, shop.silent, shop.deleted, shop.ordinary)
+
+
+def _pull_again(stage: _Stage, clock: HostClock) -> None:
+    clock.sleep(_BEHIND_CLOCK_SECONDS)
+    pulled = stage.ran(run_pull(stage.call, full=False)).pull
+    _expect("second pull", {"rows": 1}, {"rows": pulled.rows if pulled else None})
+    stage.story.pulled_again(stage.shop.ordinary)
+
+
+def _repair(stage: _Stage) -> None:
+    config, rows = stage.call.config, stage.shop.rows
+    swept = stage.ran(run_sweep(stage.call))
+    sides = {"source": rows - 1, "lake": rows + 1}
+    _expect("sweep", {"outcome": "drift", **sides, **_DRIFT}, {**_ending(swept), **swept.findings})
+    room = Room.of(config.reports)
+    planned = room.plans("latest", tables=())
+    stage.story.swept(sides, _DRIFT, plan_text(planned.run, planned.plans[0]))
+    found = plans_of(config, "latest", ())
+    applied = stage.ran(run_apply(stage.call, found, Approval()))
+    done = applied.corrections
+    _expect(
+        "apply", {"outcome": "corrected", "applied": 9}, {"outcome": applied.outcome.value, "applied": done.applied}
+    )
+    stage.story.applied(done.upserts, done.deletes, done.instants)
+    proof = stage.ran(run_sweep(stage.call))
+    _expect("proof", {"outcome": "clean", "source": rows - 1, "lake": rows - 1}, _ending(proof))
+    stage.story.proved(rows - 1)
+
+
+def _ending(table: TableResult) -> dict[str, object]:
+    return {
+        "outcome": table.outcome.value,
+        "source": table.source.rows if table.source else None,
+        "lake": table.lake.rows if table.lake else None,
+    }
+
+
+def _expect(step: str, expected: dict[str, object], found: dict[str, object]) -> None:
+    wrong = [
+        f"{name}: expected {value}, found {found.get(name)}"
+        for name, value in expected.items()
+        if found.get(name) != value
+    ]
+    if wrong:
+        raise DemoError(f"the demo's {step} gave something else: {'; '.join(wrong)}", fix="report it with this output")
+
+
+def _write_config(folder: Path, shop: Shop) -> Call:
+    password = folder / "secrets" / "shop_password"
+    password.parent.mkdir(mode=0o700)
+    password.write_text(f"{shop.reader_password}\n", "utf-8")
+    path = folder / "reconcile.yaml"
+    path.write_text(CONFIG.format(url=shop.reader_url), "utf-8")
+    config = load_config(path, os.environ)
+    return Call(config, path.name, config.select(()))
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """The folder to keep, new or empty; else a temporary one of which only the reports are left."""
+    if keep is None:
+        folder = Path(tempfile.mkdtemp(prefix="hudi-reconcile-demo-"))
+        try:
+            yield folder
+        finally:
+            for rest in folder.iterdir():
+                if rest.name != "reports":
+                    shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
+            with suppress(OSError):  # it stays where a run has left its report
+                folder.rmdir()
+        return
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+        taken = any(keep.iterdir())
+    except OSError as error:
+        raise UsageError(f"--keep {keep}: {error.strerror}", fix="name a new folder") from error
+    if taken:
+        raise UsageError(f"--keep {keep}: the folder is not empty", fix="name a new or empty folder")
+    yield keep.resolve()
