@@ -1,0 +1,121 @@
+"""Every precondition of a run, looked at without starting Spark and without writing anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from hudi_reconcile.app.doctor_checks import Check, failed, jar_check, server_checks, table_checks
+from hudi_reconcile.app.doctor_lake import folder_check, lake_check
+from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
+from hudi_reconcile.app.world import session_request
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.secrets import Environment, read_text_file
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.values import SourceTable
+from hudi_reconcile.source.engine import ControlPlane, connection_of
+from hudi_reconcile.source.facts import server_facts, table_facts
+from hudi_reconcile.spark.inventory import list_jars
+from hudi_reconcile.spark.java import find_java
+from hudi_reconcile.spark.session import SessionRequest
+
+_LOWEST_PYTHON = (3, 11)
+
+
+def checks(config_path: Path, names: tuple[str, ...], environ: Environment = os.environ) -> Iterator[Check]:
+    """All checks in the order in which a run would meet them; what hangs on a failed one is left out.
+
+    Raises UsageError for a table name that is not in the config.
+    """
+    yield _python()
+    yield _java(environ)
+    try:
+        config = load_config(config_path, environ)
+    except ReconcileError as error:
+        yield _jars(SessionRequest(), environ)
+        yield failed("config", error)
+        return
+    tables = config.select(names)
+    yield _jars(session_request(config), environ)
+    yield from _config(config_path, config, tables)
+    yield folder_check("reports", config.reports)
+    yield from _source_and_lake(config, tables, environ)
+
+
+def _python() -> Check:
+    if sys.version_info < _LOWEST_PYTHON:
+        return Check("python", "fail", f"Python {platform.python_version()}", "install Python 3.11 or newer")
+    return Check("python", "ok", f"Python {platform.python_version()}")
+
+
+def _java(environ: Environment) -> Check:
+    try:
+        java = find_java(environ)
+    except ReconcileError as error:
+        return failed("java", error)
+    return Check("java", "ok", f"Java {java.major} from {java.origin}")
+
+
+def _jars(request: SessionRequest, environ: Environment) -> Check:
+    try:
+        found = list_jars(request.jars, request.conf, environ)
+    except ReconcileError as error:
+        return failed("jars", error)
+    return jar_check([str(jar.coordinate) for jar in found if jar.path is None], len(found))
+
+
+def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iterator[Check]:
+    try:
+        refuse_not_built("doctor", config, tables)
+    except ReconcileError as error:
+        yield failed("config", error)
+    else:
+        yield Check("config", "ok", f"{path}, tables {', '.join(table.name for table in tables)}")
+    secret = config.source.password
+    if secret is not None and secret.is_literal:
+        fix = "put it into a file and write password: ${file:secrets/NAME}"
+        yield Check("password", "warn", "stands in the config in plain text", fix)
+
+
+def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: Environment) -> Iterator[Check]:
+    described: dict[str, SourceTable] = {}
+    secret = config.source.password
+    try:
+        password = "" if secret is None else secret.reveal(environ, read_text_file)
+    except ReconcileError as error:
+        yield failed("password", error)
+    else:
+        yield from _source(config, password, tables, described)
+    for table in tables:
+        yield lake_check(job_of(table, "doctor"), described.get(table.name))
+
+
+def _source(
+    config: Config, password: str, tables: tuple[TableConfig, ...], described: dict[str, SourceTable]
+) -> Iterator[Check]:
+    try:
+        with closing(ControlPlane(connection_of(config.source.url, password))) as plane:
+            yield from server_checks(server_facts(plane))
+            for table in tables:
+                yield from _source_table(plane, table, described)
+    except ReconcileError as error:
+        yield failed("source", error)
+
+
+def _source_table(plane: ControlPlane, table: TableConfig, described: dict[str, SourceTable]) -> Iterator[Check]:
+    if table.source.table is None:
+        return
+    request = request_of(table)
+    try:
+        facts = table_facts(plane, request)
+    except ReconcileError as error:
+        yield failed(f"{table.name}: source", error)
+        return
+    described[table.name] = facts.table
+    yield from table_checks(table.name, facts, request)

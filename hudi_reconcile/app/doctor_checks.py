@@ -1,0 +1,121 @@
+"""PURE: what facts mean for `doctor`: ok, warn or fail, in one line, with the fix. Asks nobody anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.kinds import WATERMARK_KINDS, Kind
+from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.request import TableRequest
+
+Status = Literal["ok", "warn", "fail"]
+_LOOPBACK = ("127.", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One precondition. `fix` is empty where nothing is to be done."""
+
+    name: str
+    status: Status
+    detail: str
+    fix: str = ""
+
+
+def failed(name: str, error: ReconcileError) -> Check:
+    """A precondition that ended in a named error."""
+    return Check(name, "fail", "; ".join(error.message.splitlines()), error.fix)
+
+
+def server_checks(server: ServerFacts) -> Iterator[Check]:
+    """Server, role and what the role lets us know."""
+    place, role = server.connection.place, server.role
+    tls = "TLS" if server.has_tls else "no TLS"
+    exposed = not server.has_tls and not server.connection.host.startswith(_LOOPBACK)
+    yield Check(
+        "source",
+        "warn" if exposed else "ok",
+        f"PostgreSQL {server.version} at {place}, user {role}, {tls}",
+        "add ?sslmode=verify-full to source.url" if exposed else "",
+    )
+    if server.sees_all:
+        yield Check("safe bound", "ok", f"{role} sees all open transactions")
+    else:
+        yield Check(
+            "safe bound",
+            "warn",
+            f"{role} cannot see other sessions' open transactions: a pull trusts the clock minus 5 s instead",
+            f'as administrator: GRANT pg_read_all_stats TO "{role}";',
+        )
+    if server.is_superuser:
+        yield Check("role", "warn", f"{role} is a superuser; reading is enough", "use a role with SELECT only")
+    if server.is_replica:
+        yield Check(
+            "replica",
+            "warn",
+            "the server is a replica: the primary's open transactions cannot be seen, and replay can lag",
+            "read from the primary, or set pull.overlap above the longest transaction plus the lag",
+        )
+
+
+def table_checks(name: str, facts: TableFacts, request: TableRequest) -> Iterator[Check]:
+    """One source table: readable, key, watermark, columns that cannot be compared."""
+    table = facts.table
+    if not facts.can_read:
+        yield Check(
+            f"{name}: source", "fail", f"SELECT on {table.name} is not granted", f"GRANT SELECT ON {table.name}"
+        )
+        return
+    yield Check(
+        f"{name}: source", "ok", f"{table.name}, {len(table.columns)} columns, about {table.rows_estimate:,} rows"
+    )
+    if facts.can_write:
+        yield Check(
+            f"{name}: role", "warn", f"the role can write {table.name}; reading is enough", "use a SELECT-only role"
+        )
+    yield _key_check(name, facts)
+    yield from _watermark_checks(name, facts, request.watermark)
+    unread = [column for column in table.columns if column.kind is Kind.OTHER and column.name not in request.exclude]
+    if unread:
+        names = ", ".join(column.name for column in unread)
+        every = ", ".join((*request.exclude, *(column.name for column in unread)))
+        why = "; ".join(f"{column.name}: {column.why}" for column in unread)
+        fix = f"compare: {{exclude: [{every}]}}"
+        yield Check(f"{name}: columns", "warn", f"{names} cannot be compared, a sweep will exit 3 ({why})", fix)
+
+
+def jar_check(missing: Sequence[str], present: int) -> Check:
+    """The jars, whose bytes have been checked where they are here."""
+    if missing:
+        detail = f"{', '.join(missing)} will be fetched at the first start"
+        return Check("jars", "warn", detail, "fetch now: hudi-reconcile jars fetch")
+    return Check("jars", "ok", f"{present} here, sha256 as locked")
+
+
+def _key_check(name: str, facts: TableFacts) -> Check:
+    key = ", ".join(facts.table.key)
+    if facts.key_proven:
+        return Check(f"{name}: key", "ok", f"{key}, unique and NOT NULL by an index")
+    detail = f"{key}: no index proves it unique and NOT NULL, so every pull and sweep reads all keys to check"
+    return Check(f"{name}: key", "warn", detail, f"create a unique index on ({key}) over NOT NULL columns")
+
+
+def _watermark_checks(name: str, facts: TableFacts, watermark: tuple[str, ...]) -> Iterator[Check]:
+    if not watermark:
+        yield Check(f"{name}: watermark", "warn", "none: every pull reads the whole table", "name one: pull.watermark")
+    for column in (facts.table.column(one) for one in watermark):
+        label = f"{name}: watermark"
+        if column.kind not in WATERMARK_KINDS:
+            detail = f"{column.name} is {column.declared}; date, timestamp and timestamptz are read"
+            yield Check(label, "fail", detail, "choose another pull.watermark, or strategy: full")
+        elif column.nullable:
+            detail = f"{column.name} may be NULL: pulls after the first never bring such rows, sweeps do"
+            yield Check(label, "warn", detail, f"ALTER TABLE {facts.table.name} ALTER {column.name} SET NOT NULL")
+        elif column.name not in facts.indexed:
+            detail = f"{column.name} leads no index: every pull scans the whole table"
+            yield Check(label, "warn", detail, f"CREATE INDEX ON {facts.table.name} ({column.name})")
+        else:
+            yield Check(label, "ok", f"{column.name}, {column.declared}, NOT NULL, indexed")

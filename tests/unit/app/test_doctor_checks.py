@@ -1,0 +1,108 @@
+"""What facts mean to the doctor: which are fine, which are warned of, and what to type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hudi_reconcile.app.doctor_checks import Check, jar_check, server_checks, table_checks
+from hudi_reconcile.core.connection import Connection
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.values import SourceTable
+from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.request import TableRequest
+
+SERVER = ServerFacts(
+    connection=Connection("postgresql", "127.0.0.1", 5432, "shop", "reader", "secret"),
+    version="18.4",
+    role="reader",
+    has_tls=False,
+    sees_all=True,
+    is_superuser=False,
+    is_replica=False,
+)
+ID = Column("order_id", Kind.INTEGER, "bigint", nullable=False)
+CHANGED = Column("updated_at", Kind.TIMESTAMPTZ, "timestamp with time zone", nullable=False)
+ODD = Column("place", Kind.OTHER, "point", why="type point is not compared yet")
+TABLE = SourceTable("public.orders", (ID, CHANGED), ("order_id",), 1200, "server/table")
+FACTS = TableFacts(
+    TABLE, key_proven=True, can_read=True, can_write=False, indexed=frozenset({"order_id", "updated_at"})
+)
+REQUEST = TableRequest("orders", "public.orders", watermark=("updated_at",))
+
+
+def with_columns(*columns: Column) -> TableFacts:
+    return replace(FACTS, table=replace(TABLE, columns=columns))
+
+
+def bad(found: list[Check]) -> list[tuple[str, str]]:
+    return [(check.name, check.status) for check in found if check.status != "ok"]
+
+
+def test_good_server_and_table_are_ok_throughout() -> None:
+    found = [*server_checks(SERVER), *table_checks("orders", FACTS, REQUEST)]
+
+    assert bad(found) == []
+    assert len(found) == 5
+    assert "secret" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("server", "name", "fix"),
+    [
+        (replace(SERVER, sees_all=False), "safe bound", 'GRANT pg_read_all_stats TO "reader";'),
+        (replace(SERVER, is_superuser=True), "role", "SELECT only"),
+        (replace(SERVER, is_replica=True), "replica", "pull.overlap"),
+        (replace(SERVER, connection=replace(SERVER.connection, host="db.example")), "source", "sslmode=verify-full"),
+    ],
+)
+def test_weakness_of_the_server_is_a_warning_with_its_fix(server: ServerFacts, name: str, fix: str) -> None:
+    (found,) = [check for check in server_checks(server) if check.status != "ok"]
+
+    assert (found.name, found.status) == (name, "warn")
+    assert fix in found.fix
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "status", "fix"),
+    [
+        (replace(FACTS, can_write=True), "orders: role", "warn", "SELECT-only"),
+        (replace(FACTS, key_proven=False), "orders: key", "warn", "unique index on (order_id)"),
+        (
+            replace(FACTS, indexed=frozenset()),
+            "orders: watermark",
+            "warn",
+            "CREATE INDEX ON public.orders (updated_at)",
+        ),
+        (with_columns(ID, replace(CHANGED, nullable=True)), "orders: watermark", "warn", "SET NOT NULL"),
+        (with_columns(ID, replace(CHANGED, kind=Kind.TEXT)), "orders: watermark", "fail", "strategy: full"),
+        (with_columns(ID, CHANGED, ODD), "orders: columns", "warn", "compare: {exclude: [place]}"),
+    ],
+)
+def test_weakness_of_a_table_is_named_with_its_fix(facts: TableFacts, name: str, status: str, fix: str) -> None:
+    (found,) = [check for check in table_checks("orders", facts, REQUEST) if check.status != "ok"]
+
+    assert (found.name, found.status) == (name, status)
+    assert fix in found.fix
+
+
+def test_table_that_may_not_be_read_fails_and_nothing_more_is_said_of_it() -> None:
+    found = list(table_checks("orders", replace(FACTS, can_read=False, key_proven=False), REQUEST))
+
+    assert bad(found) == [("orders: source", "fail")]
+
+
+def test_column_that_is_left_out_on_purpose_is_no_warning() -> None:
+    request = replace(REQUEST, exclude=("place",))
+
+    assert bad(list(table_checks("orders", with_columns(ID, CHANGED, ODD), request))) == []
+
+
+def test_table_without_watermark_is_warned_of() -> None:
+    assert bad(list(table_checks("orders", FACTS, replace(REQUEST, watermark=())))) == [("orders: watermark", "warn")]
+
+
+def test_jars_that_are_not_here_yet_are_named() -> None:
+    assert jar_check([], 2).status == "ok"
+    assert "a:b:1 will be fetched" in jar_check(["a:b:1"], 2).detail
