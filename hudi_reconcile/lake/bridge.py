@@ -94,6 +94,13 @@ def _actions(line: Any) -> tuple[Action, ...]:
     return tuple(found)
 
 
+def skip_probes(spark: SparkSession) -> None:
+    """Keep Hudi's object size meter from starting JVMs of its own to look into this one; it estimates well without."""
+    system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
+    for name in ("jol.skipHotspotSAAttach", "jol.skipDynamicAttach"):
+        system.setProperty(name, "true")
+
+
 def timeline_now(spark: SparkSession) -> str:
     """Now as an instant of the timeline: the JVM's wall clock, as Hudi itself takes it."""
     jvm: Any = spark._jvm  # noqa: SLF001

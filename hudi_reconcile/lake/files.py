@@ -94,7 +94,12 @@ class Files:
             except FileNotFoundError:
                 return False
             return True
-        return bool(self._call(path, lambda: self._fs.rename(self._java(path), self._java(target))))
+        try:
+            return bool(self._fs.rename(self._java(path), self._java(target)))
+        except Py4JJavaError as error:
+            if "FileNotFoundException" in cause_names(error):
+                return False
+            raise self._failed(path, error) from error
 
     def delete(self, path: str) -> None:
         """Remove a file or folder; nothing where there is none."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +23,22 @@ def pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
 def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
     """The table's columns as Spark reads them, without Hudi's own."""
     return columns_of(_load(spark, path, {}))
+
+
+@contextmanager
+def evaluating(path: str) -> Iterator[None]:
+    """Turn the failure of a frame that is evaluated inside into a LakeError; its own text may hold row values."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        names = " <- ".join(cause_names(error))
+    except PySparkException as error:
+        names = type(error).__name__
+    else:
+        return
+    raise LakeError(
+        f"rows for Hudi table {path} could not be read ({names}); nothing was written", fix="see the log on stderr"
+    )
 
 
 def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:

@@ -23,9 +23,9 @@ from hudi_reconcile.core.values import (
 from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake import lease_file, recover, timeline
 from hudi_reconcile.lake.batch import lake_rows
-from hudi_reconcile.lake.bridge import Timeline, timeline_now
+from hudi_reconcile.lake.bridge import Timeline, skip_probes, timeline_now
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.frames import newest_columns, pinned
+from hudi_reconcile.lake.frames import evaluating, newest_columns, pinned
 from hudi_reconcile.lake.holdable import check_types, check_values
 from hudi_reconcile.lake.metadata import PREFIX, commit_metadata
 from hudi_reconcile.lake.options import WriteOptions, create_options, upsert_options
@@ -40,6 +40,7 @@ class HudiLake:
 
     def __init__(self, spark: SparkSession, path: str, *, name: str, options: Mapping[str, str]) -> None:
         """`name` is the table's name where it is made; `options` are the user's further `hoodie.*` options."""
+        skip_probes(spark)
         self._spark = spark
         self._path = path.rstrip("/") or path
         self._name = name
@@ -95,7 +96,8 @@ class HudiLake:
         if READ_SEQ not in {column.name for column in columns if column.type == "bigint"}:
             raise LakeError(f"rows of new table {table.name} have no bigint column {READ_SEQ}", fix="report a bug")
         check_types(columns, table.record_key, partitions)
-        check_values(frame, table.record_key, partitions)
+        with evaluating(self._path):
+            check_values(frame, table.record_key, partitions)
         target = Target(self._spark, self._path, table.name, exists=False)
         return commit(target, frame, create_options(self._options, table), commit_metadata(checkpoint, labels))
 
@@ -106,7 +108,8 @@ class HudiLake:
         """
         self._check_owned(table)
         frame = as_table(_spark(rows), table.columns, self._path)
-        check_values(frame, table.record_key, table.partition_fields)
+        with evaluating(self._path):
+            check_values(frame, table.record_key, table.partition_fields)
         return commit(self._target(table), frame, self._write_options(table), commit_metadata(checkpoint, labels))
 
     def correct(
@@ -117,8 +120,10 @@ class HudiLake:
         Raises SupersededError where a key has another version or another writer is in flight; nothing is left behind.
         """
         self._check_owned(table)
-        found = correction.prepare(batch, table, self._known_seq(checkpoint))
-        check_values(found.rows, table.record_key, table.partition_fields)
+        known_seq = self._known_seq(checkpoint)
+        with evaluating(self._path):
+            found = correction.prepare(batch, table, known_seq)
+            check_values(found.rows, table.record_key, table.partition_fields)
         view = f"_hr_expected_{uuid4().hex}"
         found.expected.createOrReplaceTempView(view)
         try:

@@ -1,0 +1,61 @@
+"""Pins that move, and storage other than a local disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.hudi_lake import HudiLake
+from tests.integration.lake.support import checkpoint, frame, new_table, table_of
+
+SCHEMA = "id int, qty int, _hr_read_seq bigint"
+
+
+def test_pin_no_longer_holds_when_a_writer_that_was_in_flight_completes(spark: SparkSession, tmp_path: Path) -> None:
+    # Hudi's cleaner would roll back an instant in flight that has no heartbeat.
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={"hoodie.clean.automatic": "false"})
+    lake.create(frame(spark, SCHEMA, (1, 1, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    slow = lake.upsert(frame(spark, SCHEMA, (2, 2, 2)), table_of(lake), checkpoint(2), {})
+    timeline = tmp_path / "orders" / ".hoodie" / "timeline"
+    done = timeline / f"{slow.requested}_{slow.completed}.commit"
+    done.rename(tmp_path / "aside")
+    quick = lake.upsert(frame(spark, SCHEMA, (3, 3, 3)), table_of(lake), checkpoint(3), {})
+
+    pin = lake.pin()
+
+    assert pin is not None
+    assert (pin.instant, pin.in_flight) == (quick, (slow.requested,))
+    assert lake.still(pin)
+    (tmp_path / "aside").rename(timeline / f"{slow.requested}_{int(quick.completed) + 1}.commit")
+    assert not lake.still(pin)
+    later = lake.pin()
+    assert later is not None
+    assert (later.instant.requested, later.instant.completed) == (quick.requested, str(int(quick.completed) + 1))
+    assert lake.still(later)
+
+
+def test_small_files_work_on_any_hadoop_file_system(spark: SparkSession, tmp_path: Path) -> None:
+    conf = spark._jsc.hadoopConfiguration()
+    conf.set("fs.viewfs.mounttable.test.link./data", tmp_path.as_uri())
+    for root in (str(tmp_path / "plain"), (tmp_path / "uri").as_uri(), "viewfs://test/data"):
+        files, path = Files(spark, root), f"{root}/.a b%20#.json"
+        assert files.list(root) == () or root.startswith("viewfs")
+        assert files.read(path) is None
+
+        assert files.create(path, "one é")
+        assert not files.create(path, "two")
+
+        found = files.read(path)
+        assert found is not None
+        assert found[0] == "one é"
+        files.replace(path, "three")
+        assert (files.read(path) or ("",))[0] == "three"
+        assert [one.name for one in files.list(root) if one.name.endswith(".json")] == [".a b%20#.json"]
+        assert files.rename(path, f"{path}.old")
+        assert not files.rename(path, f"{path}.older")
+        files.delete(f"{path}.old")
+        files.delete(f"{path}.old")
+        assert not files.exists(f"{path}.old")
+    assert {path.name for path in tmp_path.iterdir()} == {"plain", "uri"}
