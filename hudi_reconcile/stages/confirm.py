@@ -98,11 +98,18 @@ def _missed_rows(sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...
 
 
 def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
-    """The newest snapshot and the checkpoint that goes with it."""
-    pin = lake.pin()
-    if pin is None:
-        raise LakeError("the lake table has no completed commit yet", fix="pull it first: hudi-reconcile pull")
-    return pin, lake.checkpoint()
+    """The newest snapshot and the checkpoint of that same snapshot.
+
+    A pull that commits between the two questions would give a checkpoint that the snapshot does not reach, and the rows
+    it brought would look late: then both are asked again.
+    """
+    while True:
+        pin = lake.pin()
+        if pin is None:
+            raise LakeError("the lake table has no completed commit yet", fix="pull it first: hudi-reconcile pull")
+        checkpoint = lake.checkpoint()
+        if checkpoint is None or checkpoint.instant.completed <= pin.instant.completed:
+            return pin, checkpoint
 
 
 def window_start(checkpoint: CheckpointAt | None, waiting: Waiting) -> int | None:
