@@ -6,7 +6,7 @@ sides once more, and the commit itself goes through only if the lake still holds
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.agreement import agree
@@ -42,9 +42,9 @@ def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edg
     """Execute a plan at most once. Raises RefusedError before anything is written where a requirement does not hold."""
     with edges.lake.lease(job.run_id):
         landed = _landed(edges.lake, plan)
-        action, whole = _remaining(landed, approval.only)
-        if whole is not None:
-            return already_applied(job, plan, whole)
+        action, earlier = _remaining(plan, landed, approval.only)
+        if earlier is not None:
+            return already_applied(job, plan, earlier, complete=_is_whole(plan, landed))
         table = edges.source.describe()
         refuse_stale(job, plan, table, edges.clock.utc_micros())
         no = refusals(
@@ -56,7 +56,7 @@ def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edg
         if no:
             return refused(job, plan, no)
         work = _work(job, plan, findings_path, action, edges)
-        return done_result(job, plan, _execute(work, edges), complete=action is None or bool(landed))
+        return done_result(job, plan, _execute(work, edges), complete=_is_whole(plan, {*landed, action or "all"}))
 
 
 def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:
@@ -65,17 +65,21 @@ def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:
     return {part: instant for part, instant in labels.items() if instant is not None}
 
 
-def _remaining(landed: Mapping[str, Instant], only: str | None) -> tuple[str | None, Instant | None]:
+def _remaining(plan: Plan, landed: Mapping[str, Instant], only: str | None) -> tuple[str | None, Instant | None]:
     """What is still to be done (None: both), or the instant that did all of what was asked for."""
-    if "all" in landed:
-        return None, landed["all"]
+    if landed and _is_whole(plan, landed):
+        return None, max(landed.values(), key=lambda instant: instant.completed)
     if only is not None:
         return only, landed.get(only)
-    if landed.keys() >= {"upsert", "delete"}:
-        return None, max(landed.values(), key=lambda instant: instant.completed)
     if landed:
         return ("delete" if "upsert" in landed else "upsert"), None
     return None, None
+
+
+def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
+    """True where these parts leave nothing of the plan to be done."""
+    planned = {part for part, rows in (("upsert", plan.upserts), ("delete", plan.deletes)) if rows}
+    return "all" in parts or planned <= set(parts)
 
 
 def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edges: Edges) -> _Work:

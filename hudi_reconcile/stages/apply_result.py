@@ -12,6 +12,8 @@ from hudi_reconcile.core.values import Instant
 from hudi_reconcile.stages.confirm import Confirmed
 from hudi_reconcile.stages.request import TableJob
 
+_PART = "only a part of the plan was asked for (--only): the rest is still to be applied"
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -22,14 +24,15 @@ class Done:
     verified: Confirmed | None
 
 
-def already_applied(job: TableJob, plan: Plan, instant: Instant) -> TableResult:
-    """The plan's commit is on the timeline: nothing is written again."""
+def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bool) -> TableResult:
+    """The plan's commit is on the timeline: nothing is written again. `complete` False: only a part of it is (--only)."""
     return TableResult(
         name=job.name,
-        outcome=Outcome.CORRECTED,
+        outcome=Outcome.CORRECTED if complete else Outcome.INCOMPLETE,
         corrections=Corrections(plan.upserts, plan.deletes, instants=(instant.completed,)),
         already_applied=True,
         plan_id=plan.plan_id,
+        notes=() if complete else (_PART,),
     )
 
 
@@ -90,7 +93,7 @@ def _left(verified: Confirmed | None) -> Mapping[str, int]:
 def _why(done: Done, left: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
     notes = []
     if not complete:
-        notes.append("only a part of the plan was asked for (--only): the rest is still to be applied")
+        notes.append(_PART)
     if done.status.get("superseded"):
         notes.append("superseded: another writer changed these rows in the lake after the sweep; sweep again")
     if done.status.get("moved"):
