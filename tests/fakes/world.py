@@ -1,0 +1,509 @@
+"""Source, lake, comparer and clock in memory: dicts for tables, lists for frames, and a journal of what was called.
+
+A journal point is a name such as `lake.pin`; a test may hang an action on a point, which then runs once, before it.
+"""
+# ruff: noqa: ARG002 - the signatures are those of the ports
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+from zlib import crc32
+
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.classify import Facts, action_for, classify
+from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.plan import Approval, Plan
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.segments import KeyExtent, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.values import (
+    READ_SEQ,
+    Checkpoint,
+    CheckpointAt,
+    Instant,
+    LakeColumn,
+    LakePin,
+    LakeTable,
+    Moment,
+    PartitionField,
+    SourceTable,
+)
+from hudi_reconcile.core.window import Window
+from hudi_reconcile.ports import Corrective, Edges, Frame, KeyFaults, Look, NewTable, SegmentDigest, Staged
+from hudi_reconcile.stages.apply import apply
+from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.sweep import Swept, sweep
+
+Row = dict[str, Any]
+Action = Callable[[], None]
+SEQNO = "_hoodie_commit_seqno"
+
+COLUMNS = (
+    Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64),
+    Column("v", Kind.INTEGER, "bigint", bits=64),
+    Column("at", Kind.TIMESTAMP, "timestamp", precision=6),
+)
+
+
+def rows_of(frame: Frame) -> list[Row]:
+    return cast("list[Row]", frame)
+
+
+@dataclass(slots=True)
+class Journal:
+    """What was called, in order, and what a test lets happen just before."""
+
+    calls: list[str] = field(default_factory=list)
+    planned: list[tuple[str, Action]] = field(default_factory=list)
+
+    def before(self, point: str, action: Action) -> None:
+        self.planned.append((point, action))
+
+    def reached(self, point: str) -> None:
+        due = [item for item in self.planned if item[0] == point]
+        self.planned[:] = [item for item in self.planned if item[0] != point]
+        for _, action in due:
+            action()
+        self.calls.append(point)
+
+
+@dataclass(slots=True)
+class FakeClock:
+    """Time stands still but for `sleep` and what a test adds."""
+
+    journal: Journal
+    now_micros: int = 1_000
+
+    def utc_micros(self) -> int:
+        return self.now_micros
+
+    def sleep(self, seconds: float) -> None:
+        self.journal.reached("clock.sleep")
+        self.now_micros += int(seconds * 1_000_000)
+
+
+@dataclass(slots=True)
+class FakeSource:
+    """One table as a dict. `at` of a row is its watermark in microseconds; every change is a transaction of its own."""
+
+    journal: Journal
+    clock: FakeClock
+    columns: tuple[Column, ...] = COLUMNS
+    key: tuple[str, ...] = ("id",)
+    identity: str = "server:1/table:1"
+    table: dict[int | None, Row] = field(default_factory=dict)
+    transaction: int = 0
+    bound_lag_micros: int = 10
+    faults: KeyFaults = field(default_factory=lambda: KeyFaults(0, 0, ()))
+    altered: tuple[str, ...] = ()
+    lost_in_reads: set[int] = field(default_factory=set)
+
+    def put(self, key: int | None, value: int | None, at: int | None) -> None:
+        self.table[key] = {"id": key, "v": value, "at": at}
+        self.transaction += 1
+
+    def delete(self, key: int | None) -> None:
+        self.table.pop(key, None)
+        self.transaction += 1
+
+    # --- ports.Source ---
+
+    def describe(self) -> SourceTable:
+        self.journal.reached("source.describe")
+        return SourceTable("t", self.columns, self.key, len(self.table), self.identity)
+
+    def moment(self) -> Moment:
+        self.journal.reached("source.moment")
+        now = self.clock.now_micros
+        return Moment(now, now - self.bound_lag_micros, "fake", f"{self.transaction}:{self.transaction}:")
+
+    def extent(self, table: SourceTable) -> KeyExtent:
+        keys = [key for key in self.table if key is not None]
+        return KeyExtent(min(keys, default=None), max(keys, default=None), table.rows_estimate)
+
+    def rows_now(self, table: SourceTable) -> int:
+        self.journal.reached("source.rows_now")
+        return len(self.table)
+
+    def key_faults(self, table: SourceTable) -> KeyFaults:
+        return self.faults
+
+    def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
+        return self.altered
+
+    def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
+        self.journal.reached("source.rows")
+        return Frame(self._positional(table, lambda row: row["id"] not in self.lost_in_reads))
+
+    def staged(
+        self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
+    ) -> Staged:
+        self.journal.reached("source.staged")
+        found = self._positional(table, lambda row: _in_window(row["at"], window))
+        marks = [row["c2"] for row in found if row["c2"] is not None] if window.columns else []
+        usable = [mark for mark in marks if below_micros is None or mark < below_micros]
+        nulls = sum(row["c2"] is None for row in found) if window.columns else 0
+        return Staged(Frame(found), len(found), max(usable, default=None), nulls)
+
+    def zone_offset_micros(self, utc_micros: int) -> int:
+        return 0
+
+    def statements(self) -> tuple[str, ...]:
+        return ()
+
+    def _positional(self, table: SourceTable, wanted: Callable[[Row], bool]) -> list[Row]:
+        names = [column.name for column in table.columns]
+        return [
+            {f"c{index}": row.get(name) for index, name in enumerate(names)}
+            for row in self.table.values()
+            if wanted(row)
+        ]
+
+
+def _in_window(at: int | None, window: Window) -> bool:
+    if at is None:
+        return window.after_micros is None and window.before_micros is None
+    above = window.after_micros is None or at > window.after_micros
+    return above and (window.before_micros is None or at < window.before_micros)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One completed commit: the whole table after it, what it carries, and which keys it wrote or removed."""
+
+    instant: Instant
+    rows: tuple[Row, ...]
+    checkpoint: Checkpoint | None
+    labels: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class FakeLake:
+    """One Hudi table as a list of commits, each with the whole table. `checks_versions` False forgets compare-and-set."""
+
+    journal: Journal
+    commits: list[Commit] = field(default_factory=list)
+    key: tuple[str, ...] = ("id",)
+    ordering: tuple[str, ...] = (READ_SEQ,)
+    path: str = "/lake/t"
+    key_type: str = "bigint"
+    held_by: str | None = None
+    in_flight: set[str] = field(default_factory=set)
+    checks_versions: bool = True
+    dropped_writes: set[int] = field(default_factory=set)
+    writes: int = 0
+
+    @property
+    def now(self) -> list[Row]:
+        return [dict(row) for row in self.commits[-1].rows] if self.commits else []
+
+    def plant(self, rows: list[Row], checkpoint: Checkpoint | None = None, **labels: str) -> Instant:
+        """A commit of whoever: the whole table anew."""
+        number = f"{len(self.commits) + 1:017d}"
+        self.commits.append(Commit(Instant(number, number), tuple(dict(row) for row in rows), checkpoint, labels))
+        return self.commits[-1].instant
+
+    def stamped(self, row: Row) -> Row:
+        self.writes += 1
+        return {**row, SEQNO: f"s{self.writes:06d}"}
+
+    # --- ports.Lake ---
+
+    def look(self) -> LakeTable | None:
+        if not self.commits:
+            return None
+        columns = (LakeColumn("id", self.key_type), LakeColumn("v", "bigint"), LakeColumn("at", "timestamp_ntz"))
+        return LakeTable(
+            self.path, "t", "copy_on_write", 9, (*columns, LakeColumn(READ_SEQ, "bigint")), self.key, (),
+            self.ordering, "tool" if self.ordering == (READ_SEQ,) else "event_time",
+        )  # fmt: skip
+
+    def pin(self) -> LakePin | None:
+        self.journal.reached("lake.pin")
+        if not self.commits:
+            return None
+        return LakePin(self.commits[-1].instant, tuple(sorted(self.in_flight)))
+
+    def still(self, pin: LakePin) -> bool:
+        return all(writer in self.in_flight for writer in pin.in_flight)
+
+    def checkpoint(self) -> CheckpointAt | None:
+        self.journal.reached("lake.checkpoint")
+        for commit in reversed(self.commits):
+            if commit.checkpoint is not None:
+                return CheckpointAt(commit.checkpoint, commit.instant)
+        return None
+
+    def rows(self, pin: LakePin) -> Frame:
+        self.journal.reached("lake.rows")
+        (found,) = [commit for commit in self.commits if commit.instant == pin.instant]
+        return Frame([dict(row) for row in found.rows])
+
+    def batch(
+        self, rows: Frame, columns: tuple[Column, ...], partition_by: tuple[PartitionField, ...], read_seq: int
+    ) -> Frame:
+        return Frame(
+            [
+                {**{c.lake_name: row[f"c{i}"] for i, c in enumerate(columns)}, READ_SEQ: read_seq}
+                for row in rows_of(rows)
+            ]
+        )
+
+    def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        self.journal.reached("lake.create")
+        self.key = table.record_key
+        return self.plant([self.stamped(row) for row in rows_of(rows)], checkpoint, **labels)
+
+    def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        self.journal.reached("lake.upsert")
+        return self.plant(self._merged(rows_of(rows), set()), checkpoint, **labels)
+
+    def correct(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
+        self.journal.reached("lake.correct")
+        expected: dict[Any, list[str]] = {}
+        for row in rows_of(batch.expected):
+            expected.setdefault(row["id"], []).extend([row["_hr_seqno"]] if row["_hr_seqno"] else [])
+        found = {key: sorted(row[SEQNO] for row in self.now if row["id"] == key) for key in expected}
+        if self.checks_versions and found != {key: sorted(seqnos) for key, seqnos in expected.items()}:
+            raise SupersededError("another writer was faster", fix="sweep again")
+        upserts = [row for row in rows_of(batch.upserts) if row["id"] not in self.dropped_writes]
+        gone = {row["id"] for row in rows_of(batch.deletes)} - self.dropped_writes
+        return self.plant(self._merged(upserts, gone), checkpoint, **labels)
+
+    def find_commit(self, key: str, value: str) -> Instant | None:
+        found = [commit.instant for commit in self.commits if commit.labels.get(key) == value]
+        return found[-1] if found else None
+
+    @contextmanager
+    def lease(self, owner: str) -> Iterator[None]:
+        if self.held_by is not None:
+            raise RefusedError(f"held by {self.held_by}", fix="wait")
+        self.held_by = owner
+        try:
+            yield
+        finally:
+            self.held_by = None
+
+    def _merged(self, upserts: list[Row], gone: set[Any]) -> list[Row]:
+        replaced = {row["id"] for row in upserts} | gone
+        return [row for row in self.now if row["id"] not in replaced] + [self.stamped(row) for row in upserts]
+
+
+Key = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class FakeComparer:
+    """Compares lists of dicts, one key at a time, by the real classification."""
+
+    journal: Journal
+    disk: dict[str, list[Row]]
+    agreement: Agreement
+    cut: Segmentation
+
+    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+        sides = [self._images(rows_of(frame), side) for frame, side in ((look.source, "c"), (look.lake, "lake"))]
+        touched = {self._segment(key) for side in sides for key in side}
+        found = []
+        for segment in sorted(touched if segments is None else touched & set(segments.ids)):
+            ours, theirs = (
+                sorted((repr((key, image)) for key, images in side.items() for image, _, _ in images
+                        if self._segment(key) == segment))
+                for side in sides
+            )  # fmt: skip
+            found.append(SegmentDigest(segment, len(ours), len(theirs), ours == theirs))
+        return tuple(found)
+
+    def candidates(self, look: Look, segments: SegmentSet) -> Frame:
+        return Frame([fact for fact in self._facts(look, segments) if not fact["equal"]])
+
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
+        first = {fact["key"]: (fact["source"], fact["seqnos"]) for fact in rows_of(candidates)}
+        now = {fact["key"]: fact for fact in self._facts(look, segments)}
+        found = []
+        for key in first | now:
+            fact = now.get(key) or self._fact(key, [], [])
+            if key not in first and fact["equal"]:
+                continue
+            unchanged = key in first and first[key] == (fact["source"], fact["seqnos"])
+            facts = Facts(
+                fact["in_source"], len(fact["seqnos"]), fact["equal"], unchanged, fact["source_micros"],
+                fact["lake_micros"], after_micros,
+            )  # fmt: skip
+            kind = classify(facts)
+            found.append({**fact, "kind": kind.value, "action": action_for(kind).value})
+        return Frame(found)
+
+    def count(self, frame: Frame, column: str) -> dict[str, int]:
+        return dict(Counter(row[column] for row in rows_of(frame)))
+
+    def save(self, findings: Frame, path: str, rows: int) -> None:
+        assert rows == len(rows_of(findings))
+        self.disk[path] = [dict(row) for row in rows_of(findings)]
+
+    def load(self, path: str) -> Frame:
+        return Frame([dict(row) for row in self.disk[path]])
+
+    def planned(self, findings: Frame, action: str | None) -> Frame:
+        legal = {"upsert", "delete"} if action is None else {action}
+        return Frame([row for row in rows_of(findings) if row["action"] in legal])
+
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
+        now = {fact["key"]: fact for fact in self._facts(look, segments)}
+        found = []
+        for row in rows_of(plan):
+            fact = now.get(row["key"]) or self._fact(row["key"], [], [])
+            status = "ready"
+            if row["source"] != fact["source"]:
+                status = "moved"
+            if row["seqnos"] != fact["seqnos"]:
+                status = "superseded"
+            found.append({**fact, "action": row["action"], "status": status})
+        return Frame(found)
+
+    def ready(self, rechecked: Frame) -> Corrective:
+        rows = [row for row in rows_of(rechecked) if row["status"] == "ready"]
+        return Corrective(
+            upserts=Frame([row["source_row"] for row in rows if row["action"] == "upsert"]),
+            deletes=Frame([row["lake_row"] for row in rows if row["action"] == "delete"]),
+            expected=Frame([{"id": r["key"][0], "_hr_seqno": s} for r in rows for s in (r["seqnos"] or [None])]),
+        )
+
+    def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
+        lake = self._images(rows_of(look.lake), "lake")
+        found: Counter[str] = Counter()
+        for row in rows_of(rechecked):
+            if row["status"] == "ready":
+                shown = [image for image, _, _ in lake.get(row["key"], [])]
+                wanted = [] if row["action"] == "delete" else [row["source"]]
+                found["applied" if shown == wanted else "failed"] += 1
+        return dict(found)
+
+    def segments_of(self, plan: Frame) -> SegmentSet:
+        return SegmentSet.of(row["segment"] for row in rows_of(plan))
+
+    # --- helpers ---
+
+    def _images(self, rows: list[Row], side: str) -> dict[Key, list[tuple[Key, int | None, Row]]]:
+        def value(row: Row, item: Any) -> Any:
+            return row[f"c{item.index}" if side == "c" else item.column.lake_name]
+
+        images: dict[Key, list[tuple[Key, int | None, Row]]] = {}
+        for row in rows:
+            key = tuple(value(row, item) for item in self.agreement.key)
+            marks = [mark for item in self.agreement.watermark if (mark := value(row, item)) is not None]
+            image = tuple(value(row, item) for item in self.agreement.columns)
+            images.setdefault(key, []).append((image, max(marks, default=None), row))
+        return images
+
+    def _facts(self, look: Look, segments: SegmentSet) -> list[Row]:
+        source, lake = self._images(rows_of(look.source), "c"), self._images(rows_of(look.lake), "lake")
+        keys = [key for key in {**source, **lake} if self._segment(key) in segments.ids]
+        return [self._fact(key, source.get(key, []), lake.get(key, [])) for key in keys]
+
+    def _fact(self, key: Key, source: list[Any], lake: list[Any]) -> Row:
+        shown = max(lake, key=lambda item: item[2][SEQNO]) if lake else (None, None, None)
+        ours = source[0] if source else (None, None, None)
+        return {
+            "key": key,
+            "segment": self._segment(key),
+            "in_source": bool(source),
+            "source": ours[0],
+            "source_micros": ours[1],
+            "source_row": ours[2],
+            "seqnos": sorted(row[SEQNO] for _, _, row in lake),
+            "lake_micros": shown[1],
+            "lake_row": shown[2],
+            "equal": len(lake) == 1 and shown[0] == ours[0],
+        }
+
+    def _segment(self, key: Key) -> int:
+        if isinstance(self.cut, RangeSegments):
+            return self.cut.segment_of(key[0])
+        return crc32(repr(key).encode()) % self.cut.count
+
+
+@dataclass(slots=True)
+class World:
+    """Everything that one table's work touches, in memory. `make` may be replaced by a test."""
+
+    journal: Journal
+    clock: FakeClock
+    source: FakeSource
+    lake: FakeLake
+    disk: dict[str, list[Row]] = field(default_factory=dict)
+    comparer: type[FakeComparer] = FakeComparer
+
+    @staticmethod
+    def new() -> World:
+        journal = Journal()
+        clock = FakeClock(journal)
+        return World(journal, clock, FakeSource(journal, clock), FakeLake(journal))
+
+    @property
+    def edges(self) -> Edges:
+        def make(agreement: Agreement, cut: Segmentation) -> FakeComparer:
+            return self.comparer(self.journal, self.disk, agreement, cut)
+
+        return Edges(self.source, self.lake, make, self.clock)
+
+    def lake_holds(self) -> dict[Any, tuple[Any, ...]]:
+        """Key to (v, at), as the lake shows it; a key that is there twice fails."""
+        keys = [row["id"] for row in self.lake.now]
+        assert len(keys) == len(set(keys)), keys
+        return {row["id"]: (row["v"], row["at"]) for row in self.lake.now}
+
+    def source_holds(self) -> dict[Any, tuple[Any, ...]]:
+        return {key: (row["v"], row["at"]) for key, row in self.source.table.items()}
+
+    def silently_change_lake(self, key: int, value: int) -> None:
+        """Another writer changes a row in the lake and moves its version."""
+        rows = [self.lake.stamped({**row, "v": value}) if row["id"] == key else row for row in self.lake.now]
+        self.lake.plant(rows)
+
+
+def job(**changes: Any) -> TableJob:
+    """The table's settings: watermark `at`, one segment, no wait, wide limits."""
+    settings: dict[str, Any] = {
+        "name": "t", "lake_path": "/lake/t", "lake_type": "copy_on_write", "strategy": "timestamp",
+        "watermark": ("at",), "overlap_micros": 0, "partition_by": (), "exclude": frozenset(), "segments": 1,
+        "settle_seconds": 0.0, "max_deletes": 1000, "max_delete_share": 1.0, "max_upsert_share": 1.0, "run_id": "run-1",
+    }  # fmt: skip
+    return TableJob(**{**settings, **changes})
+
+
+def pulled(*rows: tuple[int, int | None, int | None]) -> World:
+    """A world whose source holds these (id, v, at) and whose lake has pulled them."""
+    world = World.new()
+    for key, value, at in rows:
+        world.source.put(key, value, at)
+    pull(job(), world.edges, full=False)
+    world.journal.calls.clear()
+    return world
+
+
+def swept(world: World, **settings: Any) -> Swept:
+    """A sweep whose findings are on the fake disk under `findings`."""
+    found = sweep(job(**settings), world.edges)
+    found.save("findings")
+    return found
+
+
+def applied(world: World, plan: Plan | None, approval: Approval = Approval(), **settings: Any) -> TableResult:  # noqa: B008
+    """The apply of a plan whose findings `swept` saved."""
+    assert plan is not None
+    return apply(job(**settings), plan, "findings", approval, world.edges)
+
+
+def at_checkpoint(world: World, **changes: Any) -> None:
+    """The newest checkpoint once more, with changes, in a commit of its own."""
+    found = world.lake.checkpoint()
+    assert found is not None
+    world.lake.plant(world.lake.now, replace(found.checkpoint, **changes))

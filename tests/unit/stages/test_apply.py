@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
+from hudi_reconcile.core.result import TableResult
+from tests.fakes.world import SEQNO, World, applied, pulled, swept
+
+ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
+
+
+def drifted(**settings: Any) -> tuple[World, Plan]:
+    """One row deleted, one silently changed, one late."""
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.put(2, 21, 200)
+    world.source.put(4, 40, 150)
+    plan = swept(world, **settings).draft
+    assert plan is not None
+    world.journal.calls.clear()
+    return world, plan
+
+
+def counts(result: TableResult) -> dict[str, int]:
+    found = result.corrections
+    return {
+        "applied": found.applied, "superseded": found.superseded, "moved": found.moved, "failed": found.failed,
+    }  # fmt: skip
+
+
+def test_plan_is_carried_out_in_one_commit_and_proved() -> None:
+    world, plan = drifted()
+    before = len(world.lake.commits)
+
+    result = applied(world, plan)
+
+    assert result.outcome is Outcome.CORRECTED
+    assert counts(result) == {"applied": 3, "superseded": 0, "moved": 0, "failed": 0}
+    assert len(world.lake.commits) == before + 1
+    assert world.lake_holds() == world.source_holds()
+    assert result.corrections.instants == (world.lake.commits[-1].instant.completed,)
+    assert swept(world).result.outcome is Outcome.CLEAN
+
+
+def test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence() -> None:
+    world, plan = drifted()
+    before = world.lake.checkpoint()
+
+    applied(world, plan)
+
+    after = world.lake.commits[-1].checkpoint
+    assert before is not None
+    assert after == replace(before.checkpoint, read_seq=after.read_seq if after else 0)
+    assert after is not None
+    assert after.read_seq > before.checkpoint.read_seq
+
+
+def test_keys_are_read_again_lake_first_before_anything_is_written() -> None:
+    world, plan = drifted()
+
+    applied(world, plan)
+
+    calls = world.journal.calls
+    assert calls.index("lake.pin") < calls.index("source.rows") < calls.index("lake.correct")
+
+
+def test_second_apply_writes_nothing_and_says_already_applied() -> None:
+    world, plan = drifted()
+    applied(world, plan)
+    before = list(world.lake.commits)
+
+    result = applied(world, plan)
+
+    assert (result.outcome, result.already_applied, result.corrections.applied) == (Outcome.CORRECTED, True, 0)
+    assert world.lake.commits == before
+
+
+def test_kill_after_the_commit_is_seen_by_the_next_apply() -> None:
+    world, plan = drifted()
+
+    def die() -> None:
+        world.journal.before("lake.pin", stop)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    world.journal.before("lake.correct", die)
+    with pytest.raises(KeyboardInterrupt):
+        applied(world, plan)
+    assert world.lake.held_by is None
+
+    result = applied(world, plan)
+
+    assert (result.outcome, result.already_applied) == (Outcome.CORRECTED, True)
+    assert world.lake_holds() == world.source_holds()
+
+
+def refuse(world: World, plan: Plan, match: str, approval: Approval | None = None, **settings: Any) -> None:
+    before = list(world.lake.commits)
+    with pytest.raises(RefusedError, match=match):
+        applied(world, plan, approval or Approval(), **settings)
+    assert world.lake.commits == before
+    assert world.lake.held_by is None
+
+
+def test_plan_older_than_a_day_is_refused() -> None:
+    world, plan = drifted()
+    world.clock.now_micros = plan.created_micros + EXPIRES_AFTER_MICROS
+
+    refuse(world, plan, r"24 h old \(limit 24 h\)")
+
+
+def test_plan_of_just_under_a_day_is_carried_out() -> None:
+    world, plan = drifted()
+    world.clock.now_micros = plan.created_micros + EXPIRES_AFTER_MICROS - 1
+
+    assert applied(world, plan).outcome is Outcome.CORRECTED
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"lake_path": "/lake/staging"}, "for lake path /lake/staging"),
+        ({"source_identity": "server:9/table:1"}, "for source server:9"),
+        ({"key": ("id", "v")}, "for key id, v"),
+    ],
+)
+def test_plan_of_another_place_is_refused(change: dict[str, Any], match: str) -> None:
+    world, plan = drifted()
+
+    refuse(world, replace(plan, **change), match)
+
+
+def test_apply_to_a_foreign_table_is_refused() -> None:
+    world, plan = drifted()
+    world.lake.ordering = ("at",)
+
+    refuse(world, plan, "made by another writer")
+
+
+def test_apply_under_another_lease_is_refused() -> None:
+    world, plan = drifted()
+    world.lake.held_by = "a pull"
+    before = list(world.lake.commits)
+
+    with pytest.raises(RefusedError, match="a pull"):
+        applied(world, plan)
+    assert world.lake.commits == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "approval", "guard"),
+    [
+        ({"max_deletes": 0}, Approval(), "max_deletes"),
+        ({"max_delete_share": 0.1}, Approval(), "max_delete_share"),
+        ({"max_upsert_share": 0.1}, Approval(), "max_upsert_share"),
+        ({}, Approval(approve_deletes=2), "approve_deletes"),
+        ({}, Approval(approve_deletes=0), "approve_deletes"),
+        ({"max_deletes": 0}, Approval(approve_deletes=3), "approve_deletes"),
+    ],
+)
+def test_guard_that_says_no_writes_nothing(settings: dict[str, Any], approval: Approval, guard: str) -> None:
+    world, plan = drifted(**settings)
+    before = list(world.lake.commits)
+
+    result = applied(world, plan, approval)
+
+    assert result.outcome is Outcome.REFUSED
+    assert result.error is not None
+    assert f"guard {guard}" in result.error.message
+    assert not {item.name: item.ok for item in result.guards}[guard]
+    assert world.lake.commits == before
+    assert "lake.pin" not in world.journal.calls
+
+
+def test_approved_deletes_beyond_the_limit_are_carried_out() -> None:
+    world, plan = drifted(max_deletes=0)
+
+    assert applied(world, plan, Approval(approve_deletes=1)).outcome is Outcome.CORRECTED
+    assert world.lake_holds() == world.source_holds()
+
+
+def test_empty_source_is_refused_with_the_right_count_and_allowed_by_its_own_word() -> None:
+    world = pulled(*ROWS)
+    for key in (1, 2, 3):
+        world.source.delete(key)
+    plan = swept(world).draft
+
+    assert applied(world, plan, Approval(approve_deletes=3)).outcome is Outcome.REFUSED
+    assert len(world.lake.now) == 3
+    approval = Approval(approve_deletes=3, allow_empty_source=True)
+    assert applied(world, plan, approval).outcome is Outcome.CORRECTED
+    assert world.lake.now == []
+
+
+def test_row_that_the_source_changed_since_the_sweep_is_moved_and_left_alone() -> None:
+    world, plan = drifted()
+    world.source.put(2, 22, 200)
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 2, "superseded": 0, "moved": 1, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
+    assert world.lake_holds()[2] == (20, 200)
+
+
+def test_row_to_be_deleted_that_is_there_again_is_moved_and_kept() -> None:
+    world, plan = drifted()
+    world.source.put(1, 10, 100)
+
+    result = applied(world, plan)
+
+    assert counts(result)["moved"] == 1
+    assert world.lake_holds()[1] == (10, 100)
+
+
+def test_row_that_another_writer_changed_since_the_sweep_is_superseded_and_left_alone() -> None:
+    world, plan = drifted()
+    world.silently_change_lake(2, 99)
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 2, "superseded": 1, "moved": 0, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
+    assert world.lake_holds()[2] == (99, 200)
+
+
+def test_writer_that_wins_the_race_for_the_commit_supersedes_all() -> None:
+    world, plan = drifted()
+    world.journal.before("lake.correct", lambda: world.silently_change_lake(2, 99))
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 0, "superseded": 3, "moved": 0, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
+    assert result.corrections.instants == ()
+    assert world.lake_holds() == {1: (10, 100), 2: (99, 200), 3: (30, 300)}
+
+
+def test_superseded_plan_heals_with_the_next_sweep() -> None:
+    world, plan = drifted()
+    world.journal.before("lake.correct", lambda: world.silently_change_lake(2, 99))
+    applied(world, plan)
+
+    assert applied(world, swept(world).draft).outcome is Outcome.CORRECTED
+    assert world.lake_holds() == world.source_holds()
+
+
+def test_write_that_the_lake_swallowed_is_failed_and_never_corrected() -> None:
+    world, plan = drifted()
+    world.lake.dropped_writes = {2}
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 2, "superseded": 0, "moved": 0, "failed": 1}
+    assert result.outcome is Outcome.INCOMPLETE
+
+
+@pytest.mark.parametrize("key", [1, 2, 4])
+def test_counts_of_what_became_of_the_plan_add_up(key: int) -> None:
+    world, plan = drifted()
+    world.source.put(2, 22, 200)
+    world.lake.dropped_writes = {key}
+
+    result = applied(world, plan)
+
+    assert sum(counts(result).values()) == plan.upserts + plan.deletes
+
+
+def test_drift_that_came_after_the_sweep_leaves_the_apply_incomplete() -> None:
+    world, plan = drifted()
+    world.source.put(3, 31, 300)
+
+    result = applied(world, plan)
+
+    assert counts(result)["applied"] == 3
+    assert result.outcome is Outcome.INCOMPLETE
+    assert dict(result.findings) == {"updated_without_watermark": 1}
+
+
+def test_pending_rows_at_the_verification_leave_the_apply_corrected() -> None:
+    world, plan = drifted()
+    world.source.put(5, 50, 500)
+
+    result = applied(world, plan)
+
+    assert (result.outcome, result.not_drift["pending"]) == (Outcome.CORRECTED, 1)
+
+
+def test_duplicate_in_the_lake_is_made_one_row() -> None:
+    world = pulled(*ROWS)
+    rows = world.lake.now
+    world.lake.plant([*rows, {**rows[0], "v": 7, SEQNO: "zz"}])
+
+    result = applied(world, swept(world).draft)
+
+    assert result.outcome is Outcome.CORRECTED
+    assert world.lake_holds() == world.source_holds()
+
+
+def test_part_of_a_plan_is_incomplete_and_the_rest_finishes_it() -> None:
+    world, plan = drifted()
+
+    first = applied(world, plan, Approval(only="upsert"))
+    assert (first.outcome, first.corrections.applied) == (Outcome.INCOMPLETE, 2)
+    assert world.lake_holds() == {1: (10, 100), 2: (21, 200), 3: (30, 300), 4: (40, 150)}
+    second = applied(world, plan)
+
+    assert (second.outcome, second.corrections.applied) == (Outcome.CORRECTED, 1)
+    assert world.lake_holds() == world.source_holds()
+    assert applied(world, plan).already_applied
+
+
+@pytest.mark.parametrize("order", [("upsert", "delete"), ("delete", "upsert")])
+def test_both_parts_one_after_the_other_correct_the_whole(order: tuple[Any, Any]) -> None:
+    world, plan = drifted()
+
+    outcomes = [applied(world, plan, Approval(only=part)).outcome for part in order]
+
+    assert outcomes == [Outcome.INCOMPLETE, Outcome.CORRECTED]
+    assert world.lake_holds() == world.source_holds()
+
+
+def test_same_part_again_is_no_second_commit_and_not_yet_corrected() -> None:
+    world, plan = drifted()
+    applied(world, plan, Approval(only="upsert"))
+    before = list(world.lake.commits)
+
+    again = applied(world, plan, Approval(only="upsert"))
+
+    assert world.lake.commits == before
+    assert again.already_applied
+    assert again.outcome is Outcome.INCOMPLETE
+
+
+def test_only_upserts_of_a_plan_without_deletes_is_the_whole_plan() -> None:
+    world = pulled(*ROWS)
+    world.source.put(2, 21, 200)
+
+    assert applied(world, swept(world).draft, Approval(only="upsert")).outcome is Outcome.CORRECTED
+
+
+def test_apply_without_any_checkpoint_makes_one_that_pull_will_not_mistake_for_progress() -> None:
+    world = pulled(*ROWS)
+    rows = world.lake.now
+    world.lake.commits.clear()
+    world.lake.plant(rows)
+    world.source.put(2, 21, 200)
+
+    applied(world, swept(world).draft)
+
+    found = world.lake.checkpoint()
+    assert found is not None
+    assert found.checkpoint.watermark_micros is None

@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hudi_reconcile.core.errors import LakeError, RefusedError, UnverifiedError
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.ports import KeyFaults
+from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.sweep import sweep
+from tests.fakes.world import COLUMNS, SEQNO, World, at_checkpoint, job, pulled, swept
+
+ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
+
+
+def found(world: World, **settings: Any) -> dict[str, int]:
+    """Kinds with a count."""
+    result = swept(world, **settings).result
+    return {kind: count for kind, count in {**result.findings, **result.not_drift}.items() if count}
+
+
+def test_equal_sides_are_clean_after_one_look() -> None:
+    world = pulled(*ROWS)
+
+    result = swept(world).result
+
+    assert result.outcome is Outcome.CLEAN
+    assert result.source is not None
+    assert result.lake is not None
+    assert (result.source.rows, result.lake.rows) == (3, 3)
+    assert world.journal.calls.count("source.rows") == 1
+
+
+def test_sweep_writes_nothing() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    before = list(world.lake.commits)
+
+    swept(world)
+
+    assert world.lake.commits == before
+    assert not {"lake.upsert", "lake.correct", "lake.create"} & set(world.journal.calls)
+
+
+def test_lake_is_pinned_before_the_source_is_read_at_both_looks() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+
+    swept(world)
+
+    wanted = ("lake.pin", "source.moment", "source.rows", "clock.sleep", "source.rows_now")
+    calls = [call for call in world.journal.calls if call in wanted]
+    assert calls == [
+        "lake.pin", "source.moment", "source.rows", "source.rows_now", "source.moment", "source.rows", "clock.sleep",
+        "lake.pin", "source.moment", "source.rows",
+    ]  # fmt: skip
+
+
+def silent_update(world: World) -> None:
+    world.source.put(1, 11, 100)
+
+
+def late_insert(world: World) -> None:
+    world.source.put(4, 40, 150)
+
+
+def late_update(world: World) -> None:
+    world.source.put(1, 11, 250)
+
+
+def delete(world: World) -> None:
+    world.source.delete(1)
+
+
+def regress(world: World) -> None:
+    world.source.put(1, 11, 99)
+
+
+def insert_without_watermark(world: World) -> None:
+    world.source.put(4, 40, None)
+
+
+def lose_watermark(world: World) -> None:
+    world.source.put(1, 11, None)
+
+
+def new_row(world: World) -> None:
+    world.source.put(4, 40, 301)
+
+
+def duplicate(world: World) -> None:
+    rows = world.lake.now
+    world.lake.plant([*rows, {**rows[0], SEQNO: "zz"}])
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (silent_update, "updated_without_watermark"),
+        (late_insert, "late_arriving"),
+        (late_update, "late_arriving"),
+        (delete, "deleted"),
+        (regress, "regressed"),
+        (insert_without_watermark, "late_arriving"),
+        (lose_watermark, "updated_without_watermark"),
+        (new_row, "pending"),
+        (duplicate, "duplicate_key"),
+    ],
+)
+def test_each_change_is_found_under_its_kind(change: Callable[[World], None], kind: str) -> None:
+    world = pulled(*ROWS)
+    change(world)
+
+    result = swept(world).result
+
+    assert {**result.findings, **result.not_drift} == {
+        **dict.fromkeys((*result.findings, *result.not_drift), 0), kind: 1,
+    }  # fmt: skip
+    assert result.outcome is (Outcome.CLEAN if kind == "pending" else Outcome.DRIFT)
+
+
+def test_plan_counts_what_was_found_and_is_bound_to_both_sides() -> None:
+    world = pulled(*ROWS)
+    for change in (delete, late_insert):
+        change(world)
+    world.source.put(2, 21, 200)
+
+    draft = swept(world).draft
+
+    assert draft is not None
+    assert (draft.upserts, draft.deletes) == (2, 1)
+    assert draft.by_kind == {"deleted": 1, "late_arriving": 1, "updated_without_watermark": 1}
+    assert (draft.lake_path, draft.source_identity) == ("/lake/t", "server:1/table:1")
+    assert draft.lake_instant == world.lake.commits[-1].instant.completed
+
+
+def test_pending_alone_is_clean_and_needs_no_plan() -> None:
+    world = pulled(*ROWS)
+    new_row(world)
+
+    done = swept(world)
+
+    assert (done.result.outcome, done.draft) == (Outcome.CLEAN, None)
+
+
+def between(world: World, action: Callable[[], None]) -> None:
+    """Run something between the two looks."""
+    world.journal.before("clock.sleep", action)
+
+
+def test_row_that_vanishes_between_the_looks_is_moving_and_never_deleted() -> None:
+    world = pulled(*ROWS)
+    silent_update(world)
+    between(world, lambda: world.source.delete(1))
+
+    done = swept(world)
+
+    assert done.result.not_drift["moving"] == 1
+    assert done.result.findings["deleted"] == 0
+    assert (done.result.outcome, done.draft) == (Outcome.UNVERIFIED, None)
+
+
+def test_row_absent_at_the_first_look_and_back_at_the_second_is_settled() -> None:
+    world = pulled(*ROWS)
+    delete(world)
+    between(world, lambda: world.source.put(1, 10, 100))
+
+    assert found(world) == {"settled": 1}
+
+
+def test_row_that_drifts_only_at_the_second_look_is_not_swallowed() -> None:
+    world = pulled(*ROWS)
+    silent_update(world)
+
+    def heal_one_and_break_another() -> None:
+        world.source.put(1, 10, 100)
+        world.source.delete(2)
+
+    between(world, heal_one_and_break_another)
+
+    result = swept(world).result
+
+    assert (result.not_drift["settled"], result.not_drift["moving"]) == (1, 1)
+    assert result.outcome is Outcome.UNVERIFIED
+
+
+def test_row_that_the_pull_brings_between_the_looks_is_settled() -> None:
+    world = pulled(*ROWS)
+    new_row(world)
+    between(world, lambda: assert_pulled(world))
+
+    assert found(world) == {"settled": 1}
+
+
+def assert_pulled(world: World) -> None:
+    assert pull(job(), world.edges, full=False).outcome is Outcome.PULLED
+
+
+def test_row_that_a_pull_brings_between_pin_and_checkpoint_is_no_drift() -> None:
+    """Checkpoint and snapshot must be of one moment: a newer checkpoint would call the row late."""
+    world = pulled(*ROWS)
+    new_row(world)
+    between(world, lambda: world.journal.before("lake.checkpoint", lambda: assert_pulled(world)))
+
+    result = swept(world).result
+
+    assert sum(result.findings.values()) == 0
+
+
+def test_lake_row_that_another_writer_changes_between_the_looks_is_moving() -> None:
+    world = pulled(*ROWS)
+    silent_update(world)
+    between(world, lambda: world.silently_change_lake(1, 12))
+
+    assert found(world) == {"moving": 1}
+
+
+def test_drift_beside_moving_rows_is_unverified_but_still_planned() -> None:
+    world = pulled(*ROWS)
+    silent_update(world)
+    world.source.delete(2)
+    between(world, lambda: world.source.put(1, 12, 100))
+
+    done = swept(world)
+
+    assert done.result.outcome is Outcome.UNVERIFIED
+    assert done.draft is not None
+    assert (done.draft.upserts, done.draft.deletes) == (0, 1)
+
+
+def test_read_that_lost_rows_is_unverified_and_plans_nothing() -> None:
+    world = pulled(*ROWS)
+    world.source.lost_in_reads = {2}
+
+    done = swept(world)
+
+    assert [(item.what, done.draft) for item in done.result.unverified] == [("table", None)]
+    assert "read returned 2 rows, the table counts 3" in done.result.unverified[0].why
+    assert done.result.outcome is Outcome.UNVERIFIED
+
+
+def test_count_is_not_held_against_a_source_that_moved_meanwhile() -> None:
+    world = pulled(*ROWS)
+    world.journal.before("source.rows_now", lambda: world.source.put(9, 9, 999))
+
+    assert swept(world).result.outcome is Outcome.CLEAN
+
+
+def test_writer_in_flight_that_completes_makes_the_snapshot_unverified_and_plans_nothing() -> None:
+    world = pulled(*ROWS)
+    delete(world)
+    world.lake.in_flight = {"17"}
+    between(world, world.lake.in_flight.clear)
+
+    done = swept(world)
+
+    assert [item.why for item in done.result.unverified] == [
+        "a writer that was in flight when the snapshot was pinned has completed since"
+    ]
+    assert (done.result.outcome, done.draft) == (Outcome.UNVERIFIED, None)
+
+
+def test_writer_that_stays_in_flight_harms_nothing() -> None:
+    world = pulled(*ROWS)
+    world.lake.in_flight = {"17"}
+
+    assert swept(world).result.outcome is Outcome.CLEAN
+
+
+def test_column_that_cannot_be_compared_is_unverified_even_beside_drift() -> None:
+    world = pulled(*ROWS)
+    world.source.columns = (*COLUMNS, Column("doc", Kind.OTHER, "xml", why="not compared yet"))
+    delete(world)
+
+    result = swept(world).result
+
+    assert result.findings["deleted"] == 1
+    assert [(item.what, item.name) for item in result.unverified] == [("column", "doc")]
+    assert result.outcome is Outcome.UNVERIFIED
+
+
+def test_excluded_column_leaves_the_verdict_clean_and_a_note() -> None:
+    world = pulled(*ROWS)
+    world.source.columns = (*COLUMNS, Column("doc", Kind.OTHER, "xml", why="not compared yet"))
+
+    result = swept(world, exclude=frozenset({"doc"})).result
+
+    assert result.outcome is Outcome.CLEAN
+    assert any("doc" in note for note in result.notes)
+
+
+def test_change_of_an_excluded_column_is_no_drift() -> None:
+    world = pulled(*ROWS)
+    silent_update(world)
+
+    assert found(world, exclude=frozenset({"v"})) == {}
+
+
+def test_column_with_dates_that_the_driver_alters_is_unverified() -> None:
+    world = pulled(*ROWS)
+    world.source.altered = ("at",)
+
+    result = swept(world).result
+
+    assert [(item.what, item.name) for item in result.unverified] == [("column", "at")]
+    assert result.outcome is Outcome.UNVERIFIED
+
+
+@pytest.mark.parametrize("changes", [{"watermark": ("seen",)}, {"watermark_micros": None}])
+def test_without_a_usable_checkpoint_nothing_is_pending(changes: dict[str, Any]) -> None:
+    world = pulled(*ROWS)
+    new_row(world)
+    at_checkpoint(world, **changes)
+
+    assert found(world) == {"late_arriving": 1}
+
+
+def test_lake_without_any_checkpoint_is_compared_and_says_so() -> None:
+    world = pulled(*ROWS)
+    rows = world.lake.now
+    world.lake.commits.clear()
+    world.lake.plant(rows)
+    new_row(world)
+
+    result = swept(world).result
+
+    assert result.findings["late_arriving"] == 1
+    assert result.checkpoint is None
+    assert any("no checkpoint of ours" in note for note in result.notes)
+
+
+def test_overlap_makes_rows_behind_the_checkpoint_pending() -> None:
+    world = pulled(*ROWS)
+    world.source.put(4, 40, 295)
+
+    assert found(world, overlap_micros=10) == {"pending": 1}
+
+
+def test_empty_source_is_drift_with_its_guard_not_ok() -> None:
+    world = pulled(*ROWS)
+    for key in (1, 2, 3):
+        world.source.delete(key)
+
+    result = swept(world).result
+
+    assert (result.outcome, result.findings["deleted"]) == (Outcome.DRIFT, 3)
+    assert {guard.name: guard.ok for guard in result.guards}["empty_source"] is False
+
+
+def test_missing_table_is_an_error_with_the_command_to_pull() -> None:
+    with pytest.raises(LakeError, match="no Hudi table") as caught:
+        sweep(job(), World.new().edges)
+    assert "hudi-reconcile pull -t t" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [(KeyFaults(1, 0, ("(7)",)), "occur twice"), (KeyFaults(0, 4, ()), "4 source rows have a NULL")],
+)
+def test_keys_that_name_no_row_are_refused(faults: KeyFaults, message: str) -> None:
+    world = pulled(*ROWS)
+    world.source.faults = faults
+
+    with pytest.raises(RefusedError, match=message):
+        sweep(job(), world.edges)
+
+
+def test_key_that_the_lake_lacks_ends_the_sweep() -> None:
+    world = pulled(*ROWS)
+    world.source.columns = (Column("id", Kind.INTEGER, "bigint", lake_name="order_id"), *COLUMNS[1:])
+
+    with pytest.raises(UnverifiedError, match="the key cannot be compared"):
+        sweep(job(), world.edges)
+
+
+def test_text_key_is_cut_by_hash_and_found_all_the_same() -> None:
+    world = pulled(*ROWS)
+    world.source.columns = (Column("id", Kind.TEXT, "text"), *COLUMNS[1:])
+    world.lake.key_type = "string"
+    delete(world)
+
+    done = swept(world, segments=7)
+
+    assert done.result.findings["deleted"] == 1
+    assert done.result.provenance["segments"] == "hash buckets of the key"
+    assert done.rows_fetched == 2 * 3  # a hash segment alone cannot be read
+
+
+def test_many_segments_look_twice_only_where_something_differs() -> None:
+    world = pulled(*[(key, key, 100) for key in range(100)])
+    world.source.delete(50)
+
+    done = swept(world, segments=10)
+
+    assert done.result.segments == {"compared": 10, "unequal": 1}
+    assert done.rows_fetched == 99 + 2 * 9
