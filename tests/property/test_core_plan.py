@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import RefusedError
@@ -29,16 +29,19 @@ def written(plan: Plan) -> str:
     return json.dumps(document(plan, created_utc="then", expires_utc="later"), ensure_ascii=True)
 
 
+@settings(max_examples=40)
 @given(plans)
 def test_plan_reads_back_as_it_was_written(plan: Plan) -> None:
     assert parse(json.loads(written(plan))) == plan
 
 
+@settings(max_examples=40)
 @given(plans, plans)
 def test_two_plans_share_an_id_only_where_they_are_equal(one: Plan, other: Plan) -> None:
     assert (one.plan_id == other.plan_id) == (one == other)
 
 
+@settings(max_examples=40)
 @given(plans, st.data())
 def test_plan_with_a_flipped_byte_is_refused_or_says_the_same(plan: Plan, data: st.DataObject) -> None:
     original = written(plan)
