@@ -1,0 +1,109 @@
+"""The commands of the README for real, in their order, and the numbers of the worked example."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.cli.main import run
+from hudi_reconcile.compare.sides import Shape, digested
+from hudi_reconcile.core.agreement import agree
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.segments import RangeSegments
+from hudi_reconcile.core.values import LakeColumn, LakeTable, SourceTable
+from tests.support.docs import ROOT, TOOL, blocks, commands
+from tests.support.postgres import Database
+
+README = ROOT / "README.md"
+# Minutes long, or part of the shell that reads the README; tests of their own run them.
+NOT_RUN = re.compile(r"make |export |hudi-reconcile (demo|jars fetch)")
+TABLE = """create table orders (order_id bigint primary key, status varchar(10), amount numeric(12, 2),
+                                updated_at timestamptz not null)"""
+ROWS = "insert into orders select i, 'NEW', i, now() - interval '1 hour' + i * interval '1 second' from generate_series(1, 200) i"
+DRIFT = ("update orders set status = 'PAID' where order_id in (5, 50)", "delete from orders where order_id = 7")
+# What the first sweep of the README meets, since the table drifts after the first pull.
+FOUND_DRIFT = 1
+
+
+def config_for(pg: Database) -> str:
+    """The README's config, for the test's own server."""
+    (text,) = blocks(README, "yaml")
+    url = f"postgresql+psycopg://{pg.server.user}@{pg.server.host}:{pg.server.port}/{pg.name}"
+    return re.sub(r"postgresql\+psycopg://\S+", url, text)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.timeout(600)
+def test_commands_of_the_readme_do_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pg: Database) -> None:
+    monkeypatch.chdir(tmp_path)
+    pg.execute(TABLE, ROWS)
+    lines = [line for line in commands(README) if not NOT_RUN.match(line)]
+    codes: list[tuple[str, int]] = []
+
+    for line in lines:
+        words = shlex.split(line)
+        if words[0] == "cd":
+            monkeypatch.chdir(Path.cwd() / words[1])
+        elif words[0] == TOOL:
+            if words[1] == "config":  # by now a reader has put password and config in
+                Path("secrets/shop_password").write_text(f"{pg.server.password}\n")
+                Path("reconcile.yaml").write_text(config_for(pg))
+            codes.append((line, run(words[1:])))
+            if words[1] == "pull":
+                pg.execute(*DRIFT)
+        else:
+            subprocess.run(words, check=True, env=os.environ)
+
+    assert len(codes) > 10
+    assert [(line, code) for line, code in codes if code != 0] == [(f"{TOOL} sweep", FOUND_DRIFT)]
+
+
+COLUMNS = (
+    Column("order_id", Kind.INTEGER, "bigint", nullable=False, bits=64),
+    Column("status", Kind.TEXT, "character varying(10)"),
+    Column("amount", Kind.DECIMAL, "numeric(10,2)", precision=10, scale=2),
+    Column("updated_at", Kind.TIMESTAMP, "timestamp without time zone", precision=6),
+)
+LAKE_TYPES = ("bigint", "string", "decimal(10,2)", "timestamp_ntz")
+
+
+def example_rows() -> list[tuple[int, str, Decimal, datetime]]:
+    """The source after it drifted."""
+    minutes = {**{order: order for order in range(1, 9)}, 9: 5, 10: 20}
+    return [
+        (order, "PAID" if order == 2 else "NEW", Decimal(order * 10), datetime(2026, 3, 1, 10, minute))  # noqa: DTZ001
+        for order, minute in minutes.items()
+        if order != 7
+    ]
+
+
+def test_digests_of_the_worked_example_are_what_the_tool_computes(spark: SparkSession) -> None:
+    source = SourceTable("public.orders", COLUMNS, ("order_id",), 9, "example")
+    lake = LakeTable(
+        path="lake/orders",
+        name="orders",
+        type="copy_on_write",
+        version=9,
+        columns=tuple(LakeColumn(column.name, kind) for column, kind in zip(COLUMNS, LAKE_TYPES, strict=True)),
+        record_key=("order_id",),
+        partition_fields=(),
+        ordering_fields=("_hr_read_seq",),
+        ordering="tool",
+    )
+    agreement = agree(source, lake, watermark=("updated_at",), exclude=frozenset(), partition_by=())
+    rows = spark.createDataFrame(example_rows(), "c0 bigint, c1 string, c2 decimal(10,2), c3 timestamp_ntz")
+
+    shown = digested(rows, "source", Shape(agreement, RangeSegments("order_id", start=0, width=3, count=4)))
+
+    text = (ROOT / "docs" / "algorithm.md").read_text("utf-8")
+    told = re.findall(r"^\| (\d+) \| (\d) \| \**(-?\d+)\** \|", text, re.MULTILINE)
+    computed = [(str(row["k0"]), str(row["segment"]), str(row["digest"])) for row in shown.orderBy("k0").collect()]
+    assert told == computed

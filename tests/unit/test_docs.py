@@ -1,0 +1,95 @@
+"""The documents against the tree: commands, options, make targets, links, rooms and the config to copy must be real."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from hudi_reconcile.cli.main import group
+from hudi_reconcile.cli.registry import COMMANDS
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.outcome import Outcome
+from tests.support.docs import DOCUMENTS, ROOT, TOOL, blocks, commands, shown_calls
+
+README = ROOT / "README.md"
+CALLS = [(path.name, call) for path in DOCUMENTS for call in shown_calls(path)]
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize(("document", "call"), CALLS, ids=[f"{name}: {' '.join(call)}" for name, call in CALLS])
+def test_call_that_a_document_shows_is_one_that_the_tool_takes(document: str, call: list[str]) -> None:
+    assert document
+    with group.make_context(TOOL, list(call)) as context:
+        command: click.Command = COMMANDS[call[0]].load()
+        rest = call[1:]
+        if isinstance(command, click.Group):
+            command, rest = command.commands[rest[0]], rest[1:]
+
+        parsed = command.make_context(call[0], rest, parent=context)
+
+    assert parsed.command is command
+
+
+def test_readme_shows_every_command_of_the_daily_path() -> None:
+    shown = {call[0] for call in shown_calls(README)}
+
+    assert {
+        "init",
+        "config",
+        "doctor",
+        "pull",
+        "sweep",
+        "findings",
+        "plan",
+        "apply",
+        "run",
+        "history",
+        "report",
+    } <= shown
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_make_targets_and_links_of_a_document_exist(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = {line.split()[1] for line in commands(document) if line.startswith("make ")}
+    linked = LINK.findall(document.read_text("utf-8"))
+
+    assert named <= targets
+    assert [link for link in linked if not (document.parent / link).exists()] == []
+
+
+def test_config_in_the_readme_is_valid(tmp_path: Path) -> None:
+    (config,) = blocks(README, "yaml")
+    (tmp_path / "reconcile.yaml").write_text(config)
+
+    found = load_config(tmp_path / "reconcile.yaml", {})
+
+    assert [table.name for table in found.tables] == ["orders"]
+
+
+def test_map_in_the_readme_names_every_room_and_no_other() -> None:
+    (house,) = [body for body in blocks(README, "") if body.startswith("hudi_reconcile/")]
+    rooms = {path.name for path in (ROOT / "hudi_reconcile").iterdir() if (path / "__init__.py").exists()}
+
+    assert set(re.findall(r"^  ([a-z]+)/ ", house, re.MULTILINE)) == rooms
+
+
+def test_exit_codes_in_the_readme_are_those_of_the_outcomes() -> None:
+    rows = re.findall(r"^\| (\d) \| ((?:`\w+`(?:, )?)+) \|", README.read_text("utf-8"), re.MULTILINE)
+    told = {outcome: int(code) for code, names in rows for outcome in re.findall(r"\w+", names)}
+
+    assert told == {outcome.value: outcome.exit_code for outcome in Outcome}
+
+
+def test_command_that_is_not_built_is_named_in_the_readme() -> None:
+    missing = README.read_text("utf-8").split("## What is not there yet")[1].split("\n## ")[0]
+    not_built = {name for name, entry in COMMANDS.items() if entry.target.startswith("not_built")}
+
+    assert {name for name in not_built if f"`{name}" not in missing} == set()
