@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.segments import (
     HashSegments,
     KeyExtent,
@@ -98,15 +100,22 @@ def test_sql_of_parallel_parts_reads_every_row_once(cut: RangeSegments, parts: i
     assert read_by_sql(predicates, found) == sorted(found, key=repr)
 
 
-@given(cuts(), st.sets(st.integers(0, 40), min_size=1), st.lists(keys, max_size=8))
-def test_sql_of_some_segments_reads_exactly_their_rows(
-    cut: RangeSegments, wanted: set[int], found: list[int | None]
-) -> None:
+COLUMN = Column("id", Kind.INTEGER, "bigint", bits=64)
+
+
+@given(cuts(), st.sets(st.integers(0, 40), min_size=1), keys)
+def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wanted: set[int], key: int | None) -> None:
     chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
 
-    read = read_by_sql([postgres.ranges_predicate("c0", ranges(cut, chosen))], found)
+    sql = postgres.ranges_query("t", (COLUMN,), "id", ranges(cut, chosen), ())
 
-    assert read == sorted((key for key in found if cut.segment_of(key) in chosen.ids), key=repr)
+    lists = [[int(edge) for edge in text.split(",")] for text in re.findall(r"'{(.*?)}'::bigint", sql)]
+    lows, lasts = lists or ([], [])
+    assert all(LEAST <= edge <= GREATEST for edge in (*lows, *lasts))
+    times = sum(low <= key <= last for low, last in zip(lows, lasts, strict=True)) if key is not None else 0
+    if key is None:
+        times = sql.count('"id" is null')
+    assert times == int(cut.segment_of(key) in chosen.ids)
 
 
 @given(st.one_of(cuts(), st.builds(HashSegments, st.tuples(names, names), st.integers(1, 9))))

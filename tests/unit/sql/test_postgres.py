@@ -137,14 +137,17 @@ def test_range_reads_its_keys_and_nulls_only_where_it_says_so(key_range: KeyRang
     assert postgres.range_predicate("c0", key_range) == predicate
 
 
-def test_few_ranges_are_or_ed_and_many_are_joined() -> None:
-    few = tuple(KeyRange(i * 10, i * 10 + 5) for i in range(30))
-    many = (KeyRange(None, -5), *few, KeyRange(300, 305), KeyRange(None, None, nulls=True, keys=False))
+def test_some_segments_are_read_through_the_index_in_one_join_and_null_keys_apart() -> None:
+    ranges = (KeyRange(None, -5), KeyRange(10, 20), KeyRange(300, None), KeyRange(None, None, nulls=True, keys=False))
 
-    assert postgres.ranges_predicate("c0", few).count(" or ") == 29
-    found = postgres.ranges_predicate("c0", many)
-    assert found.startswith("(c0 < -5) or (c0 is null) or (exists (select 1 from unnest('{0,10,")
-    assert found.count("c0") == 4
+    found = postgres.ranges_query("t", (Column("id", Kind.INTEGER, "bigint", bits=64),), "id", ranges, ("x > 1",))
+
+    assert found == (
+        "select \"id\" as c0 from unnest('{-9223372036854775808,10,300}'::bigint[],"
+        " '{-6,19,9223372036854775807}'::bigint[]) as hr_r(hr_low, hr_last), t"
+        ' where (x > 1) and ("id" between hr_r.hr_low and hr_r.hr_last)'
+        ' union all select "id" as c0 from t where (x > 1) and ("id" is null)'
+    )
 
 
 def test_window_of_one_column_stays_open_to_an_index() -> None:

@@ -209,6 +209,16 @@ def test_row_that_the_source_changed_since_the_sweep_is_moved_and_left_alone() -
     assert world.lake_holds()[2] == (20, 200)
 
 
+def test_row_that_healed_by_itself_since_the_sweep_is_moved_and_leaves_the_apply_incomplete() -> None:
+    world, plan = drifted()
+    world.source.put(2, 20, 200)
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 2, "superseded": 0, "moved": 1, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
+
+
 def test_row_to_be_deleted_that_is_there_again_is_moved_and_kept() -> None:
     world, plan = drifted()
     world.source.put(1, 10, 100)
