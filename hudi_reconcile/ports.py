@@ -209,6 +209,10 @@ class Comparer(Protocol):
         """Digest both sides at once, one entry per segment that holds a row on either side, ordered by segment."""
         ...
 
+    def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
+        """The lake's rows of these segments, materialised: looks at the same instant need not read the lake again."""
+        ...
+
     def candidates(self, look: Look, segments: SegmentSet) -> Frame:
         """First look: the keys of these segments whose images differ, and what identified both images."""
         ...

@@ -9,7 +9,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.agreement import Compared
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.kinds import CALENDAR_KINDS, Kind
 
 
 def source_value(item: Compared) -> SparkColumn:
@@ -55,10 +55,21 @@ def _one_zero(kind: Kind, value: SparkColumn) -> SparkColumn:
 def row_digest(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
     """64 bits over all columns and over which of them are NULL.
 
-    Spark's hash skips NULLs, so without the marks (NULL, x) and (x, NULL) would be one row.
+    Spark's hash skips NULLs, so without the marks (NULL, x) and (x, NULL) would be one row. Columns that are NOT NULL at
+    the source need no mark: where the lake holds a NULL in one, equal marks leave it one value short, never another order.
     """
-    canon = [canonical(item, value) for item, value in zip(items, values, strict=True)]
-    return F.xxhash64(*null_marks(canon), *canon)
+    forms = [hashable(item, value) for item, value in zip(items, values, strict=True)]
+    marked = [value for item, value in zip(items, values, strict=True) if item.column.nullable]
+    return F.xxhash64(*null_marks(marked), *forms)
+
+
+def hashable(item: Compared, value: SparkColumn) -> SparkColumn:
+    """A form whose hash is that of the canonical one.
+
+    Spark hashes dates and both kinds of timestamp by their days and microseconds; turning one kind of timestamp into the
+    other would cost more than all other columns together.
+    """
+    return value if item.column.kind in CALENDAR_KINDS else canonical(item, value)
 
 
 def null_marks(values: list[SparkColumn]) -> list[SparkColumn]:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare import candidates, corrections, digests, findings
-from hudi_reconcile.compare.sides import Shape
+from hudi_reconcile.compare.sides import Shape, kept
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
@@ -29,6 +29,10 @@ class SparkComparer:
     def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """One entry per segment that holds a row on either side."""
         return digests.segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
+
+    def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
+        """The lake's rows of these segments, materialised."""
+        return Frame(kept(_frame(lake), self._shape, segments))
 
     def candidates(self, look: Look, segments: SegmentSet) -> Frame:
         """Keys whose images differ now; materialised."""

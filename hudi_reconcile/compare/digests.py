@@ -10,6 +10,7 @@ from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.ports import SegmentDigest
 
 _LOW_HALF = (1 << 32) - 1
+_SUMS = ("source_rows", "lake_rows", "high", "low")
 
 
 def segment_digests(
@@ -21,20 +22,10 @@ def segment_digests(
     64-bit values would wrap after a few rows; the halves hold to 2^31 rows a segment. Ordered by segment; segments
     without a row on either side are left out.
     """
-    ours = digested(source, "source", shape).select("segment", F.lit(1).cast("bigint").alias("side"), "digest")
-    theirs = digested(lake, "lake", shape).select("segment", F.lit(-1).cast("bigint").alias("side"), "digest")
-    side, digest = F.col("side"), F.col("digest")
-    both = ours.unionAll(theirs)
-    grouped = (
-        (both if segments is None else only(both, segments))
-        .groupBy("segment")
-        .agg(
-            F.sum(F.when(side > 0, 1).otherwise(0)).alias("source_rows"),
-            F.sum(F.when(side < 0, 1).otherwise(0)).alias("lake_rows"),
-            F.sum(side * F.shiftright(digest, 32)).alias("high"),
-            F.sum(side * digest.bitwiseAND(F.lit(_LOW_HALF))).alias("low"),
-        )
-    )
+    # Each side is summed before they meet: a union in front of the sums would cost a copy of every row.
+    ours = _sums(digested(source, "source", shape), segments, sign=1)
+    theirs = _sums(digested(lake, "lake", shape), segments, sign=-1)
+    met = ours.unionAll(theirs).groupBy("segment").agg(*[F.sum(name).alias(name) for name in _SUMS])
     found = [
         SegmentDigest(
             segment=row["segment"],
@@ -42,6 +33,18 @@ def segment_digests(
             lake_rows=row["lake_rows"],
             equal=row["source_rows"] == row["lake_rows"] and row["high"] == 0 and row["low"] == 0,
         )
-        for row in grouped.collect()
+        for row in met.collect()
     ]
     return tuple(sorted(found, key=lambda item: item.segment))
+
+
+def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFrame:
+    chosen = rows if segments is None else only(rows, segments)
+    counted, absent = F.count(F.lit(1)), F.lit(0).cast("bigint")
+    digest = F.col("digest")
+    return chosen.groupBy("segment").agg(
+        (counted if sign > 0 else absent).alias("source_rows"),
+        (counted if sign < 0 else absent).alias("lake_rows"),
+        (sign * F.sum(F.shiftright(digest, 32).cast("bigint"))).alias("high"),
+        (sign * F.sum(digest.bitwiseAND(F.lit(_LOW_HALF)))).alias("low"),
+    )

@@ -21,6 +21,7 @@ from hudi_reconcile.core.agreement import Agreement, Compared
 from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet
 
 Side = Literal["source", "lake"]
+_MOST_LISTED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,18 @@ def segment_column(shape: Shape) -> SparkColumn:
     return F.pmod(F.xxhash64(*null_marks(keys), *keys), F.lit(cut.count)).cast("int")
 
 
+def kept(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
+    """The lake's own rows of some segments, all columns; materialised, and failing rather than read again if lost."""
+    key = shape.agreement.key
+    canon = [canonical(item, value) for item, value in zip(key, values_of("lake", key), strict=True)]
+    named = [value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)]
+    placed = frame.select("*", *named).withColumn("segment", segment_column(shape))
+    return only(placed, segments).drop("segment", *shape.key_names).localCheckpoint(eager=True)
+
+
 def only(frame: DataFrame, segments: SegmentSet) -> DataFrame:
     """The rows of some segments."""
+    if len(segments.ids) <= _MOST_LISTED:  # a filter is pushed below the digest, a join is not
+        return frame.where(f"segment in ({', '.join(map(str, segments.ids))})") if segments.ids else frame.limit(0)
     ids = frame.sparkSession.createDataFrame([(i,) for i in segments.ids], "segment int")
     return frame.join(F.broadcast(ids), "segment", "left_semi")

@@ -49,7 +49,8 @@ def plan_read(
     names = tuple(f"c{table.columns.index(column)}" for column in table.key_columns)
     if isinstance(segmentation, RangeSegments):
         if segments is not None:
-            return JdbcRead(query, (postgres.ranges_predicate(names[0], ranges(segmentation, segments)),))
+            some = ranges(segmentation, segments)
+            return JdbcRead(postgres.ranges_query(table.name, table.columns, table.key[0], some, where), ("true",))
         return JdbcRead(query, tuple(postgres.range_predicate(names[0], r) for r in spread(segmentation, parts)))
     if parts == 1:
         return JdbcRead(query, ("true",))
@@ -84,6 +85,7 @@ def jdbc_properties(connection: Connection) -> dict[str, str]:
             "user": connection.user,
             "fetchsize": str(FETCH_ROWS),
             "preferTimestampNTZ": "true",
+            "prepareThreshold": "-1",  # binary values from the first row on: half the time of parsing text, same values
             "ApplicationName": "hudi-reconcile",
             "options": session_options(connection.statement_timeout_seconds),
             "connectTimeout": "10",

@@ -101,7 +101,8 @@ def _execute(work: _Work, edges: Edges) -> Done:
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
-    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
+    kept = comparer.keep(sides.lake.rows(pin), work.touched)
+    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
     rechecked = comparer.recheck(work.rows, look, work.touched)
     status = dict(comparer.count(rechecked, "status"))
     ready = status.pop("ready", 0)

@@ -75,11 +75,14 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> C
     unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
     if not unequal.ids:
         return Confirmed(digests, unequal, None, {}, pin, moment, checkpoint, sides.lake.still(pin), missed)
-    candidates = sides.comparer.candidates(Look(_source(sides, unequal), sides.lake.rows(pin)), unequal)
+    kept = sides.comparer.keep(sides.lake.rows(pin), unequal)
+    candidates = sides.comparer.candidates(Look(_source(sides, unequal), kept), unequal)
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
-    second = Look(_source(sides, unequal), sides.lake.rows(later))
+    if later.instant != pin.instant:  # an instant shows one state, so the rows that were kept are those of now
+        kept = sides.comparer.keep(sides.lake.rows(later), unequal)
+    second = Look(_source(sides, unequal), kept)
     findings = sides.comparer.findings(candidates, second, unequal, window_start(checkpoint, waiting))
     kinds = sides.comparer.count(findings, "kind")
     steady = sides.lake.still(pin) and sides.lake.still(later)

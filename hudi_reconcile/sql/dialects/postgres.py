@@ -37,7 +37,7 @@ _PLAIN_KINDS = {
 }
 _SMALL_BITS = 16
 _SCALE_SIGN = 1023
-_MOST_ORED = 30
+_BIGINT_LOW, _BIGINT_HIGH = -(2**63), 2**63 - 1
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 _INTEGER_BITS = {"int2": _SMALL_BITS, "int4": 32, "int8": 64}
 _READ_AS = {Kind.TEXT: "::text", Kind.CHAR: "::text", Kind.UUID: "::text", Kind.OTHER: "::text"}
@@ -114,23 +114,26 @@ def range_predicate(name: str, key_range: KeyRange) -> str:
     return "(" + " and ".join(parts) + f") or {name} is null" if parts else "true"
 
 
-def ranges_predicate(name: str, ranges: tuple[KeyRange, ...]) -> str:
-    """Rows in any of the ranges, as one join-shaped predicate.
+def ranges_query(
+    table: str, columns: tuple[Column, ...], key: str, ranges: tuple[KeyRange, ...], predicates: tuple[str, ...]
+) -> str:
+    """SELECT of the rows whose integer key lies in any of many ranges, each once, served by the key's index.
 
-    OR-ed ranges collapse past some hundred (6.74 s against 1.77 s for 1,000); EXISTS over unnested edges does not.
+    A join with the unnested edges lets every range use the index; OR-ed ranges collapse past some hundred (6.74 s against
+    1.89 s for 1,000), and EXISTS over the edges scans the whole table. Open ends become the ends of bigint.
     """
-    closed = [r for r in ranges if r.low is not None and r.high is not None]
-    parts = [range_predicate(name, r) for r in ranges if r.low is None or r.high is None]
-    if len(closed) > _MOST_ORED:
-        lows = ",".join(str(r.low) for r in closed)
-        highs = ",".join(str(r.high) for r in closed)
-        parts.append(
-            f"exists (select 1 from unnest('{{{lows}}}'::bigint[], '{{{highs}}}'::bigint[]) as hr_r(lo, hi)"
-            f" where {name} >= hr_r.lo and {name} < hr_r.hi)"
-        )
-    else:
-        parts += [range_predicate(name, r) for r in closed]
-    return " or ".join(f"({part})" for part in parts)
+    name = quote(key)
+    keyed = [r for r in ranges if r.keys]
+    lows = ",".join(str(_BIGINT_LOW if r.low is None else r.low) for r in keyed)
+    lasts = ",".join(str(_BIGINT_HIGH if r.high is None else r.high - 1) for r in keyed)
+    edges = f"unnest('{{{lows}}}'::bigint[], '{{{lasts}}}'::bigint[]) as hr_r(hr_low, hr_last)"
+    where = " and ".join(
+        f"({predicate})" for predicate in (*predicates, f"{name} between hr_r.hr_low and hr_r.hr_last")
+    )
+    parts = [f"select {select_list(columns)} from {edges}, {table} where {where}"] if keyed else []
+    if any(r.nulls for r in ranges):
+        parts.append(rows_query(table, columns, (*predicates, f"{name} is null")))
+    return " union all ".join(parts)
 
 
 def hash_predicate(names: tuple[str, ...], part: int, parts: int) -> str:

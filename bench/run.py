@@ -1,0 +1,146 @@
+"""`make bench`: our sweep beside the hand-written stream prototype, a full outer join and reladiff, all in one run.
+
+The machine is noisy, so what counts are the ratios inside one run: modes take turns, medians of three, Spark's start
+apart. Exits 1 where a sweep does not find exactly what was planted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import by_hand
+import reladiff_side
+import shop
+
+from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.world import World, open_world, with_session
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
+from hudi_reconcile.source.frames import jdbc_properties, jdbc_url
+from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.sweep import sweep
+
+CONFIG = """version: 1
+source:
+  url: postgresql+psycopg://{user}@{host}:{port}/{database}
+  password: ${{env:BENCH_PASSWORD}}
+tables:
+  - name: orders
+    source: {{table: public.orders}}
+    pull: {{strategy: timestamp, watermark: [updated_at]}}
+    lake: {{path: lake/orders}}
+"""
+Mode = Callable[[], Mapping[str, int] | int]
+
+
+def main() -> int:
+    """Run it all and print the table."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=1_000_000)
+    arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--without-reladiff", action="store_true")
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory(prefix="hr-bench-") as folder, run_postgres() as server:
+        return bench(Path(folder), server, given)
+
+
+def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> int:
+    """Fill, pull once, measure clean, drift, measure dirty, then a cold process."""
+    os.environ["BENCH_PASSWORD"] = server.password
+    plain_url = server.url.replace("postgresql+psycopg://", "postgresql://")
+    shop.fill(plain_url, given.rows)
+    text = CONFIG.format(user=server.user, host=server.host, port=server.port, database=server.database)
+    (folder / "reconcile.yaml").write_text(text)
+    config = load_config(folder / "reconcile.yaml", os.environ)
+    wrong = 0
+    with open_world(config) as world, with_session(world) as session:
+        started = time.monotonic()
+        pull(job_of(config.tables[0], "bench"), world.edges(config.tables[0]), full=False)
+        print(
+            f"initial pull of {given.rows:,} rows, cold: {time.monotonic() - started:.1f} s (Spark's start {session.start_seconds:.1f} s)"
+        )
+        modes = spark_modes(world, config, folder, given.rows)
+        wrong += report("clean", measure(modes, given.repeats), {})
+        shop.drift(plain_url)
+        wrong += report("100 scattered drifts", measure(modes, given.repeats), shop.EXPECTED)
+    cold(folder)
+    if not given.without_reladiff:
+        program = reladiff_side.install(Path(tempfile.gettempdir()) / "hr-bench-reladiff")
+        times = [reladiff_side.run(program, server.url) for _ in range(given.repeats)]
+        seconds = statistics.median(seconds for seconds, _ in times)
+        print(f"reladiff 0.6.0, 100 drifts, database to database, -j 4: {seconds:.2f} s, {times[-1][1]} keys")
+    return 1 if wrong else 0
+
+
+def spark_modes(world: World, config: Config, folder: Path, rows: int) -> dict[str, Mode]:
+    """Our sweep, and the two hand-written ways on the same session."""
+    session = world.session
+    if session is None:
+        raise RuntimeError("no session")
+    table, spark, connection = config.tables[0], session.spark, world.plane.connection
+    path = str(folder / "lake" / "orders")
+
+    def ours() -> Mapping[str, int]:
+        swept = sweep(job_of(table, "bench"), world.edges(table))
+        return {kind: count for kind, count in swept.result.findings.items() if count}
+
+    def frames():
+        source = by_hand.source(spark, jdbc_url(connection), jdbc_properties(connection), rows)
+        return source, by_hand.lake(spark, path)
+
+    return {
+        "sweep": ours,
+        "stream prototype": lambda: by_hand.stream_digest(*frames(), rows),
+        "full outer join": lambda: by_hand.full_outer_join(*frames()),
+    }
+
+
+def measure(modes: Mapping[str, Mode], repeats: int) -> dict[str, tuple[list[float], object]]:
+    """Every mode in turn, once to warm up and then `repeats` times."""
+    found: dict[str, tuple[list[float], object]] = {name: ([], None) for name in modes}
+    for turn in range(repeats + 1):
+        for name, mode in modes.items():
+            started = time.monotonic()
+            answer = mode()
+            if turn:
+                found[name][0].append(time.monotonic() - started)
+            found[name] = (found[name][0], answer)
+    return found
+
+
+def report(title: str, found: Mapping[str, tuple[list[float], object]], expected: Mapping[str, int]) -> int:
+    """Print the medians and the ratios to our sweep; 1 where the sweep's answer is not the expected one."""
+    medians = {name: statistics.median(times) for name, (times, _) in found.items()}
+    print(f"\n{title}: warm, median of {len(found['sweep'][0])}")
+    for name, seconds in medians.items():
+        print(
+            f"  {name:18s} {seconds:7.2f} s   sweep / this = {medians['sweep'] / seconds:5.2f}   found {found[name][1]}"
+        )
+    answer = found["sweep"][1]
+    if answer != dict(expected):
+        print(f"  WRONG: expected {dict(expected)}")
+        return 1
+    return 0
+
+
+def cold(folder: Path) -> None:
+    """One sweep by a new process: start to verdict."""
+    program = Path(sys.executable).parent / "hudi-reconcile"
+    started = time.monotonic()
+    done = subprocess.run([str(program), "-q", "sweep"], cwd=folder, capture_output=True, text=True, check=False)
+    print(
+        f"\nnew process to verdict (100 drifts, start of Python, Java and Spark included): {time.monotonic() - started:.1f} s, exit {done.returncode}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""The table of the benchmark: 1,000,000 rows × 8 columns in PostgreSQL, a copy beside it for tools that compare databases."""
+
+from __future__ import annotations
+
+import psycopg
+
+CREATE = """
+create table {name} (
+  order_id bigint primary key, customer_id int not null, status varchar(12) not null, amount numeric(12,2) not null,
+  paid boolean not null, note text, created_at timestamp(6) not null, updated_at timestamp(6) not null)
+"""
+FILL = """
+insert into {name}
+select i, (i::bigint * 7919) % 100000, (array['NEW','PAID','SHIPPED','RETURNED'])[1 + i % 4], (i % 1000000) / 100.0, i % 3 = 0,
+       case when i % 5 = 0 then null else 'note of order ' || i end,
+       timestamp '2025-01-01' + i * interval '17 seconds 3 microseconds',
+       timestamp '2025-01-01' + i * interval '17 seconds 5 microseconds'
+  from generate_series(1, {rows}) i
+"""
+# 100 scattered drifts: 40 silent updates, 30 rows the lake lacks, 30 rows only the lake has.
+DRIFT = (
+    "update orders set amount = amount + 0.01 where order_id % 25000 = 11",
+    "insert into orders select 0 - i, 1, 'NEW', 1, true, null, timestamp '2025-01-02', timestamp '2025-01-02'"
+    " from generate_series(1, 30) i",
+    "delete from orders where order_id in (select 777 + i * 33013 from generate_series(1, 30) i)",
+)
+EXPECTED = {"late_arriving": 30, "updated_without_watermark": 40, "deleted": 30}
+
+
+def fill(url: str, rows: int) -> None:
+    """Make `orders` and its copy `orders_copy`, analysed."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("drop table if exists orders, orders_copy")
+        connection.execute(CREATE.format(name="orders"))
+        connection.execute(FILL.format(name="orders", rows=rows))
+        connection.execute("create table orders_copy as table orders")
+        connection.execute("alter table orders_copy add primary key (order_id)")
+        connection.execute("vacuum analyze orders")
+        connection.execute("vacuum analyze orders_copy")
+
+
+def drift(url: str) -> None:
+    """Plant the 100 drifts at the source; the lake and the copy stay as they were."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in DRIFT:
+            connection.execute(statement)
