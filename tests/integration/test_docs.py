@@ -70,22 +70,27 @@ COLUMNS = (
     Column("order_id", Kind.INTEGER, "bigint", nullable=False, bits=64),
     Column("status", Kind.TEXT, "character varying(10)"),
     Column("amount", Kind.DECIMAL, "numeric(10,2)", precision=10, scale=2),
-    Column("updated_at", Kind.TIMESTAMP, "timestamp without time zone", precision=6),
+    Column("updated_at", Kind.TIMESTAMP, "timestamp without time zone", nullable=False, precision=6),
 )
 LAKE_TYPES = ("bigint", "string", "decimal(10,2)", "timestamp_ntz")
 
 
-def example_rows() -> list[tuple[int, str, Decimal, datetime]]:
-    """The source after it drifted."""
-    minutes = {**{order: order for order in range(1, 9)}, 9: 5, 10: 20}
-    return [
-        (order, "PAID" if order == 2 else "NEW", Decimal(order * 10), datetime(2026, 3, 1, 10, minute))  # noqa: DTZ001
-        for order, minute in minutes.items()
-        if order != 7
-    ]
+Row = tuple[int, str, Decimal, datetime]
+Digests = dict[int, tuple[int, int]]  # by order: segment and digest
 
 
-def test_digests_of_the_worked_example_are_what_the_tool_computes(spark: SparkSession) -> None:
+def example() -> tuple[list[Row], list[Row]]:
+    """The source after it drifted, and the lake as the first pull left it."""
+
+    def row(order: int, minute: int, status: str = "NEW") -> Row:
+        return order, status, Decimal(order * 10), datetime(2026, 3, 1, 10, minute)  # noqa: DTZ001 - has no zone
+
+    lake = [row(order, order) for order in range(1, 9)]
+    kept = [one for one in lake if one[0] not in (2, 7)]
+    return [*kept, row(2, 2, "PAID"), row(9, 5), row(10, 20)], lake
+
+
+def example_shape() -> Shape:
     source = SourceTable("public.orders", COLUMNS, ("order_id",), 9, "example")
     lake = LakeTable(
         path="lake/orders",
@@ -99,11 +104,45 @@ def test_digests_of_the_worked_example_are_what_the_tool_computes(spark: SparkSe
         ordering="tool",
     )
     agreement = agree(source, lake, watermark=("updated_at",), exclude=frozenset(), partition_by=())
-    rows = spark.createDataFrame(example_rows(), "c0 bigint, c1 string, c2 decimal(10,2), c3 timestamp_ntz")
+    return Shape(agreement, RangeSegments("order_id", start=0, width=3, count=4))
 
-    shown = digested(rows, "source", Shape(agreement, RangeSegments("order_id", start=0, width=3, count=4)))
 
-    text = (ROOT / "docs" / "algorithm.md").read_text("utf-8")
-    told = re.findall(r"^\| (\d+) \| (\d) \| \**(-?\d+)\** \|", text, re.MULTILINE)
-    computed = [(str(row["k0"]), str(row["segment"]), str(row["digest"])) for row in shown.orderBy("k0").collect()]
-    assert told == computed
+def computed(spark: SparkSession) -> tuple[Digests, Digests]:
+    """What the tool makes of the example, source and lake."""
+    found = []
+    for side, rows in zip(("source", "lake"), example(), strict=True):
+        names = [f"c{index}" if side == "source" else column.name for index, column in enumerate(COLUMNS)]
+        schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, LAKE_TYPES, strict=True))
+        shown = digested(spark.createDataFrame(rows, schema), "source" if side == "source" else "lake", example_shape())
+        found.append({row["k0"]: (row["segment"], row["digest"]) for row in shown.collect()})
+    return found[0], found[1]
+
+
+def row_table(source: Digests, lake: Digests) -> list[tuple[str, ...]]:
+    segments = {**{order: one[0] for order, one in lake.items()}, **{order: one[0] for order, one in source.items()}}
+    return [
+        (
+            str(order),
+            str(segments[order]),
+            *(str(side[order][1]) if order in side else "none" for side in (source, lake)),
+        )
+        for order in sorted(segments)
+    ]
+
+
+def sums(side: Digests, segment: int) -> str:
+    digests = [digest for found, digest in side.values() if found == segment]
+    return f"{sum(d >> 32 for d in digests)}, {sum(d & 0xFFFFFFFF for d in digests)}" if digests else "none"
+
+
+def test_digests_of_the_worked_example_are_what_the_tool_computes(spark: SparkSession) -> None:
+    source, lake = computed(spark)
+
+    text = (ROOT / "docs" / "algorithm.md").read_text("utf-8").replace("**", "")
+    number = r"(-?\d+|none)"
+    assert re.findall(rf"^\| (\d+) \| (\d) \| {number} \| {number} \|$", text, re.MULTILINE) == row_table(source, lake)
+    shown = re.findall(r"^\| (\d) \| [^|]+ \| \d \| \d \| ([^|]+) \| ([^|]+) \| (yes|no) \|$", text, re.MULTILINE)
+    expected = [(sums(source, segment), sums(lake, segment)) for segment in range(4)]
+    assert shown == [
+        (str(segment), *both, "yes" if both[0] == both[1] else "no") for segment, both in enumerate(expected)
+    ]
