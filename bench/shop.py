@@ -1,4 +1,4 @@
-"""The table of the benchmark: 1,000,000 rows × 8 columns in PostgreSQL, a copy beside it for tools that compare databases."""
+"""The table of the benchmark: 1,000,000 rows of 8 columns in PostgreSQL, a copy beside it for tools that compare databases."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ select i, (i::bigint * 7919) % 100000, (array['NEW','PAID','SHIPPED','RETURNED']
 # 100 scattered drifts: 40 silent updates, 30 rows the lake lacks, 30 rows only the lake has.
 DRIFT = (
     "update orders set amount = amount + 0.01 where order_id % 25000 = 11",
-    "insert into orders select 0 - i, 1, 'NEW', 1, true, null, timestamp '2025-01-02', timestamp '2025-01-02'"
-    " from generate_series(1, 30) i",
+    "insert into orders select 0 - i, 1, 'NEW', 1, true, null, '2025-01-02', '2025-01-02' from generate_series(1, 30) i",
     "delete from orders where order_id in (select 777 + i * 33013 from generate_series(1, 30) i)",
 )
 EXPECTED = {"late_arriving": 30, "updated_without_watermark": 40, "deleted": 30}
