@@ -8,7 +8,7 @@ from hudi_reconcile.app.demo import DemoError, _expect
 
 
 def test_step_that_gives_something_else_is_named_with_both_figures_and_exits_3() -> None:
-    with pytest.raises(DemoError, match="sweep gave something else: deleted: expected 3, found 2$") as caught:
+    with pytest.raises(DemoError, match=r"sweep gave something else: deleted: expected 3, found 2$") as caught:
         _expect("sweep", {"deleted": 3, "outcome": "drift"}, {"deleted": 2, "outcome": "drift", "regressed": 0})
 
     assert (caught.value.outcome.exit_code, caught.value.type) == (3, "DemoError")
