@@ -1,0 +1,122 @@
+"""A user's folder with a config, a database and a lake, and the command line run in it, in this process and its Spark."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.cli.main import run
+from tests.support.postgres import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one call printed and returned."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What stdout holds, as the one JSON document that it must be."""
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The only table of the document."""
+        (found,) = self.document["tables"]
+        return dict(found)
+
+    @property
+    def drift(self) -> dict[str, int]:
+        """Kinds with a count."""
+        return {kind: count for kind, count in self.table["findings"].items() if count}
+
+
+@dataclass(slots=True)
+class Project:
+    """One table `orders`. `settings` are the table's in the config, `source` the source's; both may be changed."""
+
+    folder: Path
+    database: Database
+    captured: pytest.CaptureFixture[str]
+    settings: dict[str, Any] = field(default_factory=dict)
+    source: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(folder: Path, database: Database, captured: pytest.CaptureFixture[str]) -> Project:
+        server = database.server
+        project = Project(folder, database, captured)
+        (folder / "password").write_text(server.password)
+        (folder / "password").chmod(0o600)
+        project.source = {
+            "url": f"postgresql+psycopg://{server.user}@{server.host}:{server.port}/{database.name}",
+            "password": "${file:password}",
+        }
+        project.settings = {
+            "name": "orders",
+            "source": {"table": "public.orders"},
+            "pull": {"strategy": "timestamp", "watermark": ["updated_at"]},
+            "lake": {"path": "lake/orders", "type": "copy_on_write"},
+        }
+        return project
+
+    @property
+    def lake(self) -> Path:
+        path: str = self.settings["lake"]["path"]
+        return self.folder / path
+
+    def write_config(self) -> Path:
+        path = self.folder / "reconcile.yaml"
+        path.write_text(json.dumps({"version": 1, "source": self.source, "tables": [self.settings]}))
+        return path
+
+    def run(self, *arguments: str) -> Ran:
+        """Run a command line; the exit code stands in the document too, where there is one."""
+        config = self.write_config()
+        self.captured.readouterr()
+        code = run(["-c", str(config), *arguments])
+        found = self.captured.readouterr()
+        ran = Ran(code, found.out, found.err)
+        if arguments[-2:] == ("--format", "json"):
+            assert ran.document["exit_code"] == code, ran
+        return ran
+
+    def json(self, *arguments: str) -> Ran:
+        return self.run(*arguments, "--format", "json")
+
+    def findings(self, *arguments: str) -> list[dict[str, Any]]:
+        ran = self.run("findings", "latest", *arguments, "--format", "ndjson")
+        assert ran.code == 0, ran
+        return [json.loads(line) for line in ran.out.splitlines()]
+
+    def last_run(self) -> Path:
+        """The newest run's folder that holds a plan."""
+        return max(path.parent.parent for path in (self.folder / "reports").glob("*/*/plan.json"))
+
+
+def tree(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of every file below a folder."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def in_lake(spark: SparkSession, project: Project, *columns: str) -> list[tuple[Any, ...]]:
+    """The lake's rows as any reader of Hudi sees them, sorted as text."""
+    frame = spark.read.format("hudi").load(str(project.lake)).select(*columns)
+    return sorted((tuple(row) for row in frame.collect()), key=str)
+
+
+def in_source(project: Project, *columns: str) -> list[tuple[Any, ...]]:
+    """The source's rows, sorted as text."""
+    return sorted(project.database.query(f"select {', '.join(columns)} from orders"), key=str)
