@@ -134,15 +134,24 @@ class HudiLake:
 
     @contextmanager
     def lease(self, owner: str) -> Iterator[None]:
-        """Hold the table's lease; what a killed process of ours left behind is rolled back first."""
+        """Hold the table's lease; what a killed process of ours left behind is rolled back first.
+
+        An interrupted process leaves its lease: a commit may still be under way in the JVM, and only the lease of a dead
+        process tells the next run to roll it back at once.
+        """
         taken = lease_file.take(self._files, self._path, owner, timeline_now(self._spark))
+        interrupted = False
         try:
             with lease_file.Renewal(self._files, self._path, taken.lease):
                 if has_table(self._files, self._path):
                     recover.clear(Target(self._spark, self._path, self._name), self._files, taken.dead)
                 yield
+        except BaseException as error:
+            interrupted = not isinstance(error, Exception | GeneratorExit)
+            raise
         finally:
-            lease_file.give_back(self._files, self._path, taken)
+            if not interrupted:
+                lease_file.give_back(self._files, self._path, taken)
 
     def _known_seq(self, checkpoint: Checkpoint) -> int:
         """The greatest read sequence handed out so far, by the timeline and by the caller."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
 from hudi_reconcile.core.values import TableType
+from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import (
@@ -190,3 +193,44 @@ def test_correction_that_is_not_well_formed_is_refused_before_anything_is_writte
     )  # fmt: skip
 
     assert content(lake, "id") == [(1,)]
+
+
+def test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_table_writable(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, qty int, _hr_read_seq bigint"
+    one_file = spark.createDataFrame([(1, 1, 1), (2, 2, 1)], schema).coalesce(1)
+    lake.create(Frame(one_file), new_table("copy_on_write"), checkpoint(1), {})
+    started, go_on = tmp_path / "started", tmp_path / "go_on"
+
+    def wait_for_the_other(_: int) -> int:
+        started.touch()
+        deadline = time.monotonic() + 120
+        while not go_on.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return 1
+
+    spark.udf.register("wait_for_the_other", wait_for_the_other, "int")
+    pending = correction._pending_sql
+    monkeypatch.setattr(correction, "_pending_sql", lambda path: pending(path) + " and wait_for_the_other(1) = 1")
+    batch = corrective(
+        spark, lake, schema, upserts=[(1, -1, 2)], deletes="false", expected=versions(lake, ("id",), (1,))
+    )
+    table = table_of(lake)
+    with ThreadPoolExecutor(1) as pool:
+        attempt = pool.submit(lake.correct, batch, table, checkpoint(2), {})
+        while not started.exists() and not attempt.done():
+            time.sleep(0.1)
+        other = lake.upsert(frame(spark, schema, (2, 22, 2)), table, checkpoint(2), {})
+        go_on.touch()
+        with pytest.raises(SupersededError, match="HoodieWriteConflictException"):
+            attempt.result()
+
+    assert content(lake, "id", "qty") == [(1, 1), (2, 22)]
+    pin = lake.pin()
+    assert pin is not None
+    assert (pin.instant, pin.in_flight) == (other, ())
+    options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
+    spark.createDataFrame([(3, 3, 3)], schema).write.format("hudi").options(**options).mode("append").save(table.path)
+    assert content(lake, "id") == [(1,), (2,), (3,)]

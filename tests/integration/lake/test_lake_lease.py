@@ -37,7 +37,10 @@ def test_lease_keeps_a_second_process_out_and_is_given_back_whatever_happens(
     assert not file.exists()
     with pytest.raises(ZeroDivisionError), lake.lease("run 3"):
         _ = 1 / 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt), lake.lease("run 4"):
+        raise KeyboardInterrupt
+    assert json.loads(file.read_text())["owner"] == "run 4", "the next run must learn that this one was interrupted"
 
 
 def test_lease_of_a_dead_process_of_this_host_is_taken_over_and_one_of_another_host_when_it_expired(
