@@ -1,0 +1,114 @@
+"""What goes wrong with the database is named, and nothing is ever written to it."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from psycopg import sql
+
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.source.engine import connection_of
+from tests.integration.source.support import plane
+from tests.support.postgres import Database
+
+PASSWORD = "wrong secret"
+
+
+def fails(on: Database, statement: str = "select 1", **changes: Any) -> SourceError:
+    with plane(on, **changes) as found, pytest.raises(SourceError) as caught:
+        found.rows(statement)
+    assert "\n" not in caught.value.message
+    assert PASSWORD not in caught.value.message + caught.value.fix
+    return caught.value
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def role(database: Database, name: str, *grants: str) -> dict[str, str]:
+    """A role of its own for the test; its login."""
+    found = f"{name}_{database.name}"
+    database.execute(f"create role {found} login password '{PASSWORD}'", *(grant.format(found) for grant in grants))
+    return {"user": found, "password": PASSWORD}
+
+
+def drop_role(database: Database, login: dict[str, str]) -> None:
+    with database.connect() as connection:
+        connection.execute(sql.SQL("drop owned by {0}; drop role {0}").format(sql.Identifier(login["user"])))
+
+
+def test_wrong_password_names_user_and_place(pg: Database) -> None:
+    error = fails(pg, user=pg.server.user, password=PASSWORD)
+
+    assert f"refused the password of user {pg.server.user}" in error.message
+    assert "source.password" in error.fix
+
+
+def test_unreachable_port_names_the_place(pg: Database) -> None:
+    port = free_port()
+
+    error = fails(pg, port=port)
+
+    assert f"127.0.0.1:{port}" in error.message
+    assert "cannot connect" in error.message
+
+
+def test_missing_database_is_named(pg: Database) -> None:
+    assert "does not exist" in fails(pg, database="nowhere").message
+
+
+def test_missing_privilege_tells_whom_to_grant(pg: Database) -> None:
+    pg.execute("create table t (id int primary key)")
+    login = role(pg, "blind")
+    try:
+        error = fails(pg, "select * from t", **login)
+    finally:
+        drop_role(pg, login)
+
+    assert f"grant SELECT on the table to {login['user']}" in error.fix
+
+
+def test_statement_beyond_its_time_is_cancelled_and_named(pg: Database) -> None:
+    error = fails(pg, "select pg_sleep(20)", statement_timeout_seconds=0.2)
+
+    assert "statement was cancelled" in error.message
+    assert "statement_timeout" in error.fix
+
+
+def test_session_refuses_to_write_and_speaks_utc(pg: Database) -> None:
+    pg.execute("create table t (id int primary key)")
+
+    assert "read-only" in fails(pg, "insert into t values (1)").message
+    assert "read-only" in fails(pg, "create table u (id int)").message
+    assert pg.query("select count(*) from t") == [(0,)]
+    with plane(pg) as found:
+        assert found.one("select current_setting('TimeZone') as zone")["zone"] == "UTC"
+
+
+def test_password_shows_nowhere(pg: Database) -> None:
+    with plane(pg) as found:
+        assert pg.server.password not in repr(found.connection)
+        assert pg.server.password not in found.connection.place
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql+pymysql://u@h/d", "mysql is not read in this version"),
+        ("postgresql+psycopg://u@h/d?options=-cfoo", "parameter options is not allowed"),
+        ("postgresql+psycopg://u@h/d?sslmode=require&target_session_attrs=any", "target_session_attrs is not allowed"),
+        ("postgresql+psycopg://h/d", "no user or no database"),
+        ("postgresql+psycopg://u@h", "no user or no database"),
+        ("not a url", "not a URL"),
+    ],
+)
+def test_url_that_is_not_read_is_refused_without_repeating_it(url: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        connection_of(url, "")
+    assert url not in caught.value.message
