@@ -151,6 +151,10 @@ class Lake(Protocol):
         """The newest checkpoint on the timeline (archive included), walking back over commits that carry none."""
         ...
 
+    def count(self, pin: LakePin) -> int:
+        """How many rows there are at the pin."""
+        ...
+
     def rows(self, pin: LakePin) -> Frame:
         """All rows at the pin: the table's columns and Hudi's `_hoodie_*` columns."""
         ...

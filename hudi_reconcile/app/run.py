@@ -78,10 +78,10 @@ def perform(command: str, call: Call, act: Act) -> Finished:
             "config": call.config_file,
         }
         with open_world(config) as world:
-            results = _checked(world, tables)
+            results, expected_rows = _checked(world, tables)
             left = [table for table in tables if table.name not in results]
             if left:
-                with with_session(world) as session:
+                with with_session(world, expected_rows=expected_rows) as session:
                     provenance |= session_provenance(session)
                     for table in left:
                         results[table.name] = _one(world, session, table, folder, act)
@@ -122,14 +122,14 @@ def session_provenance(session: Session) -> dict[str, Any]:
     }
 
 
-def _checked(world: World, tables: tuple[TableConfig, ...]) -> dict[str, TableResult]:
-    failed = {}
+def _checked(world: World, tables: tuple[TableConfig, ...]) -> tuple[dict[str, TableResult], int]:
+    failed, expected_rows = {}, 0
     for table in tables:
         try:
-            world.check_source(table)
+            expected_rows += world.expect_rows(table)
         except ReconcileError as error:
             failed[table.name] = failure_result(table.name, error)
-    return failed
+    return failed, expected_rows
 
 
 def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, act: Act) -> TableResult:

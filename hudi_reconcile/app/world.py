@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from hudi_reconcile.app.clock import HostClock
@@ -25,6 +25,8 @@ from hudi_reconcile.source.postgres_source import PostgresSource
 from hudi_reconcile.spark.jars import JarMode, JarRequest
 from hudi_reconcile.spark.session import Session, SessionRequest, open_session
 
+SHORT_ROWS = 3_000_000  # a run over fewer ends before a JVM's second compiler has paid
+
 
 @dataclass(slots=True)
 class World:
@@ -35,9 +37,12 @@ class World:
     clock: HostClock = field(default_factory=HostClock)
     session: Session | None = None
 
-    def check_source(self, table: TableConfig) -> None:
-        """Ask the database for the table before Spark is started, so that a wrong name or password fails at once."""
-        self._source(table).describe()
+    def expect_rows(self, table: TableConfig) -> int:
+        """Ask the database for the table before Spark is started, so that a wrong name or password fails at once.
+
+        Returns the planner's estimate of its rows.
+        """
+        return self._source(table).describe().rows_estimate
 
     def edges(self, table: TableConfig) -> Edges:
         """All that one table's work may touch. The session must be open."""
@@ -78,9 +83,10 @@ def open_world(config: Config) -> Iterator[World]:
 
 
 @contextmanager
-def with_session(world: World) -> Iterator[Session]:
+def with_session(world: World, *, expected_rows: int = SHORT_ROWS) -> Iterator[Session]:
     """The Spark session, for the length of a block."""
-    with open_session(session_request(world.config)) as session:
+    request = replace(session_request(world.config), short=expected_rows < SHORT_ROWS)
+    with open_session(request) as session:
         world.session = session
         try:
             yield session

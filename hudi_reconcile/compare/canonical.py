@@ -45,6 +45,14 @@ def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
     return _one_zero(kind, value)
 
 
+def value_of(item: Compared, canon: SparkColumn) -> SparkColumn:
+    """The value that a canonical form stands for."""
+    kind = item.column.kind
+    if kind is Kind.DATE:
+        return F.date_from_unix_date(canon)
+    return F.timestamp_micros(canon) if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ) else canon
+
+
 def _one_zero(kind: Kind, value: SparkColumn) -> SparkColumn:
     # -0.0 equals 0.0; Spark's hash already gives all NaN the same bits.
     if kind is Kind.REAL:

@@ -32,7 +32,9 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     now = by_key(source, lake, shape, planned).where(F.col("action").isNotNull())
     superseded = ~F.col("planned_seqnos").eqNullSafe(F.col("lake_seqnos"))
     moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest"))
-    status = F.when(superseded, SUPERSEDED).when(moved, MOVED).otherwise(READY)
+    # Hudi would write the row into every copy's file; until extra copies can be removed, such a key is left and named.
+    doubled = (F.col("action") == "upsert") & (F.size("planned_seqnos") > 1)
+    status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, FAILED).otherwise(READY)
     return now.withColumn("status", status).localCheckpoint(eager=True)
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.canonical import canonical, named
+from hudi_reconcile.compare.canonical import canonical, named, value_of
 from hudi_reconcile.compare.drift import action_column, kind_column
 from hudi_reconcile.compare.sides import Shape
 from hudi_reconcile.compare.spelling import Masks, hex_digest, shown, spelled, watermark_text
@@ -60,15 +60,9 @@ def differing_columns(items: tuple[Compared, ...]) -> SparkColumn:
 
 
 def key_struct(shape: Shape) -> SparkColumn:
-    """The key under the source's names, as the side that has the row spells it."""
-    key = shape.agreement.key
-    pairs = zip(key, _source_values(key), _lake_values(key), strict=True)
-    return F.struct(
-        *[
-            F.when(F.col("in_source"), spelled(item, source)).otherwise(spelled(item, lake)).alias(item.column.name)
-            for item, source, lake in pairs
-        ]
-    )
+    """The key under the source's names; from its canonical form, so that a key that vanished on both sides has its name."""
+    pairs = zip(shape.agreement.key, shape.key_names, strict=True)
+    return F.struct(*[spelled(item, value_of(item, F.col(name))).alias(item.column.name) for item, name in pairs])
 
 
 def _source_image(shape: Shape, masks: Masks) -> SparkColumn:

@@ -65,10 +65,7 @@ def segment_column(shape: Shape) -> SparkColumn:
     """The segment of each row by its canonical key, the same number as `RangeSegments.segment_of` gives."""
     cut = shape.segmentation
     if isinstance(cut, RangeSegments):
-        # Spark's div truncates toward zero; -(k0 + 1) floors without overflowing at the smallest bigint.
-        floor = f"case when k0 >= 0 then k0 div {cut.width} else -1 - (-(k0 + 1) div {cut.width}) end"
-        index = f"least(greatest(({floor}) - ({cut.start // cut.width}), 0), {cut.count - 1})"
-        return F.expr(f"cast(case when k0 is null then {cut.count} else {index} end as int)")
+        return _range_segment(cut)
     keys = [F.col(name) for name in shape.key_names]
     return F.pmod(F.xxhash64(*null_marks(keys), *keys), F.lit(cut.count)).cast("int")
 
@@ -80,6 +77,18 @@ def kept(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
     named = [value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)]
     placed = frame.select("*", *named).withColumn("segment", segment_column(shape))
     return only(placed, segments).drop("segment", *shape.key_names).localCheckpoint(eager=True)
+
+
+def _range_segment(cut: RangeSegments) -> SparkColumn:
+    # Keys outside the inner segments are told by comparison: a difference of two far keys would overflow.
+    first_high, last_low = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
+    if first_high is None:
+        return F.when(F.col("k0").isNull(), cut.count).otherwise(0)
+    # Spark's div truncates toward zero; -(k0 + 1) floors without overflowing at the smallest bigint.
+    floor = f"case when k0 >= 0 then k0 div {cut.width} else -1 - (-(k0 + 1) div {cut.width}) end"
+    inner = f"({floor}) - ({cut.start // cut.width})"
+    cases = f"when k0 is null then {cut.count} when k0 < {first_high} then 0 when k0 >= {last_low} then {cut.count - 1}"
+    return F.expr(f"cast(case {cases} else {inner} end as int)")
 
 
 def only(frame: DataFrame, segments: SegmentSet) -> DataFrame:

@@ -111,7 +111,9 @@ class JarsConfig(Section):
     mode: Literal["auto", "packages", "paths"] = Field(
         "auto", description="auto: a local jar folder if there is one, else packages."
     )
-    paths: Annotated[tuple[LocalPath, ...], LAX] = Field((), description="Jar files or folders of jars.")
+    paths: Annotated[tuple[LocalPath, ...], LAX] = Field(
+        (), description="Jar files, loaded beside the locked ones (mode paths: instead of them)."
+    )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:

@@ -71,6 +71,10 @@ class HudiLake:
         """The newest checkpoint on the timeline, archive included."""
         return timeline.checkpoint_of(self._timeline()) if has_table(self._files, self._path) else None
 
+    def count(self, pin: LakePin) -> int:
+        """How many rows there are at the pin."""
+        return pinned(self._spark, self._path, pin).count()
+
     def rows(self, pin: LakePin) -> Frame:
         """All rows at the pin, with Hudi's own columns."""
         return Frame(pinned(self._spark, self._path, pin))

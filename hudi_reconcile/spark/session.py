@@ -46,11 +46,12 @@ _SUBMIT_FIX = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
-    """What the config says of Spark: `spark.master`, `spark.conf` and `jars`."""
+    """What the config says of Spark: `spark.master`, `spark.conf` and `jars`; `short` where few rows are expected."""
 
     master: str = "local[*]"
     conf: Mapping[str, str] = field(default_factory=dict)
     jars: JarRequest = field(default_factory=JarRequest)
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,13 @@ def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkS
 
     machine = Machine(cores=os.cpu_count() or 1, memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with resources.as_file(resources.files("hudi_reconcile.spark") / "log4j2.properties") as log_settings:
-        launch = Launch(master=request.master, jars=(), log_settings=str(log_settings), scratch=tempfile.gettempdir())
+        launch = Launch(
+            master=request.master,
+            jars=(),
+            log_settings=str(log_settings),
+            scratch=tempfile.gettempdir(),
+            short=request.short,
+        )
         session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
         java = find_java(environ)
         jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]

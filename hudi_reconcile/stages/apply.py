@@ -14,7 +14,7 @@ from hudi_reconcile.core.errors import SupersededError
 from hudi_reconcile.core.guards import refusals
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.segments import SegmentSet, parse
+from hudi_reconcile.core.segments import HashSegments, SegmentSet, parse
 from hudi_reconcile.core.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Edges, Frame, Lake, Look
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
@@ -114,8 +114,18 @@ def _execute(work: _Work, edges: Edges) -> Done:
         except SupersededError:
             status["superseded"] = status.get("superseded", 0) + ready
         else:
-            status |= _read_back(work, rechecked)
-    return Done(status, instant, _verify(work, edges))
+            for name, rows in _read_back(work, rechecked).items():
+                status[name] = status.get(name, 0) + rows
+    return _verified(work, edges, status, instant)
+
+
+def _verified(work: _Work, edges: Edges, status: Mapping[str, int], instant: Instant | None) -> Done:
+    found = _verify(work, edges)
+    source_rows = work.sides.source.rows_now(work.sides.table)
+    # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
+    first = source_rows if isinstance(work.sides.cut, HashSegments) else found.source_rows
+    fetched = first + (3 * first if found.unequal.ids else first)
+    return Done(status, instant, found, source_rows, work.sides.lake.count(found.pin), fetched)
 
 
 def _commit(work: _Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Instant:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, Corrections, Failure, Guard, SideState, TableResult
+from hudi_reconcile.core.result import (
+    DRIFT_KINDS,
+    NOT_DRIFT_KINDS,
+    Corrections,
+    Cost,
+    Failure,
+    Guard,
+    SideState,
+    TableResult,
+)
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.stages.confirm import Confirmed
 from hudi_reconcile.stages.request import TableJob
@@ -17,11 +26,17 @@ _PART = "only a part of the plan was asked for (--only): the rest is still to be
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of the corrections: counts by status, the commit, and the verification of the touched segments."""
+    """What became of the corrections: counts by status, the commit, the verification of the touched segments.
+
+    `source_rows` and `lake_rows` are the whole table's afterwards.
+    """
 
     status: Mapping[str, int]
     instant: Instant | None
     verified: Confirmed | None
+    source_rows: int = 0
+    lake_rows: int = 0
+    rows_fetched: int = 0
 
 
 def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bool) -> TableResult:
@@ -62,8 +77,8 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, complete: bool) -> Tab
     return TableResult(
         name=job.name,
         outcome=Outcome.CORRECTED if fine else Outcome.INCOMPLETE,
-        source=None if verified is None else SideState(verified.source_rows, verified.moment.snapshot),
-        lake=None if verified is None else SideState(verified.lake_rows, verified.pin.instant.completed),
+        source=None if verified is None else SideState(done.source_rows, verified.moment.snapshot),
+        lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
         checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,
         findings=left,
         not_drift={} if verified is None else {k: verified.kinds.get(k, 0) for k in NOT_DRIFT_KINDS},
@@ -81,6 +96,7 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, complete: bool) -> Tab
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
         notes=() if fine else _why(done, left, complete=complete),
+        cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 
 
@@ -99,7 +115,10 @@ def _why(done: Done, left: Mapping[str, int], *, complete: bool) -> tuple[str, .
     if done.status.get("moved"):
         notes.append("moved: the source changed these rows after the sweep; sweep again")
     if done.status.get("failed"):
-        notes.append("failed: the commit succeeded, but the lake does not show these rows as they were written")
+        notes.append(
+            "failed: the lake does not show these rows as they should be: the merge ignored them, "
+            "or the lake holds the key more than once, which this version finds but does not repair"
+        )
     if left:
         notes.append("the touched segments still hold drift: sweep again")
     return tuple(notes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Pulled, SideState, TableResult
+from hudi_reconcile.core.result import Cost, Pulled, SideState, TableResult
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant, LakeTable, Moment, SourceTable
 from hudi_reconcile.core.window import Window, full_window, is_empty, next_checkpoint, next_window
 from hudi_reconcile.ports import Edges, Lake, NewTable, Source, Staged
@@ -143,6 +143,7 @@ def _result(job: TableJob, start: _Start, staged: Staged | None, after: Checkpoi
         outcome=Outcome.PULLED,
         source=SideState(rows, start.moment.snapshot),
         checkpoint=text,
+        cost=Cost(source_rows_fetched=rows),
         pull=Pulled(
             rows=rows,
             mode="incremental" if start.window.before_micros is not None else "full",

@@ -239,6 +239,9 @@ class FakeLake:
                 return CheckpointAt(commit.checkpoint, commit.instant)
         return None
 
+    def count(self, pin: LakePin) -> int:
+        return len(rows_of(self.rows(pin)))
+
     def rows(self, pin: LakePin) -> Frame:
         self.journal.reached("lake.rows")
         (found,) = [commit for commit in self.commits if commit.instant == pin.instant]

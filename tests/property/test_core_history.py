@@ -156,7 +156,7 @@ class DeletesAfterAnIncompleteRead(History):
 
 MUTANTS: dict[str, tuple[type[History], str]] = {
     "no compare-and-set": (NoCompareAndSet, "I1"),
-    "confirms with the first read": (ConfirmsWithTheFirstRead, "planned"),
+    "confirms with the first read": (ConfirmsWithTheFirstRead, "planned|I7"),
     "only candidates": (with_comparer(OnlyCandidates), "I7"),
     "one look": (with_comparer(DoubleDuty), "planned though it moved between the looks"),
     "no recheck": (with_comparer(ForgetsTheRecheck), "I1"),

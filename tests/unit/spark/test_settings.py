@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
@@ -67,3 +69,16 @@ def test_session_under_spark_submit_sets_neither_master_nor_jars_nor_java_option
 
     assert conf.keys() & {"spark.master", "spark.jars", "spark.driver.extraJavaOptions"} == set()
     assert conf.items() >= REQUIRED.items()
+
+
+def test_short_run_compiles_quickly_and_a_long_one_well() -> None:
+    short = session_conf({}, replace(LOCAL, short=True), MACHINE)["spark.driver.extraJavaOptions"]
+    long = session_conf({}, LOCAL, MACHINE)["spark.driver.extraJavaOptions"]
+
+    assert ("-XX:TieredStopAtLevel=1" in short, "-XX:TieredStopAtLevel=1" in long) == (True, False)
+
+
+def test_users_own_collector_stands_alone() -> None:
+    options = session_conf({"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, LOCAL, MACHINE)
+
+    assert options["spark.driver.extraJavaOptions"].count("GC") == 1
