@@ -57,6 +57,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         max_deletes=table.policy.max_deletes,
         max_delete_share=float(table.policy.max_delete_share),
         max_upsert_share=float(table.policy.max_upsert_share),
+        savepoint=table.policy.savepoint,
         run_id=run_id,
     )
 

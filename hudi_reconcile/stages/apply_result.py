@@ -95,9 +95,15 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, complete: bool) -> Tab
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
-        notes=() if fine else _why(done, left, complete=complete),
+        notes=(*_no_savepoint(job, plan), *(() if fine else _why(done, left, complete=complete))),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
+
+
+def _no_savepoint(job: TableJob, plan: Plan) -> tuple[str, ...]:
+    if plan.deletes and job.savepoint != "never":
+        return ("no savepoint was made before the deletes: policy.savepoint is not carried out in this version",)
+    return ()
 
 
 def _left(verified: Confirmed | None) -> Mapping[str, int]:

@@ -24,5 +24,6 @@ class TableJob:
     max_deletes: int
     max_delete_share: float
     max_upsert_share: float
+    savepoint: str
     run_id: str
     cdc: bool = False

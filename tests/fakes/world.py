@@ -480,7 +480,8 @@ def job(**changes: Any) -> TableJob:
     settings: dict[str, Any] = {
         "name": "t", "lake_path": "/lake/t", "lake_type": "copy_on_write", "strategy": "timestamp",
         "watermark": ("at",), "overlap_micros": 0, "partition_by": (), "exclude": frozenset(), "segments": 1,
-        "settle_seconds": 0.0, "max_deletes": 1000, "max_delete_share": 100.0, "max_upsert_share": 100.0, "run_id": "run-1",
+        "settle_seconds": 0.0, "max_deletes": 1000, "max_delete_share": 100.0, "max_upsert_share": 100.0, "savepoint": "never",
+        "run_id": "run-1",
     }  # fmt: skip
     return TableJob(**{**settings, **changes})
 

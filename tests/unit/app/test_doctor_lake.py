@@ -37,6 +37,7 @@ def job(path: str) -> TableJob:
         max_deletes=1,
         max_delete_share=1.0,
         max_upsert_share=1.0,
+        savepoint="never",
         run_id="doctor",
     )
 
