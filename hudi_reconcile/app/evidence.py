@@ -5,21 +5,18 @@ Never opens the source, the lake or Spark, and never changes a run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hudi_reconcile.app.page import page_of
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
-from hudi_reconcile.evidence.findings import chosen_kinds, read_findings, sample_findings
+from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
 from hudi_reconcile.evidence.history import PastRun, history
 from hudi_reconcile.evidence.store import COMPARED, Store
-from hudi_reconcile.report.html import render_report
 from hudi_reconcile.report.wording import reasons
-
-SAMPLE_ROWS = 20
 
 Document = Mapping[str, Any]
 
@@ -92,13 +89,7 @@ class Room:
     def page(self, run_id: str) -> str:
         """The HTML page of a run, from its files alone."""
         document = self.store.result(run_id)
-        names = [table["name"] for table in document["tables"]]
-        plans = {name: plan for name in names if (plan := self.store.plan(run_id, name)) is not None}
-        samples = {
-            table["name"]: page_sample(self.store.findings_dir(run_id, table["name"]), table)
-            for table in document["tables"]
-        }
-        return render_report(document, plans, samples)
+        return page_of(document, self.store.reports / run_id)
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:
         """The runs, newest first."""
@@ -109,11 +100,6 @@ class Room:
             counts = {**table["findings"], **table["not_drift"]}
             folder = self.store.findings_dir(run_id, table["name"])
             yield from (finding.line for finding in read_findings(folder, counts, kinds=kinds))
-
-
-def page_sample(folder: Path, table: Document) -> list[Document]:
-    """The findings that a report shows of a table."""
-    return [json.loads(found.line) for found in sample_findings(folder, table["findings"], limit=SAMPLE_ROWS)]
 
 
 def _tables(document: Document, names: Collection[str]) -> list[Document]:

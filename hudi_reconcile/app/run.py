@@ -5,11 +5,10 @@ A table that fails does not stop the others; its error is in its result, and the
 
 from __future__ import annotations
 
-import json
 import logging
 import platform
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,23 +16,20 @@ from typing import Any
 from hudi_reconcile import __version__
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.jobs import refuse_not_built
+from hudi_reconcile.app.page import page_of
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Cost, Failure, RunResult, TableResult, run_document
-from hudi_reconcile.evidence.findings import sample_findings
-from hudi_reconcile.evidence.names import FINDINGS_FOLDER, PLAN_FILE, table_folder
 from hudi_reconcile.evidence.run_folder import RunFolder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges
-from hudi_reconcile.report.html import render_report
 from hudi_reconcile.spark.failures import named_failure
 from hudi_reconcile.spark.session import Session
 
 log = logging.getLogger("hudi_reconcile")
-SAMPLE_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +91,8 @@ def finish(folder: RunFolder, result: RunResult) -> Path:
     """Write result and report, and make the run visible."""
     document = run_document(result)
     folder.write_result(document)
-    plans, samples = evidence_of(folder.path, document)
-    folder.write_text("report.html", render_report(document, plans, samples))
+    folder.write_text("report.html", page_of(document, folder.path))
     return folder.finish()
-
-
-def evidence_of(path: Path, document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Plans and finding samples of a run's folder, by table."""
-    plans, samples = {}, {}
-    for table in document["tables"]:
-        folder = path / table_folder(table["name"])
-        if (folder / PLAN_FILE).exists():
-            plans[table["name"]] = json.loads((folder / PLAN_FILE).read_text("utf-8"))
-        if (folder / FINDINGS_FOLDER).exists():
-            taken = sample_findings(folder / FINDINGS_FOLDER, table["findings"], limit=SAMPLE_ROWS)
-            samples[table["name"]] = [json.loads(item.line) for item in taken]
-    return plans, samples
 
 
 def session_provenance(session: Session) -> dict[str, Any]:
