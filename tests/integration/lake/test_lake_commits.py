@@ -74,7 +74,7 @@ def _foreign_commits_and_archive(lake: HudiLake, spark: SparkSession, kind: Tabl
         "hoodie.compact.inline": str(kind == "merge_on_read").lower(),
         "hoodie.compact.inline.max.delta.commits": "2",
     }
-    for seq in range(4, 10):
+    for seq in range(4, 8):
         rows = spark.createDataFrame([(9, None, None, "foreign", seq)], SCHEMA)
         rows.write.format("hudi").options(**options).mode("append").save(table.path)
     third = lake.find_commit("run_id", "r3")
