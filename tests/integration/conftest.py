@@ -32,7 +32,7 @@ def pg(postgres_server: PostgresServer) -> Iterator[Database]:
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[Session]:
     """Our own session, small, with what it stands on."""
-    request = SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})
+    request = SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"}, short=True)
     with open_session(request) as session:
         yield session
 

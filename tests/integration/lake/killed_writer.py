@@ -22,7 +22,9 @@ def _after_a_while(value: int) -> int:
 
 
 def main(path: str, operation: str) -> None:
-    request = SessionRequest(master="local[1]", conf={"spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g"})
+    request = SessionRequest(
+        master="local[1]", conf={"spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g"}, short=True
+    )
     with open_session(request) as session:
         spark = session.spark
         lake = HudiLake(spark, path, name="orders", options={})
