@@ -1,0 +1,271 @@
+"""Two looks, findings as their NDJSON lines, masks, and corrections, on Spark frames without Hudi."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.compare.spelling import Masks
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.segments import HashSegments, RangeSegments, SegmentSet
+from hudi_reconcile.ports import Frame
+from tests.integration.compare.support import (
+    ALL,
+    UUID,
+    agreement,
+    comparer,
+    lake_frame,
+    look,
+    row,
+    source_frame,
+    spark_frame,
+)
+
+ONE = RangeSegments("id", 0, 1000, 1)
+AFTER = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()) * 1_000_000
+
+
+def lines(frame: Frame) -> list[dict[str, Any]]:
+    return sorted(
+        (json.loads(item["line"]) for item in spark_frame(frame).collect()), key=lambda item: str(item["key"])
+    )
+
+
+def judged(
+    spark: SparkSession, source: Frame, lake: Frame, *, found: Agreement | None = None, masks: Masks | None = None,
+    cut: Any = ONE, after: int | None = AFTER,
+) -> Frame:  # fmt: skip
+    """The findings of two equal looks."""
+    compare = comparer(spark, cut, found, masks)
+    both = look(source, lake)
+    return compare.findings(compare.candidates(both, ALL), both, ALL, after)
+
+
+def test_findings_of_every_kind_are_lines_of_the_contract(spark: SparkSession) -> None:
+    early, late = datetime(2025, 1, 1), datetime(2026, 7, 1)  # noqa: DTZ001
+    source = source_frame(
+        spark,
+        row(id=1), row(id=2), row(id=3, txt="new"), row(id=4, ts=early), row(id=6), row(id=7, ts=late),
+        row(id=8, ts=datetime(2026, 2, 1)),  # noqa: DTZ001
+    )  # fmt: skip
+    lake = lake_frame(
+        spark, row(id=1), row(id=3), row(id=4), row(id=5, _partition="p=1", _commit="20260301000000000"),
+        row(id=6, _seqno="a"), row(id=6, _seqno="b"), row(id=8),
+    )  # fmt: skip
+
+    found = lines(judged(spark, source, lake))
+
+    assert [(item["key"], item["kind"], item["action"], item["columns"]) for item in found] == [
+        ({"id": 2}, "late_arriving", "upsert", []),
+        ({"id": 3}, "updated_without_watermark", "upsert", ["txt"]),
+        ({"id": 4}, "regressed", "upsert", ["ts"]),
+        ({"id": 5}, "deleted", "delete", []),
+        ({"id": 6}, "duplicate_key", "upsert", []),
+        ({"id": 7}, "pending", "none", []),
+        ({"id": 8}, "late_arriving", "upsert", ["ts"]),
+    ]
+    assert [list(item) for item in found[:1]] == [["table", "kind", "key", "action", "columns", "source", "lake"]]
+    assert {item["table"] for item in found} == {"orders"}
+    assert (found[0]["lake"], found[3]["source"]) == (None, None)
+    gone = found[3]["lake"]
+    assert (gone["partition_path"], gone["commit_time"], gone["copies"]) == ("p=1", "20260301000000000", 1)
+    assert found[4]["lake"]["copies"] == 2
+    assert found[2]["source"]["watermark"] == "2025-01-01T00:00:00.000000"
+    assert found[1]["source"]["digest"] != found[1]["lake"]["digest"]
+    assert len(found[1]["source"]["digest"]) == 16
+
+
+def test_values_are_spelled_as_the_contract_says(spark: SparkSession) -> None:
+    (found,) = lines(
+        judged(spark, source_frame(spark, row(num=Decimal("-1234567890.10"), ch="ab  ")), lake_frame(spark))
+    )
+
+    assert found["source"]["values"] == {
+        "id": 1, "small": 7, "num": "-1234567890.10", "flag": True, "a.b": "dot", "txt": "text", "ch": "ab", "uid": UUID,
+        "raw": "00ff", "day": "2026-01-02", "ts": "2026-01-02T03:04:05.000006", "tz": "2026-01-02T03:04:05.000006Z",
+        "re": "1.5", "dbl": "2.5",
+    }  # fmt: skip
+
+
+def test_small_and_null_values_keep_all_digits_and_stay_null(spark: SparkSession) -> None:
+    nulls = dict.fromkeys(("small", "flag", "a.b", "txt", "ch", "uid", "raw", "day", "tz", "re", "dbl", "ts"))
+
+    (found,) = lines(judged(spark, source_frame(spark, row(num=Decimal("0.01"), **nulls)), lake_frame(spark)))
+
+    values = found["source"]["values"]
+    assert values["num"] == "0.01"
+    assert {name: values[name] for name in nulls} == nulls
+    assert found["source"]["watermark"] is None
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "expected"),
+    [
+        (("txt", "small"), {"txt": 'ä "x", \\\u2028\n', "small": None}, {"txt": 'ä "x", \\\u2028\n', "small": None}),
+        (("uid",), {"uid": UUID.upper()}, {"uid": UUID}),
+        (("day", "flag"), {}, {"day": "2026-01-02", "flag": True}),
+        (("num",), {"num": Decimal("1.10")}, {"num": "1.10"}),
+        (("raw",), {}, {"raw": "00ff"}),
+        (("ts",), {}, {"ts": "2026-01-02T03:04:05.000006"}),
+        (("a.b",), {}, {"a.b": "dot"}),
+        (("id",), {"id": 2**53 + 1}, {"id": 2**53 + 1}),
+        (("ch",), {"ch": "ab"}, {"ch": "ab"}),
+    ],
+)
+def test_key_of_any_kind_is_told_in_json(
+    spark: SparkSession, key: tuple[str, ...], values: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    source, lake = source_frame(spark, row(**values)), lake_frame(spark, row(**{**values, "dbl": 9.0}))
+
+    (found,) = lines(judged(spark, source, lake, found=agreement(*key), cut=HashSegments(key, 2)))
+
+    assert found["key"] == expected
+    assert (found["kind"], found["columns"]) == ("updated_without_watermark", ["dbl"])
+
+
+def test_nulls_in_a_part_of_the_key_meet_each_other(spark: SparkSession) -> None:
+    source = source_frame(spark, row(txt=None), row(txt=""), row(txt="x", small=None))
+    lake = lake_frame(spark, row(txt=None), row(txt=""), row(txt="x", small=None))
+
+    assert (
+        lines(judged(spark, source, lake, found=agreement("txt", "small"), cut=HashSegments(("txt", "small"), 2))) == []
+    )
+
+
+def test_masked_values_stand_in_no_byte_of_the_findings(spark: SparkSession, tmp_path: Path) -> None:
+    secret, hidden = "top-secret-value", "hidden-value"
+    masks = Masks({"txt": "hmac", "a.b": "redact", "ts": "redact", "num": "hmac"}, b"k" * 80)
+    source = source_frame(spark, row(txt=secret, **{"a.b": hidden}), row(id=2, txt=None))
+    lake = lake_frame(spark, row(txt=secret + "2", **{"a.b": hidden + "2"}))
+    compare = comparer(spark, ONE, None, masks)
+
+    found = judged(spark, source, lake, masks=masks)
+    compare.save(found, str(tmp_path / "findings"), 2)
+
+    first, second = lines(compare.load(str(tmp_path / "findings")))
+    key = hashlib.sha256(b"k" * 80).digest() if len(b"k" * 80) > 64 else b"k" * 80
+    assert first["source"]["values"]["txt"] == hmac.new(key, secret.encode(), "sha256").hexdigest()
+    assert first["source"]["values"]["num"] == hmac.new(b"k" * 80, b"10.25", "sha256").hexdigest()
+    assert second["source"]["values"]["txt"] is None
+    assert "a.b" not in first["source"]["values"]
+    assert first["source"]["watermark"] is None
+    assert set(first["columns"]) == {"a.b", "txt"}
+    written = b"".join(path.read_bytes() for path in (tmp_path / "findings").rglob("*") if path.is_file())
+    for value in (secret, hidden, "10.25", "2026-01-02T03:04:05"):
+        plain = [item for item in lines(compare.load(str(tmp_path / "findings"))) if value in json.dumps(item)]
+        if value == "2026-01-02T03:04:05":
+            plain = [item for item in plain if value in str(item["source"]["values"].get("ts"))]
+        assert plain == []
+    assert secret.encode() not in written
+    assert hidden.encode() not in written
+
+
+@pytest.mark.parametrize("key", [b"", b"short", b"x" * 64, b"y" * 65])
+def test_hmac_is_pythons_whatever_the_key_and_text(spark: SparkSession, key: bytes) -> None:
+    texts = ["", "a", "ä 中 🙂", "x" * 200]
+    masks = Masks({"txt": "hmac"}, key)
+    source = source_frame(spark, *(row(id=i, txt=text) for i, text in enumerate(texts)))
+
+    found = lines(judged(spark, source, lake_frame(spark), masks=masks))
+
+    assert [item["source"]["values"]["txt"] for item in found] == [
+        hmac.new(key, text.encode(), "sha256").hexdigest() for text in texts
+    ]
+
+
+def test_findings_are_saved_by_kind_and_key_and_load_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    source = source_frame(spark, *(row(id=i) for i in (30, 4, 200)))
+    lake = lake_frame(spark, *(row(id=i) for i in (9, 100)))
+    compare = comparer(spark, ONE)
+    found = judged(spark, source, lake)
+
+    compare.save(found, str(tmp_path / "findings"), 5)
+
+    saved = [json.loads(item["line"]) for item in spark_frame(compare.load(str(tmp_path / "findings"))).collect()]
+    assert [(item["kind"], item["key"]["id"]) for item in saved] == [
+        ("deleted", 9), ("deleted", 100), ("late_arriving", 4), ("late_arriving", 30), ("late_arriving", 200),
+    ]  # fmt: skip
+
+
+def test_what_changed_between_the_looks_is_settled_or_moving_and_never_drift(spark: SparkSession) -> None:
+    compare = comparer(spark, ONE)
+    first = look(
+        source_frame(spark, row(id=1, txt="new"), row(id=3), row(id=5), row(id=6, txt="x")),
+        lake_frame(spark, *(row(id=i, _seqno=f"s{i}") for i in (1, 2, 4, 5, 6))),
+    )
+    second = look(
+        source_frame(spark, row(id=1), row(id=2), row(id=4, txt="z"), row(id=5, txt="later"), row(id=6, txt="x")),
+        lake_frame(spark, *(row(id=i, _seqno=f"s{i}") for i in (1, 2, 4, 5)), row(id=6, _seqno="s7")),
+    )
+
+    found = compare.findings(compare.candidates(first, ALL), second, ALL, AFTER)
+
+    assert {item["key"]["id"]: item["kind"] for item in lines(found)} == {
+        1: "settled", 2: "settled", 3: "settled", 4: "moving", 5: "moving", 6: "moving",
+    }  # fmt: skip
+    assert compare.count(found, "kind") == {"settled": 3, "moving": 3}
+
+
+def test_only_asked_segments_are_compared(spark: SparkSession) -> None:
+    cut = RangeSegments("id", 0, 10, 3)
+    compare = comparer(spark, cut)
+    both = look(source_frame(spark, *(row(id=i) for i in (5, 15, 25))), lake_frame(spark))
+    chosen = SegmentSet.of([1])
+
+    found = compare.findings(compare.candidates(both, chosen), both, chosen, AFTER)
+
+    assert [item["key"]["id"] for item in lines(found)] == [15]
+    assert compare.segments_of(compare.planned(found, None)) == chosen
+    assert [digest.segment for digest in compare.digests(both, chosen)] == [1]
+
+
+def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_written(spark: SparkSession) -> None:
+    compare = comparer(spark, ONE)
+    lake_rows = [row(id=i, _seqno=f"s{i}") for i in (1, 2, 3, 4, 5)]
+    then = look(
+        source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=3, txt="n"), row(id=6)),
+        lake_frame(spark, *lake_rows),
+    )
+    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, AFTER), None)
+    now_lake = lake_frame(spark, row(id=1, _seqno="s1"), row(id=2, _seqno="s9"), *lake_rows[2:])
+    now = look(
+        source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=3, txt="nn"), row(id=4), row(id=6)), now_lake
+    )
+
+    rechecked = compare.recheck(plan, now, ALL)
+    ready = compare.ready(rechecked)
+
+    status = {item["k0"]: item["status"] for item in spark_frame(rechecked).collect()}
+    assert status == {1: "ready", 2: "superseded", 3: "moved", 4: "moved", 5: "ready", 6: "ready"}
+    assert sorted(item["c0"] for item in spark_frame(ready.upserts).collect()) == [1, 6]
+    assert [item["id"] for item in spark_frame(ready.deletes).collect()] == [5]
+    expected = sorted((item["id"], item["_hr_seqno"]) for item in spark_frame(ready.expected).collect())
+    assert expected == [(1, "s1"), (5, "s5"), (6, None)]
+    only = compare.planned(compare.planned(plan, None), "delete")
+    assert sorted(item["k0"] for item in spark_frame(only).collect()) == [4, 5]
+
+    after = lake_frame(spark, row(id=1, txt="n"), row(id=2), row(id=3), row(id=4), row(id=5), row(id=6))
+    assert compare.read_back(rechecked, look(now.source, after), ALL) == {"applied": 2, "failed": 1}
+
+
+def test_doubled_key_is_failed_and_left_while_every_copy_of_a_deleted_one_is_expected(spark: SparkSession) -> None:
+    compare = comparer(spark, ONE)
+    copies = [row(id=i, _seqno=f"{i}{copy}") for i in (1, 2) for copy in "ab"]
+    both = look(source_frame(spark, row(id=1)), lake_frame(spark, *copies))
+    plan = compare.planned(compare.findings(compare.candidates(both, ALL), both, ALL, AFTER), None)
+
+    rechecked = compare.recheck(plan, both, ALL)
+    ready = compare.ready(rechecked)
+
+    assert compare.count(rechecked, "status") == {"failed": 1, "ready": 1}
+    expected = sorted((item["id"], item["_hr_seqno"]) for item in spark_frame(ready.expected).collect())
+    assert expected == [(2, "2a"), (2, "2b")]
+    assert spark_frame(ready.upserts).collect() == []
