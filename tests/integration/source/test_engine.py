@@ -60,7 +60,7 @@ def test_unreachable_port_names_the_place(pg: Database) -> None:
 
 
 def test_missing_database_is_named(pg: Database) -> None:
-    assert "does not exist" in fails(pg, database="nowhere").message
+    assert "does not exist" in fails(Database(pg.server, "nowhere")).message
 
 
 def test_missing_privilege_tells_whom_to_grant(pg: Database) -> None:

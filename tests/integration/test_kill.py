@@ -1,0 +1,93 @@
+"""Killed at a bad moment, the same command again ends right."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.integration.project import Project, in_lake, in_source
+from tests.support.postgres import Database
+
+PATIENCE_SECONDS = 180.0
+COLUMNS = ("order_id", "note", "updated_at")
+
+
+@pytest.fixture
+def planned(
+    spark: SparkSession,  # noqa: ARG001 - so that the command line joins this session
+    pg: Database,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Project:
+    """A project whose sweep found five updates and two deletes."""
+    project = Project.of(tmp_path, pg, capsys)
+    pg.execute(
+        "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
+        "insert into orders select i, 'n' || i, timestamp '2025-01-01' + i * interval '1 min' from generate_series(1, 500) i",
+    )
+    assert project.run("pull").code == 0
+    pg.execute("update orders set note = 'new' where order_id <= 5", "delete from orders where order_id in (400, 401)")
+    assert project.run("sweep").code == 1
+    return project
+
+
+def started(project: Project, *arguments: str) -> subprocess.Popen[bytes]:
+    """The command in a process group of its own, with its own Spark."""
+    command = [sys.executable, "-m", "hudi_reconcile", "-c", str(project.write_config()), *arguments]
+    with (project.folder / "killed.log").open("wb") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+
+def kill_when(process: subprocess.Popen[bytes], project: Project, before: set[str], word: str) -> None:
+    """SIGKILL to the process and its JVM as soon as a new file of that kind stands on the timeline."""
+    patience = time.monotonic() + PATIENCE_SECONDS
+    while not any(word in name for name in timeline(project) - before):
+        assert process.poll() is None, (project.folder / "killed.log").read_text()
+        assert time.monotonic() < patience
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait(30) == -signal.SIGKILL
+
+
+def timeline(project: Project) -> set[str]:
+    return {path.name for path in (project.lake / ".hoodie" / "timeline").iterdir()}
+
+
+def assert_ends_right(spark: SparkSession, project: Project) -> None:
+    again = project.json("apply", "latest", "--yes")
+
+    assert (again.code, again.document["outcome"]) == (0, "corrected"), again
+    assert again.table["corrections"]["applied"] in (0, 7)
+    assert (again.table["corrections"]["applied"] == 0) == again.table["already_applied"]
+    sweep = project.json("sweep")
+    assert (sweep.code, sweep.document["outcome"]) == (0, "clean")
+    assert in_lake(spark, project, *COLUMNS) == in_source(project, *COLUMNS)
+
+
+@pytest.mark.parametrize("moment", [".requested", ".inflight"])
+def test_apply_killed_in_the_middle_of_its_commit_ends_right_when_run_again(
+    spark: SparkSession, planned: Project, moment: str
+) -> None:
+    before = timeline(planned)
+    process = started(planned, "apply", "latest", "--yes")
+
+    kill_when(process, planned, before, moment)
+
+    assert_ends_right(spark, planned)
+
+
+def test_process_killed_between_plan_and_apply_changes_nothing(spark: SparkSession, planned: Project) -> None:
+    before = timeline(planned)
+    process = started(planned, "plan", "latest")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(30)
+
+    assert timeline(planned) == before
+    assert_ends_right(spark, planned)
