@@ -191,6 +191,17 @@ def test_keys_that_no_complete_index_proves_are_counted_with_a_sample(pg: Databa
     assert sorted(faults.sample) == ["(1, x)", "(2, NULL)"]
 
 
+def test_partial_unique_index_over_columns_that_are_not_null_proves_nothing(pg: Database) -> None:
+    pg.execute(
+        "create table t (a int not null)",
+        "create unique index on t (a) where a > 5",
+        "insert into t values (1), (1)",
+    )
+
+    with source(pg, "t", key=("a",)) as found:
+        assert found.key_faults(found.describe()).duplicated_keys == 1
+
+
 def test_unique_index_over_nullable_columns_proves_nothing(pg: Database) -> None:
     pg.execute("create table t (a int unique)", "insert into t values (null), (null), (1)")
 
