@@ -25,7 +25,7 @@ def run(machine: type[History], *, examples: int, find_only: bool = False) -> No
         machine,
         settings=settings(
             max_examples=examples, stateful_step_count=20, deadline=None, phases=phases, derandomize=True,
-            suppress_health_check=list(HealthCheck), database=None,
+            suppress_health_check=list(HealthCheck), database=None, report_multiple_bugs=False,
         ),
     )  # fmt: skip
 
@@ -169,11 +169,11 @@ def test_histories_find_a_planted_bug(mutant: str) -> None:
     machine, message = MUTANTS[mutant]
 
     with pytest.raises(AssertionError, match=message):
-        run(machine, examples=300, find_only=True)
+        run(machine, examples=3_000, find_only=True)  # ends with the first; other Hypothesis versions meet it later
 
 
 def test_histories_find_deletes_after_an_incomplete_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confirm, "_missed_rows", _no_count)
 
     with pytest.raises(AssertionError, match="planned against what the source holds now"):
-        run(DeletesAfterAnIncompleteRead, examples=100, find_only=True)
+        run(DeletesAfterAnIncompleteRead, examples=3_000, find_only=True)
