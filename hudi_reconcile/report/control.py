@@ -59,7 +59,9 @@ def _sentence(difference: int, low: int | None, high: int, *, explained: bool) -
         span = f"a difference from {signed(low)} to {signed(high)}"
     if explained and low is not None and low < high:
         allowed = f"between {signed(low)} and {signed(high)}"
-        return f"The findings explain it: it must lie {allowed}, as a late row may be missing or only older in the lake."
+        return (
+            f"The findings explain it: it must lie {allowed}, as a late row may be missing or only older in the lake."
+        )
     if explained:
         return f"The findings explain it: {span}."
     return f"The findings explain {span}, but it is {signed(difference)}: rows are unaccounted for. Sweep again."

@@ -56,7 +56,9 @@ def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edg
         if no:
             return refused(job, plan, no)
         work = _work(job, plan, findings_path, action, edges)
-        return done_result(job, plan, _execute(work, edges), complete=_is_whole(plan, {*landed, action or "all"}))
+        planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(action or "", plan.upserts + plan.deletes)
+        whole_plan = _is_whole(plan, {*landed, action or "all"})
+        return done_result(job, plan, _execute(work, edges), planned=planned, complete=whole_plan)
 
 
 def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:

@@ -66,11 +66,11 @@ def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...]) -> TableResult:
     )
 
 
-def done_result(job: TableJob, plan: Plan, done: Done, *, complete: bool) -> TableResult:
+def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete: bool) -> TableResult:
     """`corrected` only where every planned correction was applied and the touched segments are equal again."""
     applied = done.status.get("applied", 0)
     left = _left(done.verified)
-    everything = complete and applied == sum(done.status.values()) and done.status.get("failed", 0) == 0
+    everything = complete and applied == planned and applied == sum(done.status.values())
     moving = done.verified is not None and (done.verified.kinds.get("moving", 0) > 0 or not done.verified.steady)
     fine = everything and not left and not moving
     verified = done.verified

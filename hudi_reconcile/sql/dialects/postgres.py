@@ -154,7 +154,8 @@ def window_predicate(window: Window, columns: dict[str, Column]) -> str | None:
     if window.before_micros is not None:
         for name in window.columns:
             below = f"{quote(name)} < {_literal(columns[name], window.before_micros)}"
-            parts.append(below if len(window.columns) == 1 else f"({quote(name)} is null or {below})")
+            alone = len(window.columns) == 1 and window.after_micros is not None  # NULL is not above it anyway
+            parts.append(below if alone else f"({quote(name)} is null or {below})")
     return " and ".join(parts) or None
 
 
