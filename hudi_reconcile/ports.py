@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NewType, Protocol
 
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
@@ -221,7 +222,7 @@ class Comparer(Protocol):
         """First look: the keys of these segments whose images differ, and what identified both images."""
         ...
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """Second look: what became of each candidate, classified; materialised."""
         ...
 

@@ -11,6 +11,7 @@ from hudi_reconcile.compare import candidates, corrections, digests, findings
 from hudi_reconcile.compare.sides import Shape, kept
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest
 
@@ -39,13 +40,11 @@ class SparkComparer:
         source, lake = self._images(look, segments)
         return Frame(candidates.differing(source, lake, self._shape))
 
-    def findings(self, found: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
+    def findings(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
         source, lake = self._images(look, segments)
         facts = candidates.second_look(_frame(found), source, lake, self._shape)
-        judged = findings.findings_of(
-            facts, self._shape, table=self._table, after_micros=after_micros, masks=self._masks
-        )
+        judged = findings.findings_of(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         return Frame(judged.localCheckpoint(eager=True))
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:

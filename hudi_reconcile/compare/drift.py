@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.classify import NOT_DRIFT, FindingKind
 
 
-def kind_column(after_micros: int | None) -> SparkColumn:
+def kind_column(after_micros: int | None, until_micros: int | None = None) -> SparkColumn:
     """The kind of each row, exactly as `classify` decides it."""
     in_source, copies = F.col("in_source"), F.col("lake_copies")
     micros, lake_micros = F.col("source_micros"), F.col("lake_micros")
@@ -19,6 +19,8 @@ def kind_column(after_micros: int | None) -> SparkColumn:
     pending = F.lit(False)
     if after_micros is not None:
         pending = in_source & micros.isNotNull() & (micros > F.lit(after_micros))
+        if until_micros is not None:
+            pending = pending & (micros <= F.lit(until_micros))
     silent = micros.isNull() | (lake_micros.isNotNull() & (micros == lake_micros))
     older = lake_micros.isNotNull() & (micros < lake_micros)
     return (

@@ -11,13 +11,14 @@ from hudi_reconcile.compare.drift import action_column, kind_column
 from hudi_reconcile.compare.sides import Shape
 from hudi_reconcile.compare.spelling import Masks, hex_digest, shown, spelled, watermark_text
 from hudi_reconcile.core.agreement import Compared
+from hudi_reconcile.core.classify import PendingRange
 
 ROWS_PER_FILE = 200_000
 
 
-def findings_of(facts: DataFrame, shape: Shape, *, table: str, after_micros: int | None, masks: Masks) -> DataFrame:
+def findings_of(facts: DataFrame, shape: Shape, *, table: str, pending: PendingRange | None, masks: Masks) -> DataFrame:
     """One row per candidate key: what was found, and what apply needs to know of it."""
-    kind = kind_column(after_micros)
+    kind = kind_column(None) if pending is None else kind_column(pending.after_micros, pending.until_micros)
     judged = facts.withColumn("kind", kind).withColumn("action", action_column(F.col("kind")))
     judged = judged.withColumn("columns", differing_columns(shape.agreement.columns))
     line = F.to_json(

@@ -34,6 +34,17 @@ NOT_DRIFT = frozenset({FindingKind.PENDING, FindingKind.SETTLED, FindingKind.MOV
 
 
 @dataclass(frozen=True, slots=True)
+class PendingRange:
+    """Watermarks that the coming pulls will read: above `after_micros`, and not absurdly far ahead of the clock.
+
+    A row dated 2099 is in no window before 2099: to wait for it would be to call it clean for decades.
+    """
+
+    after_micros: int
+    until_micros: int
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of one key that differed at the first look.
 
@@ -48,6 +59,7 @@ class Facts:
     source_micros: int | None
     lake_micros: int | None
     after_micros: int | None
+    until_micros: int | None = None
 
 
 def classify(facts: Facts) -> FindingKind:
@@ -73,6 +85,8 @@ def _equal_now(facts: Facts) -> bool:
 
 def _in_next_window(facts: Facts) -> bool:
     if facts.source_micros is None or facts.after_micros is None:
+        return False
+    if facts.until_micros is not None and facts.source_micros > facts.until_micros:
         return False
     return facts.source_micros > facts.after_micros
 

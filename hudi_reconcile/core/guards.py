@@ -53,14 +53,19 @@ def guards(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
     )
 
 
-def refusals(found: tuple[Guard, ...], *, deletes: int, approved: int | None, allow_empty: bool) -> tuple[Guard, ...]:
+def refusals(
+    found: tuple[Guard, ...], *, deletes: int, approved: int | None, allow_empty: bool, only: str | None = None
+) -> tuple[Guard, ...]:
     """The guards that forbid an apply, given what the operator approved.
 
     A wrong `--approve-deletes` is refused even where the limits would have allowed the deletes: whoever typed it looked
-    at another plan.
+    at another plan. With `only` the limits of the other part do not count: it writes nothing.
     """
     no = []
+    other = {"upsert": ("max_deletes", "max_delete_share"), "delete": ("max_upsert_share",)}.get(only or "", ())
     for guard in found:
+        if guard.name in other:
+            continue
         approvable = guard.name in ("max_deletes", "max_delete_share") and approved == deletes
         allowed = guard.name == "empty_source" and allow_empty
         if not guard.ok and not approvable and not allowed:
@@ -68,7 +73,7 @@ def refusals(found: tuple[Guard, ...], *, deletes: int, approved: int | None, al
     if approved is not None and approved != deletes:
         no.append(
             Guard(
-                "approve_deletes", deletes, approved, ok=False, fix=f"the plan deletes {deletes} rows: look at it again"
+                "approve_deletes", deletes, approved, ok=False, fix="look at the plan again: hudi-reconcile plan latest"
             )
         )
     return tuple(no)

@@ -106,7 +106,8 @@ def _identity(name: str, key: tuple[str, ...], partitions: tuple[str, ...]) -> d
 
 def _generator(key: tuple[str, ...], partitions: tuple[str, ...]) -> str:
     if not partitions:
-        return "NonpartitionedKeyGenerator"
+        # Of several columns, the non-partitioned one's bulk_insert throws on a NULL or empty part; its upsert does not.
+        return "NonpartitionedKeyGenerator" if len(key) == 1 else "ComplexKeyGenerator"
     return "SimpleKeyGenerator" if len(key) == 1 and len(partitions) == 1 else "ComplexKeyGenerator"
 
 

@@ -33,7 +33,7 @@ KIND_CORRECTION = {
 }
 _PLAIN_VERDICTS = {
     Outcome.CLEAN: "Source and lake agree on {}.",
-    Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written.",
+    Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written to it.",
     Outcome.USAGE: "The call does not fit {}. Nothing was done.",
 }
 

@@ -22,6 +22,7 @@ from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice,
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_stale
+from hudi_reconcile.stages.watermarks import watermark_of
 
 PLAN_LABEL = "plan"
 
@@ -51,6 +52,7 @@ def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edg
             plan.guards,
             deletes=plan.deletes,
             approved=approval.approve_deletes,
+            only=action,
             allow_empty=approval.allow_empty_source,
         )
         if no:
@@ -159,5 +161,6 @@ def _read_back(work: _Work, rechecked: Frame) -> Mapping[str, int]:
 
 
 def _verify(work: _Work, edges: Edges) -> Confirmed:
-    waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, work.job.watermark)
+    mark = watermark_of(work.job.name, work.job.watermark, work.sides.table)
+    waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark)
     return look_twice(work.sides, waiting, work.touched)

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment, SourceTable
 from hudi_reconcile.ports import Clock, Comparer, Frame, Lake, Look, SegmentDigest, Source
+from hudi_reconcile.stages.watermarks import Watermark
+
+_BEFORE_ALL = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Waiting:
     clock: Clock
     settle_seconds: float
     overlap_micros: int
-    watermark: tuple[str, ...]
+    watermark: Watermark
 
 
 def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> Confirmed:
@@ -83,7 +87,9 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> C
     if later.instant != pin.instant:  # an instant shows one state, so the rows that were kept are those of now
         kept = sides.comparer.keep(sides.lake.rows(later), unequal)
     second = Look(_source(sides, unequal), kept)
-    findings = sides.comparer.findings(candidates, second, unequal, window_start(checkpoint, waiting))
+    findings = sides.comparer.findings(
+        candidates, second, unequal, pending_range(checkpoint, waiting, sides.source, moment)
+    )
     kinds = sides.comparer.count(findings, "kind")
     steady = sides.lake.still(pin) and sides.lake.still(later)
     return Confirmed(digests, unequal, findings, kinds, later, moment, checkpoint, steady, missed)
@@ -115,12 +121,17 @@ def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
             return pin, checkpoint
 
 
-def window_start(checkpoint: CheckpointAt | None, waiting: Waiting) -> int | None:
-    """Above this the next pull reads a row; None where no checkpoint with these watermark columns exists."""
-    if checkpoint is None or checkpoint.checkpoint.watermark != waiting.watermark:
+def pending_range(
+    checkpoint: CheckpointAt | None, waiting: Waiting, source: Source, moment: Moment
+) -> PendingRange | None:
+    """The watermarks that coming pulls will read; None where no checkpoint with these watermark columns exists."""
+    mark = waiting.watermark
+    if checkpoint is None or not mark.columns or checkpoint.checkpoint.watermark != mark.names:
         return None
     reached = checkpoint.checkpoint.watermark_micros
-    return None if reached is None else reached - waiting.overlap_micros
+    # Nothing with a watermark was pulled so far: the next pull reads all that have one.
+    after = _BEFORE_ALL if reached is None else reached - waiting.overlap_micros
+    return PendingRange(after, mark.horizon(moment, source.zone_offset_micros))
 
 
 def _source(sides: Sides, segments: SegmentSet | None) -> Frame:

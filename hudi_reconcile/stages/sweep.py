@@ -60,7 +60,7 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
     ground = _ground(job, edges.source, edges.lake)
     comparer = edges.make(ground.agreement, ground.cut)
     sides = Sides(ground.table, ground.cut, edges.source, edges.lake, comparer)
-    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, job.watermark)
+    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
     found = look_twice(sides, waiting, None)
     unverified = _unverified(job, ground, found)
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)

@@ -10,6 +10,8 @@ from hudi_reconcile.core.kinds import WATERMARK_KINDS, Column, Kind
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import bound_for, watermark_text
 
+_DAY_MICROS = 86_400_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
@@ -37,6 +39,11 @@ class Watermark:
             bound_for(c.kind, moment.bound_micros, zone_offset_micros=offset, precision=c.precision)
             for c in self.columns
         )
+
+    def horizon(self, moment: Moment, offset_at: Callable[[int], int]) -> int:
+        """The watermark's own clock now, plus a day: nothing above it can be waited for."""
+        zoned = self.kind is Kind.TIMESTAMPTZ
+        return moment.clock_micros + (0 if zoned else offset_at(moment.clock_micros)) + _DAY_MICROS
 
     def text(self, micros: int | None) -> str | None:
         """ISO text of a watermark; None where there is none."""

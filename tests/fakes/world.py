@@ -14,7 +14,7 @@ from typing import Any, cast
 from zlib import crc32
 
 from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.classify import Facts, action_for, classify
+from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.plan import Approval, Plan
@@ -330,7 +330,7 @@ class FakeComparer:
     def candidates(self, look: Look, segments: SegmentSet) -> Frame:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"]])
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         first = {fact["key"]: (fact["source"], fact["seqnos"]) for fact in rows_of(candidates)}
         now = {fact["key"]: fact for fact in self._facts(look, segments)}
         found = []
@@ -341,7 +341,8 @@ class FakeComparer:
             unchanged = key in first and first[key] == (fact["source"], fact["seqnos"])
             facts = Facts(
                 fact["in_source"], len(fact["seqnos"]), fact["equal"], unchanged, fact["source_micros"],
-                fact["lake_micros"], after_micros,
+                fact["lake_micros"],
+                None if pending is None else pending.after_micros, None if pending is None else pending.until_micros,
             )  # fmt: skip
             kind = classify(facts)
             found.append({**fact, "kind": kind.value, "action": action_for(kind).value})

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Corrective, Frame, Look
@@ -75,8 +76,8 @@ class OnlyCandidates(FakeComparer):
 
     __slots__ = ()
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
-        found = FakeComparer.findings(self, candidates, look, segments, after_micros)
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+        found = FakeComparer.findings(self, candidates, look, segments, pending)
         known = {fact["key"] for fact in rows_of(candidates)}
         return Frame([row for row in rows_of(found) if row["key"] in known])
 
@@ -86,9 +87,9 @@ class DoubleDuty(FakeComparer):
 
     __slots__ = ()
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, after_micros: int | None) -> Frame:
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         now = rows_of(self.candidates(look, segments))
-        return FakeComparer.findings(self, Frame(now), look, segments, after_micros)
+        return FakeComparer.findings(self, Frame(now), look, segments, pending)
 
 
 class ForgetsTheRecheck(FakeComparer):

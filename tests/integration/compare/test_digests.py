@@ -195,18 +195,21 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
         assert [item[place] for item in found] == [cut.segment_of(key) for key in keys], cut
 
 
+ENDS = ((None, None), (10, None), (10, 12), (4, 10))
+
+
 def test_kinds_and_actions_in_spark_are_those_of_the_decision_table(spark: SparkSession) -> None:
     micros = (None, 5, 10, 15)
     grid = [
-        Facts(*values, after)
+        Facts(*values, after, until)
         for values in product((True, False), (0, 1, 2), (True, False), (True, False), micros, micros)
-        for after in (None, 10)
+        for after, until in ENDS
     ]
     schema = "in_source boolean, lake_copies bigint, equal boolean, unchanged boolean, source_micros bigint, lake_micros bigint"
-    for after in (None, 10):
-        facts = [item for item in grid if item.after_micros == after]
+    for after, until in ENDS:
+        facts = [item for item in grid if (item.after_micros, item.until_micros) == (after, until)]
         rows = [(f.in_source, f.lake_copies, f.equal, f.unchanged, f.source_micros, f.lake_micros) for f in facts]
-        kind = kind_column(after)
+        kind = kind_column(after, until)
         judged = spark.createDataFrame(rows, schema).coalesce(1).withColumn("kind", kind)
 
         found = judged.select("kind", action_column(F.col("kind")).alias("action")).collect()

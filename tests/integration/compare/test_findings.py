@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.segments import HashSegments, RangeSegments, SegmentSet
 from hudi_reconcile.ports import Frame
 from tests.integration.compare.support import (
@@ -31,6 +32,7 @@ from tests.integration.compare.support import (
 
 ONE = RangeSegments("id", 0, 1000, 1)
 AFTER = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()) * 1_000_000
+PENDING = PendingRange(AFTER, 2**62)
 
 
 def lines(frame: Frame) -> list[dict[str, Any]]:
@@ -46,7 +48,9 @@ def judged(
     """The findings of two equal looks."""
     compare = comparer(spark, cut, found, masks)
     both = look(source, lake)
-    return compare.findings(compare.candidates(both, ALL), both, ALL, after)
+    return compare.findings(
+        compare.candidates(both, ALL), both, ALL, None if after is None else PendingRange(after, 2**62)
+    )
 
 
 def test_findings_of_every_kind_are_lines_of_the_contract(spark: SparkSession) -> None:
@@ -206,7 +210,7 @@ def test_what_changed_between_the_looks_is_settled_or_moving_and_never_drift(spa
         lake_frame(spark, *(row(id=i, _seqno=f"s{i}") for i in (1, 2, 4, 5)), row(id=6, _seqno="s7")),
     )
 
-    found = compare.findings(compare.candidates(first, ALL), second, ALL, AFTER)
+    found = compare.findings(compare.candidates(first, ALL), second, ALL, PENDING)
 
     assert {item["key"]["id"]: item["kind"] for item in lines(found)} == {
         1: "settled", 2: "settled", 3: "settled", 4: "moving", 5: "moving", 6: "moving",
@@ -220,7 +224,7 @@ def test_only_asked_segments_are_compared(spark: SparkSession) -> None:
     both = look(source_frame(spark, *(row(id=i) for i in (5, 15, 25))), lake_frame(spark))
     chosen = SegmentSet.of([1])
 
-    found = compare.findings(compare.candidates(both, chosen), both, chosen, AFTER)
+    found = compare.findings(compare.candidates(both, chosen), both, chosen, PENDING)
 
     assert [item["key"]["id"] for item in lines(found)] == [15]
     assert compare.segments_of(compare.planned(found, None)) == chosen
@@ -234,7 +238,7 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
         source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=3, txt="n"), row(id=6)),
         lake_frame(spark, *lake_rows),
     )
-    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, AFTER), None)
+    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
     now_lake = lake_frame(spark, row(id=1, _seqno="s1"), row(id=2, _seqno="s9"), *lake_rows[2:])
     now = look(
         source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=3, txt="nn"), row(id=4), row(id=6)), now_lake
@@ -260,7 +264,7 @@ def test_doubled_key_is_failed_and_left_while_every_copy_of_a_deleted_one_is_exp
     compare = comparer(spark, ONE)
     copies = [row(id=i, _seqno=f"{i}{copy}") for i in (1, 2) for copy in "ab"]
     both = look(source_frame(spark, row(id=1)), lake_frame(spark, *copies))
-    plan = compare.planned(compare.findings(compare.candidates(both, ALL), both, ALL, AFTER), None)
+    plan = compare.planned(compare.findings(compare.candidates(both, ALL), both, ALL, PENDING), None)
 
     rechecked = compare.recheck(plan, both, ALL)
     ready = compare.ready(rechecked)

@@ -12,7 +12,7 @@ from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.values import TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Corrective, Frame
-from tests.integration.lake.support import TYPES, checkpoint, frame, new_table, pinned, table_of, versions
+from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, pinned, table_of, versions
 
 TYPED = """
 cast({id} as smallint) small, cast({id} as bigint) big, cast('{at}' as date) day, cast(0.10 * {id} as decimal(9,2)) price,
@@ -107,6 +107,22 @@ def test_rows_that_hudi_would_mix_up_are_refused_and_nothing_is_made(
         )
 
     assert not (tmp_path / "orders").exists()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_part_of_a_composite_key_may_be_null_or_empty_from_the_first_commit_on(
+    spark: SparkSession, tmp_path: Path, kind: TableType
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "a string, b int, v string, _hr_read_seq bigint"
+    first = frame(spark, schema, ("", 0, "x", 1), (None, 0, "x", 1), ("k", None, "x", 1), ("k", 1, "x", 1))
+
+    lake.create(first, new_table(kind, ("a", "b")), checkpoint(1), {})
+    lake.upsert(frame(spark, schema, (None, 0, "y", 2), ("k", None, "y", 2)), table_of(lake), checkpoint(2), {})
+
+    assert sorted(content(lake, "a", "b", "v"), key=str) == sorted(
+        [("", 0, "x"), (None, 0, "y"), ("k", None, "y"), ("k", 1, "x")], key=str
+    )
 
 
 def test_commit_that_fails_leaves_no_instant_and_tells_no_value(spark: SparkSession, tmp_path: Path) -> None:
