@@ -10,6 +10,7 @@ from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.kinds import WATERMARK_KINDS, Kind
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql.dialects.postgres import quote
 
 Status = Literal["ok", "warn", "fail"]
 _LOOPBACK = ("127.", "localhost", "::1")
@@ -99,8 +100,9 @@ def _key_check(name: str, facts: TableFacts) -> Check:
     key = ", ".join(facts.table.key)
     if facts.key_proven:
         return Check(f"{name}: key", "ok", f"{key}, unique and NOT NULL by an index")
+    quoted = ", ".join(quote(one) for one in facts.table.key)
     detail = f"{key}: no index proves it unique and NOT NULL, so every pull and sweep reads all keys to check"
-    return Check(f"{name}: key", "warn", detail, f"create a unique index on ({key}) over NOT NULL columns")
+    return Check(f"{name}: key", "warn", detail, f"create a unique index on ({quoted}) over NOT NULL columns")
 
 
 def _watermark_checks(name: str, facts: TableFacts, watermark: tuple[str, ...]) -> Iterator[Check]:
@@ -113,9 +115,11 @@ def _watermark_checks(name: str, facts: TableFacts, watermark: tuple[str, ...]) 
             yield Check(label, "fail", detail, "choose another pull.watermark, or strategy: full")
         elif column.nullable:
             detail = f"{column.name} may be NULL: pulls after the first never bring such rows, sweeps do"
-            yield Check(label, "warn", detail, f"ALTER TABLE {facts.table.name} ALTER {column.name} SET NOT NULL")
+            yield Check(
+                label, "warn", detail, f"ALTER TABLE {facts.table.name} ALTER {quote(column.name)} SET NOT NULL"
+            )
         elif column.name not in facts.indexed:
             detail = f"{column.name} leads no index: every pull scans the whole table"
-            yield Check(label, "warn", detail, f"CREATE INDEX ON {facts.table.name} ({column.name})")
+            yield Check(label, "warn", detail, f"CREATE INDEX ON {facts.table.name} ({quote(column.name)})")
         else:
             yield Check(label, "ok", f"{column.name}, {column.declared}, NOT NULL, indexed")

@@ -68,12 +68,12 @@ def test_weakness_of_the_server_is_a_warning_with_its_fix(server: ServerFacts, n
     ("facts", "name", "status", "fix"),
     [
         (replace(FACTS, can_write=True), "orders: role", "warn", "SELECT-only"),
-        (replace(FACTS, key_proven=False), "orders: key", "warn", "unique index on (order_id)"),
+        (replace(FACTS, key_proven=False), "orders: key", "warn", 'unique index on ("order_id")'),
         (
             replace(FACTS, indexed=frozenset()),
             "orders: watermark",
             "warn",
-            "CREATE INDEX ON public.orders (updated_at)",
+            'CREATE INDEX ON public.orders ("updated_at")',
         ),
         (with_columns(ID, replace(CHANGED, nullable=True)), "orders: watermark", "warn", "SET NOT NULL"),
         (with_columns(ID, replace(CHANGED, kind=Kind.TEXT)), "orders: watermark", "fail", "strategy: full"),
