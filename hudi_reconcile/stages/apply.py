@@ -13,7 +13,7 @@ from hudi_reconcile.core.agreement import agree
 from hudi_reconcile.core.errors import SupersededError
 from hudi_reconcile.core.guards import refusals
 from hudi_reconcile.core.plan import Approval, Plan
-from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result import TableResult, Unverified
 from hudi_reconcile.core.segments import HashSegments, SegmentSet, parse
 from hudi_reconcile.core.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Edges, Frame, Lake, Look
@@ -37,6 +37,7 @@ class _Work:
     sides: Sides
     rows: Frame
     touched: SegmentSet
+    unverified: tuple[Unverified, ...]
 
 
 def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edges: Edges) -> TableResult:
@@ -96,12 +97,12 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     comparer = edges.make(agreement, cut)
     rows = comparer.planned(comparer.load(findings_path), action)
     sides = Sides(table, cut, edges.source, edges.lake, comparer)
-    return _Work(job, plan, action, sides, rows, comparer.segments_of(rows))
+    return _Work(job, plan, action, sides, rows, comparer.segments_of(rows), agreement.unverified)
 
 
 def _execute(work: _Work, edges: Edges) -> Done:
     if not work.touched.ids:
-        return Done({}, None, None)
+        return Done({}, None, None, unverified=work.unverified)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
@@ -129,7 +130,7 @@ def _verified(work: _Work, edges: Edges, status: Mapping[str, int], instant: Ins
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
     first = source_rows if isinstance(work.sides.cut, HashSegments) else found.source_rows
     fetched = first + (3 * first if found.unequal.ids else first)
-    return Done(status, instant, found, source_rows, work.sides.lake.count(found.pin), fetched)
+    return Done(status, instant, found, source_rows, work.sides.lake.count(found.pin), fetched, work.unverified)
 
 
 def _commit(work: _Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Instant:

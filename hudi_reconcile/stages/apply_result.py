@@ -16,6 +16,7 @@ from hudi_reconcile.core.result import (
     Guard,
     SideState,
     TableResult,
+    Unverified,
 )
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.stages.confirm import Confirmed
@@ -37,6 +38,7 @@ class Done:
     source_rows: int = 0
     lake_rows: int = 0
     rows_fetched: int = 0
+    unverified: tuple[Unverified, ...] = ()
 
 
 def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bool) -> TableResult:
@@ -67,7 +69,10 @@ def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...]) -> TableResult:
 
 
 def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete: bool) -> TableResult:
-    """`corrected` only where every planned correction was applied and the touched segments are equal again."""
+    """`corrected` only where every planned correction was applied and the touched segments are equal again.
+
+    Where columns were left out of the comparison, all that was compared may be right: that is `unverified`.
+    """
     applied = done.status.get("applied", 0)
     left = _left(done.verified)
     everything = complete and applied == planned and applied == sum(done.status.values())
@@ -76,7 +81,8 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
     verified = done.verified
     return TableResult(
         name=job.name,
-        outcome=Outcome.CORRECTED if fine else Outcome.INCOMPLETE,
+        outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
+        unverified=done.unverified,
         source=None if verified is None else SideState(done.source_rows, verified.moment.snapshot),
         lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
         checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,

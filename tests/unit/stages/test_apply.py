@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from tests.fakes.world import SEQNO, World, applied, pulled, swept
+from tests.fakes.world import COLUMNS, SEQNO, World, applied, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
@@ -45,6 +46,20 @@ def test_plan_is_carried_out_in_one_commit_and_proved() -> None:
     assert world.lake_holds() == world.source_holds()
     assert result.corrections.instants == (world.lake.commits[-1].instant.completed,)
     assert swept(world).result.outcome is Outcome.CLEAN
+
+
+def test_apply_that_left_a_column_uncompared_is_unverified_and_never_corrected() -> None:
+    world = pulled(*ROWS)
+    world.source.columns = (*COLUMNS, Column("doc", Kind.OTHER, "xml", why="not compared yet"))
+    world.source.put(2, 21, 200)
+    plan = swept(world).draft
+    assert plan is not None
+
+    result = applied(world, plan)
+
+    assert counts(result)["applied"] == 1
+    assert result.outcome is Outcome.UNVERIFIED
+    assert [(item.what, item.name) for item in result.unverified] == [("column", "doc")]
 
 
 def test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence() -> None:
