@@ -25,7 +25,6 @@ from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
-from hudi_reconcile.source.frames import jdbc_properties, jdbc_url
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.sweep import sweep
 
@@ -85,7 +84,7 @@ def spark_modes(world: World, config: Config, folder: Path, rows: int) -> dict[s
     session = world.session
     if session is None:
         raise RuntimeError("no session")
-    table, spark, connection = config.tables[0], session.spark, world.plane.connection
+    table, spark, target = config.tables[0], session.spark, world.engine.jdbc()
     path = str(folder / "lake" / "orders")
 
     def ours() -> Mapping[str, int]:
@@ -93,7 +92,7 @@ def spark_modes(world: World, config: Config, folder: Path, rows: int) -> dict[s
         return {kind: count for kind, count in swept.result.findings.items() if count}
 
     def frames():
-        source = by_hand.source(spark, jdbc_url(connection), jdbc_properties(connection), rows)
+        source = by_hand.source(spark, target.url, dict(target.properties), rows)
         return source, by_hand.lake(spark, path)
 
     return {

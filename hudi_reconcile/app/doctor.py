@@ -19,8 +19,8 @@ from hudi_reconcile.config.secrets import Environment, read_text_file
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.source.engine import ControlPlane, connection_of
-from hudi_reconcile.source.facts import server_facts, table_facts
+from hudi_reconcile.source.engine import Engine
+from hudi_reconcile.source.open import connection_of, open_engine
 from hudi_reconcile.spark.inventory import list_jars
 from hudi_reconcile.spark.java import find_java
 from hudi_reconcile.spark.session import SessionRequest
@@ -100,20 +100,20 @@ def _source(
     config: Config, password: str, tables: tuple[TableConfig, ...], described: dict[str, SourceTable]
 ) -> Iterator[Check]:
     try:
-        with closing(ControlPlane(connection_of(config.source.url, password))) as plane:
-            yield from server_checks(server_facts(plane))
+        with closing(open_engine(connection_of(config.source.url, password))) as engine:
+            yield from server_checks(engine.server_facts())
             for table in tables:
-                yield from _source_table(plane, table, described)
+                yield from _source_table(engine, table, described)
     except ReconcileError as error:
         yield failed("source", error)
 
 
-def _source_table(plane: ControlPlane, table: TableConfig, described: dict[str, SourceTable]) -> Iterator[Check]:
+def _source_table(engine: Engine, table: TableConfig, described: dict[str, SourceTable]) -> Iterator[Check]:
     if table.source.table is None:
         return
     request = request_of(table)
     try:
-        facts = table_facts(plane, request)
+        facts = engine.table_facts(request)
     except ReconcileError as error:
         yield failed(f"{table.name}: source", error)
         return

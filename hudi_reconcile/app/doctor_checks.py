@@ -13,7 +13,6 @@ from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialects.postgres import quote
 
 Status = Literal["ok", "warn", "fail"]
-_LOOPBACK = ("127.", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +32,13 @@ def failed(name: str, error: ReconcileError) -> Check:
 
 def server_checks(server: ServerFacts) -> Iterator[Check]:
     """Server, role and what the role lets us know."""
-    place, role = server.connection.place, server.role
+    place, role = server.place, server.role
     tls = "TLS" if server.has_tls else "no TLS"
-    exposed = not server.has_tls and not server.connection.host.startswith(_LOOPBACK)
+    exposed = not server.has_tls and not server.is_local
     yield Check(
         "source",
         "warn" if exposed else "ok",
-        f"PostgreSQL {server.version} at {place}, user {role}, {tls}",
+        f"{server.product} {server.version} at {place}, user {role}, {tls}",
         "add ?sslmode=verify-full to source.url" if exposed else "",
     )
     if server.sees_all:
@@ -48,8 +47,9 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
         yield Check(
             "safe bound",
             "warn",
-            f"{role} cannot see other sessions' open transactions: a pull trusts the clock minus 5 s instead",
-            f'as administrator: GRANT pg_read_all_stats TO "{role}";',
+            f"{role} cannot see other sessions' open transactions: a pull trusts the clock minus "
+            f"{server.blind_seconds:g} s instead",
+            f"as administrator: {server.grant_to_see}",
         )
     if server.is_superuser:
         yield Check("role", "warn", f"{role} is a superuser; reading is enough", "use a role with SELECT only")

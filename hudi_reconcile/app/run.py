@@ -116,7 +116,7 @@ def _checked(world: World, tables: tuple[TableConfig, ...]) -> tuple[dict[str, T
 
 def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, act: Act) -> TableResult:
     begun = world.clock.monotonic_seconds()
-    sent_before = len(world.plane.sent)
+    sent_before = len(world.engine.sent)
     edges = world.edges(table)
     try:
         result = act(TableRun(table, edges, folder))

@@ -20,8 +20,9 @@ from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.segments import Segmentation
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Comparer, Edges
-from hudi_reconcile.source.engine import ControlPlane, connection_of
-from hudi_reconcile.source.postgres_source import PostgresSource
+from hudi_reconcile.source.engine import Engine
+from hudi_reconcile.source.open import connection_of, open_engine
+from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.spark.jars import JarMode, JarRequest
 from hudi_reconcile.spark.session import Session, SessionRequest, open_session
 
@@ -33,7 +34,7 @@ class World:
     """The open edges of one run."""
 
     config: Config
-    plane: ControlPlane
+    engine: Engine
     clock: HostClock = field(default_factory=HostClock)
     session: Session | None = None
 
@@ -54,9 +55,9 @@ class World:
         make = partial(_comparer, self.session, table.name, masks)
         return Edges(self._source(table), lake, make, self.clock)
 
-    def _source(self, table: TableConfig) -> PostgresSource:
+    def _source(self, table: TableConfig) -> TableSource:
         spark = None if self.session is None else self.session.spark
-        return PostgresSource(self.plane, request_of(table), spark, zone=self.config.source.time_zone)
+        return TableSource(self.engine, request_of(table), spark, zone=self.config.source.time_zone)
 
 
 def _comparer(session: Session, name: str, masks: Masks, agreement: Agreement, cut: Segmentation) -> Comparer:
@@ -65,7 +66,7 @@ def _comparer(session: Session, name: str, masks: Masks, agreement: Agreement, c
 
 @contextmanager
 def open_world(config: Config) -> Iterator[World]:
-    """The database's control plane, for the length of a block."""
+    """The database, for the length of a block."""
     source = config.source
     password = "" if source.password is None else source.password.reveal(os.environ, read_text_file)
     connection = connection_of(
@@ -75,11 +76,11 @@ def open_world(config: Config) -> Iterator[World]:
         max_connections=source.max_connections,
         statement_timeout_seconds=source.statement_timeout.total_seconds(),
     )
-    plane = ControlPlane(connection)
+    engine = open_engine(connection)
     try:
-        yield World(config, plane)
+        yield World(config, engine)
     finally:
-        plane.close()
+        engine.close()
 
 
 @contextmanager

@@ -28,7 +28,10 @@ def named(name: str) -> SparkColumn:
 
 
 def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
-    """One form per value: bigint, agreed decimal, days, microseconds, lower-case uuid, text without char padding."""
+    """One form per value: bigint, agreed decimal, days, microseconds, lower-case uuid, text without char padding.
+
+    A NUMBER is text without zeros that say nothing; what is no plain decimal (NaN, 1e3) stays as it is.
+    """
     kind = item.column.kind
     if kind is Kind.INTEGER:
         return value.cast("bigint")
@@ -38,11 +41,28 @@ def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
         return F.rtrim(value)
     if kind is Kind.UUID:
         return F.lower(value)
+    if kind is Kind.NUMBER:
+        return plain_number(value)
     if kind is Kind.DATE:
         return F.unix_date(value)
     if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
         return F.unix_micros(value.cast("timestamp"))
     return _one_zero(kind, value)
+
+
+def plain_number(value: SparkColumn) -> SparkColumn:
+    """Decimal text by value: no plus, no leading zeros, no zeros at the end of the fraction, no minus before zero."""
+    text = F.trim(value)
+    whole = F.regexp_replace(F.regexp_extract(text, r"^[+-]?(\d*)", 1), r"^0+", "")
+    fraction = F.regexp_replace(F.regexp_extract(text, r"^[+-]?\d*\.(\d*)$", 1), r"0+$", "")
+    zero = (whole == "") & (fraction == "")
+    sign = F.when(text.startswith("-") & ~zero, "-").otherwise("")
+    digits = F.concat(
+        sign,
+        F.when(whole == "", "0").otherwise(whole),
+        F.when(fraction == "", "").otherwise(F.concat(F.lit("."), fraction)),
+    )
+    return F.when(text.rlike(r"^[+-]?(\d+\.?\d*|\.\d+)$"), digits).otherwise(text)
 
 
 def value_of(item: Compared, canon: SparkColumn) -> SparkColumn:

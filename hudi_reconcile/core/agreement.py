@@ -24,6 +24,8 @@ _MEETS = {
     Kind.TIMESTAMPTZ: frozenset({"timestamp"}),
     Kind.REAL: frozenset({"float"}),
     Kind.DOUBLE: frozenset({"double"}),
+    Kind.NUMBER: frozenset({"string"}),
+    Kind.OWN_TEXT: frozenset({"string"}),
 }
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")

@@ -1,6 +1,7 @@
 """Column kinds: what a value is, whatever the engine calls its type. Decides what may be a key, a watermark or a range.
 
-A source type that has no kind here is never guessed: it is OTHER, carried as the source's own text and `unverified` by name.
+What no lake type holds exactly is OWN_TEXT or NUMBER: pulled and compared as the source's own text. A type whose text means
+nothing by itself is never guessed: it is OTHER, and `unverified` by name.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ class Kind(StrEnum):
     BYTES = "bytes"
     REAL = "real"
     DOUBLE = "double"
+    NUMBER = "number"
+    OWN_TEXT = "own_text"
     OTHER = "other"
 
 
@@ -31,15 +34,20 @@ WATERMARK_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 # Equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
 KEY_KINDS = frozenset(Kind) - {Kind.REAL, Kind.DOUBLE, Kind.OTHER}
 CALENDAR_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
+TEXT_KINDS = frozenset(
+    {Kind.TEXT, Kind.CHAR, Kind.UUID, Kind.NUMBER, Kind.OWN_TEXT, Kind.OTHER}
+)  # a string in the lake
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of the source, as it is compared and pulled.
 
-    `declared` is the source's own type text, for people. `precision` and `scale` are the digits of a DECIMAL;
+    `declared` is the source's own type text, for people; `native` its bare type name, for the dialect. `precision` and
+    `scale` are the digits of a DECIMAL;
     for calendar kinds `precision` is the number of fraction digits of a second (0 to 6). `bits` is the width of an INTEGER.
     `lake_name` differs from `name` where `compare.rename` says so. `why` says why a column of kind OTHER is not compared.
+    A NUMBER is a decimal without declared digits, or with more than a lake decimal holds: compared by value, carried as text.
     """
 
     name: str
@@ -51,6 +59,7 @@ class Column:
     bits: int | None = None
     lake_name: str = ""
     why: str = ""
+    native: str = ""
 
     def __post_init__(self) -> None:
         if not self.lake_name:

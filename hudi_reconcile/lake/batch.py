@@ -24,6 +24,8 @@ _STORED = {
     Kind.BYTES: "binary",
     Kind.REAL: "float",
     Kind.DOUBLE: "double",
+    Kind.NUMBER: "string",
+    Kind.OWN_TEXT: "string",
     Kind.OTHER: "string",
 }
 _PATTERNS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}

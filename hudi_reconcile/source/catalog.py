@@ -1,84 +1,54 @@
-"""What the database's catalog says of one table: columns, key, estimate, identity. Refuses by name what cannot be read."""
+"""What is made of a database's catalog, whatever the database: which columns are read, which of them name a row.
+
+Refuses by name what cannot be read. Sends nothing.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import RowMapping
-
-from hudi_reconcile.core.errors import RefusedError, SourceError, UsageError
+from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.kinds import KEY_KINDS, Column
 from hudi_reconcile.core.spelling import nearest
 from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.source.engine import ControlPlane
+from hudi_reconcile.source.engine import Described
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialects import postgres
-
-# Ordinary, partitioned, foreign tables, views, materialised views.
-_READABLE = {"r", "p", "f", "v", "m"}
 
 
-def describe(plane: ControlPlane, request: TableRequest) -> tuple[SourceTable, bool]:
-    """The table as it is read, and whether the catalog proves its key unique and not NULL.
+@dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """Columns that no two rows share, by a whole, immediate index."""
 
-    Raises UsageError for a missing table, column or key; RefusedError for columns that differ only by case.
+    names: tuple[str, ...]
+    is_primary: bool
+    not_null: bool
+
+
+def described(
+    request: TableRequest,
+    columns: tuple[Column, ...],
+    unique: Sequence[UniqueKey],
+    *,
+    name: str,
+    identity: str,
+    rows_estimate: int,
+) -> Described:
+    """The table as it is read. `name` is its quoted name.
+
+    Raises UsageError for a missing column or key; RefusedError for columns that differ only by case.
     """
-    found = _table(plane, request.table)
-    rows = plane.rows(postgres.COLUMNS_QUERY, {"oid": found["oid"]})
-    every = tuple(
-        postgres.column_of(r["name"], r["type_name"], r["type_mod"], declared=r["declared"], nullable=r["nullable"])
-        for r in rows
-    )
-    _refuse_case_twins(request.name, every)
-    unique = plane.rows(postgres.UNIQUE_KEYS_QUERY, {"oid": found["oid"]})
-    key = _key(request, unique, every)
-    columns = _wanted(request, every, key)
-    proven = any(index["not_null"] and set(index["names"]) <= set(key) for index in unique)
+    refuse_case_twins(request.name, columns)
+    key = _key(request, unique, columns)
     table = SourceTable(
-        name=str(found["name"]),
-        columns=columns,
-        key=key,
-        rows_estimate=_estimate(plane, str(found["name"]), request.predicates),
-        identity=f"{server_identity(plane)}/{found['database_oid']}/{found['name']}",
+        name=name, columns=_wanted(request, columns, key), key=key, rows_estimate=rows_estimate, identity=identity
     )
-    return table, proven
+    return Described(table, any(index.not_null and set(index.names) <= set(key) for index in unique))
 
 
-def _estimate(plane: ControlPlane, name: str, predicates: tuple[str, ...]) -> int:
-    plan = plane.one(postgres.estimate_query(name, predicates))["QUERY PLAN"]
-    return int(plan[0]["Plan"]["Plan Rows"])
-
-
-def server_identity(plane: ControlPlane) -> str:
-    """The cluster's system identifier; a restored or other server has another one."""
-    try:
-        return f"postgresql:{plane.one('select system_identifier::text as id from pg_control_system()')['id']}"
-    except SourceError:
-        # Managed services may revoke the function; the address then stands for the server.
-        return f"postgresql:{plane.connection.host}:{plane.connection.port}"
-
-
-def _table(plane: ControlPlane, name: str) -> RowMapping:
-    try:
-        rows = plane.rows(postgres.TABLE_QUERY, {"name": name})
-    except SourceError as error:
-        if "42602" in error.message or "42601" in error.message:
-            raise UsageError(
-                f"source.table {name} is not a table name", fix='quote odd names as SQL does: public."Order Items"'
-            ) from error
-        raise
-    if not rows:
-        raise UsageError(
-            f"table {name} does not exist in {plane.connection.place} (or the role may not see its schema)",
-            fix="correct tables[].source.table in reconcile.yaml",
-        )
-    if rows[0]["relkind"] not in _READABLE:
-        raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in reconcile.yaml")
-    return rows[0]
-
-
-def _refuse_case_twins(table: str, columns: tuple[Column, ...]) -> None:
+def refuse_case_twins(table: str, columns: tuple[Column, ...]) -> None:
+    """Raises RefusedError for columns that differ only by case: Spark would take one for the other."""
     counts = Counter(column.name.lower() for column in columns)
     twins = [column.name for column in columns if counts[column.name.lower()] > 1]
     if twins:
@@ -88,11 +58,10 @@ def _refuse_case_twins(table: str, columns: tuple[Column, ...]) -> None:
         )
 
 
-def _key(request: TableRequest, unique: object, columns: tuple[Column, ...]) -> tuple[str, ...]:
+def _key(request: TableRequest, unique: Sequence[UniqueKey], columns: tuple[Column, ...]) -> tuple[str, ...]:
     key = request.key
     if not key:
-        primary = [row for row in unique if row["is_primary"]]  # type: ignore[attr-defined]
-        key = tuple(primary[0]["names"]) if primary else ()
+        key = next((index.names for index in unique if index.is_primary), ())
     if not key:
         raise UsageError(
             f"table {request.name} has no primary key, and none is configured",

@@ -8,14 +8,15 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet, ranges, spread
 from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.source.engine import session_options
-from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.source.engine import JdbcTarget
+from hudi_reconcile.sql import statements
+from hudi_reconcile.sql.dialect import Dialect
 
 FETCH_ROWS = 2_000
+ALL = "1 = 1"
 SERIAL_ROWS = 50_000  # below this many rows a second connection costs more than it saves
 _DAY_MICROS = 86_400_000_000
 
@@ -34,6 +35,7 @@ class JdbcRead:
 
 
 def plan_read(
+    dialect: Dialect,
     table: SourceTable,
     segmentation: Segmentation,
     segments: SegmentSet | None,
@@ -45,56 +47,26 @@ def plan_read(
 
     A hash segment is computed in Spark, so the source cannot serve one alone: the whole table comes and Spark filters.
     """
-    query = postgres.rows_query(table.name, table.columns, where)
-    names = tuple(f"c{table.columns.index(column)}" for column in table.key_columns)
+    query = statements.rows_query(dialect, table.name, table.columns, where)
+    keys = tuple((f"c{table.columns.index(column)}", column) for column in table.key_columns)
     if isinstance(segmentation, RangeSegments):
         if segments is not None:
             some = ranges(segmentation, segments)
-            return JdbcRead(postgres.ranges_query(table.name, table.columns, table.key[0], some, where), ("true",))
-        return JdbcRead(query, tuple(postgres.range_predicate(names[0], r) for r in spread(segmentation, parts)))
-    if parts == 1:
-        return JdbcRead(query, ("true",))
-    return JdbcRead(query, tuple(postgres.hash_predicate(names, part, parts) for part in range(parts)))
+            select = statements.select_list(dialect, table.columns)
+            return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], some, where), (ALL,))
+        return JdbcRead(query, tuple(statements.range_predicate(keys[0][0], r) for r in spread(segmentation, parts)))
+    shares = [dialect.hash_predicate(keys, part, parts) for part in range(parts)] if parts > 1 else [None]
+    return JdbcRead(query, tuple(ALL if share is None else share for share in shares[: 1 if None in shares else None]))
 
 
-def read(spark: SparkSession, connection: Connection, plan: JdbcRead) -> DataFrame:
+def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead) -> DataFrame:
     """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
     return spark.read.jdbc(
-        url=jdbc_url(connection),
+        url=target.url,
         table=f"({plan.query}) hr",
         predicates=list(plan.predicates),
-        properties=jdbc_properties(connection),
+        properties={"fetchsize": str(FETCH_ROWS), "preferTimestampNTZ": "true", **target.properties},
     )
-
-
-def jdbc_url(connection: Connection) -> str:
-    """The JDBC URL; TLS parameters only, everything else is a property."""
-    tls = "".join(f"{'&' if i else '?'}{name}={value}" for i, (name, value) in enumerate(connection.tls))
-    return f"jdbc:postgresql://{connection.host}:{connection.port}/{connection.database}{tls}"
-
-
-def jdbc_properties(connection: Connection) -> dict[str, str]:
-    """Driver and reader properties; the user's extra ones cannot undo ours.
-
-    fetchsize above 0 makes pgjdbc use a cursor instead of loading all rows; timestamps without zone stay without one.
-    """
-    properties = dict(connection.jdbc_options)
-    properties.update(
-        {
-            "driver": postgres.JDBC_DRIVER,
-            "user": connection.user,
-            "fetchsize": str(FETCH_ROWS),
-            "preferTimestampNTZ": "true",
-            "prepareThreshold": "-1",  # binary values from the first row on: half the time of parsing text, same values
-            "ApplicationName": "hudi-reconcile",
-            "options": session_options(connection.statement_timeout_seconds),
-            "connectTimeout": "10",
-            "tcpKeepAlive": "true",
-        }
-    )
-    if connection.password:
-        properties["password"] = connection.password
-    return properties
 
 
 def parts_for(rows_estimate: int, *, max_connections: int, cores: int) -> int:

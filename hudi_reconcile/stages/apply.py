@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.agreement import agree
+from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.errors import SupersededError
 from hudi_reconcile.core.guards import refusals
 from hudi_reconcile.core.plan import Approval, Plan
@@ -92,6 +93,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     lake_table = existing(job, edges.lake.look())
     refuse_foreign(job, lake_table)
     refuse_mismatch(job, table, lake_table)
+    table = carried(table, lake_table)
     agreement = agree(table, lake_table, watermark=job.watermark, exclude=job.exclude, partition_by=job.partition_by)
     cut = parse(plan.segmentation)
     comparer = edges.make(agreement, cut)

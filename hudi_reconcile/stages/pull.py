@@ -6,8 +6,9 @@ a second query; rows and checkpoint land in the same commit, so a kill at any mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hudi_reconcile.core.carry import carried, carried_anew
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Cost, Pulled, SideState, TableResult
@@ -32,6 +33,7 @@ class _Start:
     moment: Moment
     bound_micros: int | None
     window: Window
+    notes: tuple[str, ...] = ()
 
 
 def pull(job: TableJob, edges: Edges, *, full: bool) -> TableResult:
@@ -44,7 +46,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool) -> TableResult:
         start = _start(job, source, lake, full=full)
         if is_empty(start.window):
             return _result(job, start, None, start.before)
-        _refuse_uncarried(job, source.uncarried(start.table, start.window))
+        start = _carry(job, start, frozenset(source.uncarried(start.table, start.window)))
         cut = cut_of(job, start.table, source)
         staged = source.staged(start.table, cut, start.window, start.bound_micros)
         if staged.rows == 0 and start.existing is not None:
@@ -56,6 +58,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> _Start:
     table = source.describe()
     watermark = watermark_of(job.name, job.watermark, table)
     existing = lake.look()
+    table = table if existing is None else carried(table, existing)
     before = _checkpoint(job, table, existing, lake, full=full)
     refuse_key_faults(job.name, source.key_faults(table))
     moment = source.moment()
@@ -100,13 +103,23 @@ def _checkpoint(
     return found
 
 
-def _refuse_uncarried(job: TableJob, columns: tuple[str, ...]) -> None:
-    if columns:
+def _carry(job: TableJob, start: _Start, uncarried: frozenset[str]) -> _Start:
+    """Columns with values that no typed column holds: text in a new table; what a table has already is not changed."""
+    typed = {*job.watermark, *(field.column for field in job.partition_by if field.transform != "identity")}
+    if uncarried and (start.existing is not None or uncarried & typed):
+        names = ", ".join(sorted(uncarried if start.existing is not None else uncarried & typed))
         raise RefusedError(
-            f"table {job.name}: {', '.join(columns)} hold dates that the JDBC driver would alter "
-            "(infinity, BC, beyond 9999, 1582-10-05 to 1582-10-14)",
-            fix="leave those rows out with source.where, or those columns with source.columns",
+            f"table {job.name}: {names} hold values that the lake's column cannot hold "
+            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14)",
+            fix="leave those rows out with source.where, or those columns with source.columns; "
+            "a new lake.path would hold them as text",
         )
+    if start.existing is not None:
+        return start
+    table = carried_anew(start.table, uncarried)
+    texts = [c.name for c, was in zip(table.columns, start.table.columns, strict=True) if c.kind is not was.kind]
+    notes = (f"held as text, since no lake type is exact for their values: {', '.join(texts)}",) if texts else ()
+    return replace(start, table=table, notes=notes)
 
 
 def _write(job: TableJob, start: _Start, staged: Staged, lake: Lake) -> CheckpointAt:
@@ -144,6 +157,7 @@ def _result(job: TableJob, start: _Start, staged: Staged | None, after: Checkpoi
         source=SideState(rows, start.moment.snapshot),
         checkpoint=text,
         cost=Cost(source_rows_fetched=rows),
+        notes=start.notes,
         pull=Pulled(
             rows=rows,
             mode="incremental" if start.window.before_micros is not None else "full",

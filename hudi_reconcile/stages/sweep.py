@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hudi_reconcile.core.agreement import Agreement, agree, without
+from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.classify import NOT_DRIFT
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards
@@ -82,7 +83,7 @@ def _ground(job: TableJob, source: Source, lake: Lake) -> _Ground:
     watermark = watermark_of(job.name, job.watermark, described)
     refuse_key_faults(job.name, source.key_faults(described))
     lake_table = existing(job, lake.look())
-    table = without(described, job.exclude - set(job.watermark))
+    table = carried(without(described, job.exclude - set(job.watermark)), lake_table)
     agreement = agree(table, lake_table, watermark=job.watermark, exclude=job.exclude, partition_by=job.partition_by)
     if len(agreement.key) < len(table.key):
         reasons = "; ".join(f"{item.name}: {item.why}" for item in agreement.unverified if item.name in table.key)

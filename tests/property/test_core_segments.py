@@ -8,7 +8,6 @@ import sqlite3
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.segments import (
     HashSegments,
     KeyExtent,
@@ -21,6 +20,7 @@ from hudi_reconcile.core.segments import (
     ranges,
     spread,
 )
+from hudi_reconcile.sql import statements
 from hudi_reconcile.sql.dialects import postgres
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -95,19 +95,16 @@ def read_by_sql(predicates: list[str], found: list[int | None]) -> list[int | No
 
 @given(cuts(), st.integers(1, 9), st.lists(keys, max_size=8))
 def test_sql_of_parallel_parts_reads_every_row_once(cut: RangeSegments, parts: int, found: list[int | None]) -> None:
-    predicates = [postgres.range_predicate("c0", part) for part in spread(cut, parts)]
+    predicates = [statements.range_predicate("c0", part) for part in spread(cut, parts)]
 
     assert read_by_sql(predicates, found) == sorted(found, key=repr)
-
-
-COLUMN = Column("id", Kind.INTEGER, "bigint", bits=64)
 
 
 @given(cuts(), st.sets(st.integers(0, 40), min_size=1), keys)
 def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wanted: set[int], key: int | None) -> None:
     chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
 
-    sql = postgres.ranges_query("t", (COLUMN,), "id", ranges(cut, chosen), ())
+    sql = postgres.ranges_query('"id" as c0', "t", "id", ranges(cut, chosen), ())
 
     lists = [[int(edge) for edge in text.split(",")] for text in re.findall(r"'{(.*?)}'::bigint", sql)]
     lows, lasts = lists or ([], [])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.core.segments import KeyRange
-from hudi_reconcile.core.window import Window, watermark_text
+from hudi_reconcile.core.window import watermark_text
+from hudi_reconcile.sql import statements
 
 NAME = "postgresql"
 JDBC_DRIVER = "org.postgresql.Driver"
@@ -41,9 +42,10 @@ _BIGINT_LOW, _BIGINT_HIGH = -(2**63), 2**63 - 1
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 _INTEGER_BITS = {"int2": _SMALL_BITS, "int4": 32, "int8": 64}
 _READ_AS = {Kind.TEXT: "::text", Kind.CHAR: "::text", Kind.UUID: "::text", Kind.OTHER: "::text"}
-_SUPPORTED = (
-    "integer types, numeric(p,s), boolean, text, varchar, char, date, timestamp, timestamptz, uuid, bytea, real, double"
-)
+# What their text names depends on the reader's search_path, or on the moment.
+_NAMES_ONLY = frozenset({"regclass", "regproc", "regprocedure", "regoper", "regoperator", "regtype", "regrole",
+                         "regnamespace", "regcollation", "regconfig", "regdictionary", "refcursor"})  # fmt: skip
+_PSEUDO = "p"
 
 
 def quote(name: str) -> str:
@@ -53,70 +55,76 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def column_of(name: str, type_name: str, type_mod: int, *, declared: str, nullable: bool) -> Column:
-    """The column's kind; OTHER, with the reason, where this version cannot compare it (domains, enums and arrays too)."""
+def column_of(
+    name: str, type_name: str, type_mod: int, *, declared: str, nullable: bool, type_type: str = "b"
+) -> Column:
+    """The column's kind: OWN_TEXT for arrays, enums, ranges, domains and all that no lake type holds exactly.
+
+    `type_type` is pg_type.typtype. OTHER, with the reason, where a value's text does not say what the value is.
+    """
     if type_name == "numeric":
         return _numeric(name, type_mod, declared=declared, nullable=nullable)
-    kind = _PLAIN_KINDS.get(type_name)
-    if kind is None:
-        why = f"type {declared} is not compared yet (compared are: {_SUPPORTED})"
-        return Column(name, Kind.OTHER, declared, nullable=nullable, why=why)
+    kind = _PLAIN_KINDS.get(type_name, Kind.OWN_TEXT)
+    if type_name in _NAMES_ONLY or type_type == _PSEUDO:
+        why = f"the text of type {declared} depends on who reads it"
+        return Column(name, Kind.OTHER, declared, nullable=nullable, why=why, native=type_name)
     digits = (type_mod if type_mod >= 0 else 6) if kind in CALENDAR_KINDS and kind is not Kind.DATE else None
-    return Column(name, kind, declared, nullable=nullable, precision=digits, bits=_INTEGER_BITS.get(type_name))
+    bits = _INTEGER_BITS.get(type_name)
+    return Column(name, kind, declared, nullable=nullable, precision=digits, bits=bits, native=type_name)
 
 
 def _numeric(name: str, type_mod: int, *, declared: str, nullable: bool) -> Column:
-    if type_mod < 0:
-        why = "numeric without precision does not fit a lake decimal without rounding"
-        return Column(name, Kind.OTHER, declared, nullable=nullable, why=why)
     precision = ((type_mod - 4) >> 16) & 0xFFFF
     scale = (type_mod - 4) & 0x7FF
     if scale > _SCALE_SIGN:  # PostgreSQL 15 keeps negative scales in 11 bits
         scale -= 2048
-    if not 0 <= scale <= precision <= MOST_DIGITS:
-        why = f"{declared} does not fit a lake decimal of 38 digits"
-        return Column(name, Kind.OTHER, declared, nullable=nullable, why=why)
-    return Column(name, Kind.DECIMAL, declared, nullable=nullable, precision=precision, scale=scale)
+    if type_mod < 0 or not 0 <= scale <= precision <= MOST_DIGITS:
+        return Column(name, Kind.NUMBER, declared, nullable=nullable, native="numeric")
+    return Column(name, Kind.DECIMAL, declared, nullable=nullable, precision=precision, scale=scale, native="numeric")
 
 
-def select_list(columns: tuple[Column, ...]) -> str:
-    """The columns under positional names `c0, c1, …`: no odd name ever reaches Spark's parser.
+def read(column: Column) -> str:
+    """The column as the JDBC driver is to read it.
 
     Text-like kinds are read as text, which for char(n) leaves out the padding; int2 as int4, since Hudi keeps no smallint.
+    Text twins of what Hudi or JDBC would alter are spelled as a finding's key would be, so that one value has one text.
     """
-    parts = []
-    for index, column in enumerate(columns):
-        cast = "::int4" if column.bits == _SMALL_BITS else _READ_AS.get(column.kind, "")
-        parts.append(f"{quote(column.name)}{cast} as c{index}")
-    return ", ".join(parts)
+    name = quote(column.name)
+    if column.bits == _SMALL_BITS:
+        return f"{name}::int4"
+    if column.kind is Kind.OWN_TEXT:
+        return _own_text(name, column.native)
+    # The zeros at a number's end are not data, and trim_scale knows NaN and infinity.
+    return f"trim_scale({name})::text" if column.kind is Kind.NUMBER else f"{name}{_READ_AS.get(column.kind, '')}"
 
 
-def rows_query(table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]) -> str:
-    """SELECT of the columns with all predicates. `table` is already quoted."""
-    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
-    return f"select {select_list(columns)} from {table}{where}"
+def _own_text(name: str, native: str) -> str:
+    if native == "bytea":
+        return f"encode({name}, 'hex')"
+    if native == "timestamptz":  # to_char writes 44 BC as 0044: such years keep the server's own text
+        iso = f"to_char({name} at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+        return f"case when isfinite({name}) and {name} >= '0001-01-01 00:00:00+00' then {iso} else {name}::text end"
+    return f"{name}::text"
 
 
-def range_predicate(name: str, key_range: KeyRange) -> str:
-    """Rows whose integer key lies in the range; open ends stay open, NULLs only where the range says so.
-
-    `name` is SQL: a quoted column or one of the positional names of `select_list`.
-    """
-    parts = []
-    if key_range.low is not None:
-        parts.append(f"{name} >= {key_range.low}")
-    if key_range.high is not None:
-        parts.append(f"{name} < {key_range.high}")
-    if not key_range.keys:
-        return f"{name} is null"
-    if not key_range.nulls:
-        return " and ".join(parts) or f"{name} is not null"
-    return "(" + " and ".join(parts) + f") or {name} is null" if parts else "true"
+def text(expression: str) -> str:
+    """The expression as text."""
+    return f"({expression})::text"
 
 
-def ranges_query(
-    table: str, columns: tuple[Column, ...], key: str, ranges: tuple[KeyRange, ...], predicates: tuple[str, ...]
-) -> str:
+def exact(name: str, column: Column) -> str:
+    """As it is: PostgreSQL groups text by its bytes unless a collation is not deterministic; json has no equality."""
+    if column.kind in (Kind.TEXT, Kind.CHAR):
+        return f'{name} collate "C"'
+    return f"{name}::text" if column.kind is Kind.OWN_TEXT else name
+
+
+def limited(select: str, rows: int) -> str:
+    """The select with at most that many rows."""
+    return f"{select} limit {rows}"
+
+
+def ranges_query(select: str, table: str, key: str, ranges: tuple[KeyRange, ...], predicates: tuple[str, ...]) -> str:
     """SELECT of the rows whose integer key lies in any of many ranges, each once, served by the key's index.
 
     A join with the unnested edges lets every range use the index; OR-ed ranges collapse past some hundred (6.74 s against
@@ -127,57 +135,38 @@ def ranges_query(
     lows = ",".join(str(_BIGINT_LOW if r.low is None else r.low) for r in keyed)
     lasts = ",".join(str(_BIGINT_HIGH if r.high is None else r.high - 1) for r in keyed)
     edges = f"unnest('{{{lows}}}'::bigint[], '{{{lasts}}}'::bigint[]) as hr_r(hr_low, hr_last)"
-    where = " and ".join(
-        f"({predicate})" for predicate in (*predicates, f"{name} between hr_r.hr_low and hr_r.hr_last")
-    )
-    parts = [f"select {select_list(columns)} from {edges}, {table} where {where}"] if keyed else []
+    inside = statements.where((*predicates, f"{name} between hr_r.hr_low and hr_r.hr_last"))
+    parts = [f"select {select} from {edges}, {table}{inside}"] if keyed else []
     if any(r.nulls for r in ranges):
-        parts.append(rows_query(table, columns, (*predicates, f"{name} is null")))
+        parts.append(f"select {select} from {table}{statements.where((*predicates, f'{name} is null'))}")
     return " union all ".join(parts)
 
 
-def hash_predicate(names: tuple[str, ...], part: int, parts: int) -> str:
+def hash_predicate(columns: tuple[tuple[str, Column], ...], part: int, parts: int) -> str:
     """One of `parts` disjoint shares of the rows by a hash of the key; NULL parts hash like the empty text."""
-    text = " || chr(31) || ".join(f"coalesce({name}::text, '')" for name in names)
-    return f"(hashtext({text}) & 2147483647) % {parts} = {part}"
+    joined = " || chr(31) || ".join(f"coalesce({name}::text, '')" for name, _ in columns)
+    return f"(hashtext({joined}) & 2147483647) % {parts} = {part}"
 
 
-def window_predicate(window: Window, columns: dict[str, Column]) -> str | None:
-    """Rows whose greatest non-null watermark lies in the open window; None where the window takes every row.
-
-    Written per column, so that an index on the watermark can serve it: greatest > x means some column > x.
-    """
-    parts = []
-    if window.after_micros is not None:
-        above = [f"{quote(n)} > {_literal(columns[n], window.after_micros)}" for n in window.columns]
-        parts.append("(" + " or ".join(above) + ")")
-    if window.before_micros is not None:
-        for name in window.columns:
-            below = f"{quote(name)} < {_literal(columns[name], window.before_micros)}"
-            alone = len(window.columns) == 1 and window.after_micros is not None  # NULL is not above it anyway
-            parts.append(below if alone else f"({quote(name)} is null or {below})")
-    return " and ".join(parts) or None
-
-
-def _literal(column: Column, micros: int) -> str:
+def literal(column: Column, micros: int) -> str:
+    """A watermark of that column's kind."""
     return f"{column.kind.value} '{watermark_text(column.kind, micros)}'"
 
 
-def uncarried_query(table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]) -> str | None:
-    """Counts, per calendar column, of values that the JDBC read would alter; None without such columns.
+def uncarried(column: Column) -> str | None:
+    """Calendar values and NaN decimals, which the JDBC read would alter or stumble over.
 
     The driver turns infinity into the year 9999, and days of 1582-10-05 to 1582-10-14 move by ten (research: correctness 6d).
     """
-    calendar = [column for column in columns if column.kind in CALENDAR_KINDS]
-    if not calendar:
+    name = quote(column.name)
+    if column.kind is Kind.DECIMAL:
+        return f"{name} = 'NaN'"
+    if column.kind not in CALENDAR_KINDS:
         return None
-    counts = ", ".join(
-        f"count(*) filter (where {q} < date '0001-01-01' or {q} >= date '9999-12-31' + 1"
-        f" or ({q} >= date '1582-10-05' and {q} < date '1582-10-15'))"
-        for q in (quote(column.name) for column in calendar)
+    return (
+        f"{name} < date '0001-01-01' or {name} >= date '9999-12-31' + 1"
+        f" or ({name} >= date '1582-10-05' and {name} < date '1582-10-15')"
     )
-    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
-    return f"select {counts} from {table}{where}"
 
 
 MOMENT_QUERY = """
@@ -200,7 +189,7 @@ select c.oid, quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name, c
 """
 
 COLUMNS_QUERY = """
-select a.attname as name, t.typname as type_name, a.atttypmod as type_mod,
+select a.attname as name, t.typname as type_name, a.atttypmod as type_mod, t.typtype::text as type_type,
        format_type(a.atttypid, a.atttypmod) as declared, not a.attnotnull as nullable
   from pg_attribute a join pg_type t on t.oid = a.atttypid
  where a.attrelid = :oid and a.attnum > 0 and not a.attisdropped
@@ -238,33 +227,4 @@ def bound(clock: int, oldest: int | None, prepared: int | None, *, sees_all: boo
 
 def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
     """The planner's own row estimate, which uses the table's size where it was never analysed (reltuples is -1 then)."""
-    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
-    return f"explain (format json) select 1 from {table}{where}"
-
-
-def count_query(table: str, predicates: tuple[str, ...]) -> str:
-    """How many rows there are."""
-    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
-    return f"select count(*) as rows from {table}{where}"
-
-
-def extent_query(table: str, column: str, predicates: tuple[str, ...]) -> str:
-    """Smallest and greatest value of an integer key column; an index answers it at once."""
-    name = quote(column)
-    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
-    return f"select min({name}) as low, max({name}) as high from {table}{where}"
-
-
-def key_faults_query(table: str, key: tuple[str, ...], predicates: tuple[str, ...]) -> str:
-    """Counts keys that occur twice and rows whose key is NULL throughout, and shows at most five of the former."""
-    names = ", ".join(quote(name) for name in key)
-    nulls = " and ".join(f"{quote(name)} is null" for name in key)
-    where = " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
-    shown = " || ', ' || ".join(f"coalesce({quote(name)}::text, 'NULL')" for name in key)
-    return (
-        f"with hr_k as (select {names}, count(*) as hr_n from {table}{where} group by {names})"
-        f" select count(*) filter (where hr_n > 1) as duplicated,"
-        f" coalesce(sum(hr_n) filter (where {nulls}), 0)::bigint as null_keys,"
-        f" (select array_agg('(' || hr_t || ')') from (select {shown} as hr_t from hr_k where hr_n > 1 limit 5) s)"
-        f" as sample from hr_k"
-    )
+    return f"explain (format json) select 1 from {table}{statements.where(predicates)}"

@@ -9,9 +9,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.connection import Connection
-from hudi_reconcile.source.engine import ControlPlane
-from hudi_reconcile.source.postgres_source import PostgresSource
+from hudi_reconcile.source.postgres import PostgresEngine
 from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.source.table_source import TableSource
 from tests.support.postgres import Database
 
 
@@ -25,8 +25,8 @@ def connection(database: Database, **changes: Any) -> Connection:
 
 
 @contextmanager
-def plane(database: Database, **changes: Any) -> Iterator[ControlPlane]:
-    found = ControlPlane(connection(database, **changes))
+def engine(database: Database, **changes: Any) -> Iterator[PostgresEngine]:
+    found = PostgresEngine(connection(database, **changes))
     try:
         yield found
     finally:
@@ -36,6 +36,6 @@ def plane(database: Database, **changes: Any) -> Iterator[ControlPlane]:
 @contextmanager
 def source(
     database: Database, table: str, spark: SparkSession | None = None, *, zone: str = "UTC", **request: Any
-) -> Iterator[PostgresSource]:
-    with plane(database) as found:
-        yield PostgresSource(found, TableRequest(name="t", table=table, **request), spark, zone=zone)
+) -> Iterator[TableSource]:
+    with engine(database) as found:
+        yield TableSource(found, TableRequest(name="t", table=table, **request), spark, zone=zone)

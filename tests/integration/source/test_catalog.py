@@ -31,7 +31,7 @@ def test_every_supported_type_has_its_kind_and_every_other_is_named(pg: Database
         "create table t (id bigint primary key, i2 int2, i4 int4, n numeric(12,2), whole numeric(7), big numeric(39,0),"
         " free numeric, b bool, t text, v varchar(3), vv varchar, c char(5), d date, ts timestamp, ts0 timestamp(0),"
         " tz timestamptz(3), u uuid, bytes bytea, r real, dbl double precision,"
-        " j json, jb jsonb, iv interval, tm time, arr int[], m mood, p positive, x xml, mon money, neg numeric(3,-2))",
+        " j json, jb jsonb, iv interval, tm time, arr int[], m mood, p positive, x xml, mon money, neg numeric(3,-2), rc regclass)",
     )
 
     found = {column.name: column for column in described(pg, "t").columns}
@@ -52,7 +52,9 @@ def test_every_supported_type_has_its_kind_and_every_other_is_named(pg: Database
         Kind.BYTES: {"bytes"},
         Kind.REAL: {"r"},
         Kind.DOUBLE: {"dbl"},
-        Kind.OTHER: {"big", "free", "j", "jb", "iv", "tm", "arr", "m", "p", "x", "mon", "neg"},
+        Kind.NUMBER: {"big", "free", "neg"},
+        Kind.OWN_TEXT: {"j", "jb", "iv", "tm", "arr", "m", "p", "x", "mon"},
+        Kind.OTHER: {"rc"},
     }
     assert (found["n"].precision, found["n"].scale) == (12, 2)
     assert [found[name].precision for name in ("ts", "ts0", "tz")] == [6, 0, 3]

@@ -9,15 +9,15 @@ import pytest
 from psycopg import sql
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.source.engine import connection_of
-from tests.integration.source.support import plane
+from hudi_reconcile.source.open import connection_of
+from tests.integration.source.support import engine
 from tests.support.postgres import Database
 
 PASSWORD = "wrong secret"
 
 
 def fails(on: Database, statement: str = "select 1", **changes: Any) -> SourceError:
-    with plane(on, **changes) as found, pytest.raises(SourceError) as caught:
+    with engine(on, **changes) as found, pytest.raises(SourceError) as caught:
         found.rows(statement)
     assert "\n" not in caught.value.message
     assert PASSWORD not in caught.value.message + caught.value.fix
@@ -87,12 +87,12 @@ def test_session_refuses_to_write_and_speaks_utc(pg: Database) -> None:
     assert "read-only" in fails(pg, "insert into t values (1)").message
     assert "read-only" in fails(pg, "create table u (id int)").message
     assert pg.query("select count(*) from t") == [(0,)]
-    with plane(pg) as found:
-        assert found.one("select current_setting('TimeZone') as zone")["zone"] == "UTC"
+    with engine(pg) as found:
+        assert found.rows("select current_setting('TimeZone') as zone")[0]["zone"] == "UTC"
 
 
 def test_password_shows_nowhere(pg: Database) -> None:
-    with plane(pg) as found:
+    with engine(pg) as found:
         assert pg.server.password not in repr(found.connection)
         assert pg.server.password not in found.connection.place
 

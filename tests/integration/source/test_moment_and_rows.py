@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.window import Window, full_window
-from hudi_reconcile.source.postgres_source import PostgresSource
-from tests.integration.source.support import plane, source
+from hudi_reconcile.source.table_source import TableSource
+from tests.integration.source.support import engine, source
 from tests.integration.source.test_engine import drop_role, role
 from tests.support.postgres import Database
 
@@ -55,9 +55,9 @@ def test_transaction_of_another_database_does_not_hold_the_bound(table: Database
 def test_role_that_cannot_see_sessions_is_told_so(table: Database) -> None:
     login = role(table, "plain")
     try:
-        with plane(table, **login) as found, table.connect() as holder:
+        with engine(table, **login) as found, table.connect() as holder:
             holder.execute("select 1")
-            moment = PostgresSource(found, None, None, zone="UTC").moment()  # type: ignore[arg-type]
+            moment = TableSource(found, None, None, zone="UTC").moment()  # type: ignore[arg-type]
     finally:
         drop_role(table, login)
 

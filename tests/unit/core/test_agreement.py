@@ -19,6 +19,8 @@ LEGAL = {
     Kind.REAL: {"float"},
     Kind.DOUBLE: {"double"},
     Kind.DECIMAL: {"decimal(10,2)"},
+    Kind.NUMBER: {"string"},
+    Kind.OWN_TEXT: {"string"},
 }
 LAKE_TYPES = sorted(set().union(*LEGAL.values()) | {"array<int>", "map<string,int>", "struct<a:int>", "void"})
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False)

@@ -208,12 +208,30 @@ def test_source_keys_that_occur_twice_are_refused_with_count_and_sample() -> Non
     refuse(world, r"2 keys occur twice at the source, such as \(7\), \(8\)")
 
 
-def test_dates_that_the_driver_would_alter_are_refused() -> None:
+def test_watermark_with_values_that_no_lake_type_holds_is_refused() -> None:
     world = World.new()
     world.source.put(1, 1, 100)
     world.source.altered = ("at",)
 
-    refuse(world, "at hold dates")
+    refuse(world, "at hold values")
+
+
+def test_values_that_an_existing_column_cannot_hold_are_refused() -> None:
+    world = pulled((1, 1, 100))
+    world.source.put(1, 2, 200)
+    world.source.altered = ("v",)
+
+    refuse(world, "v hold values")
+
+
+def test_values_that_no_lake_type_holds_make_a_new_table_hold_text_and_the_result_says_so() -> None:
+    world = World.new()
+    world.source.put(1, 1, 100)
+    world.source.altered = ("v",)
+
+    result = pull_again(world)
+
+    assert result.notes == ("held as text, since no lake type is exact for their values: v",)
 
 
 def test_text_column_cannot_be_a_watermark() -> None:

@@ -1,8 +1,10 @@
-"""One PostgreSQL table as the stages see it: description, moment, faults, rows. Implements `ports.Source`."""
+"""One source table as the stages see it, whatever the database: description, moment, faults, rows. Implements `ports.Source`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,20 +16,21 @@ from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
 from hudi_reconcile.ports import Frame, KeyFaults, Staged
-from hudi_reconcile.source.catalog import describe
-from hudi_reconcile.source.engine import ControlPlane
-from hudi_reconcile.source.frames import JdbcRead, parts_for, plan_read, read, watermark_micros
+from hudi_reconcile.source.engine import Engine
+from hudi_reconcile.source.frames import ALL, JdbcRead, parts_for, plan_read, read, watermark_micros
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.sql import statements
+from hudi_reconcile.sql.dialect import Dialect
 
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class PostgresSource:
-    """Reads one table. Small queries go through the control plane, rows through Spark; nothing is ever written."""
+class TableSource:
+    """Reads one table. Small queries go through the engine, rows through Spark; nothing is ever written."""
 
-    def __init__(self, plane: ControlPlane, request: TableRequest, spark: SparkSession | None, *, zone: str) -> None:
-        self._plane = plane
+    def __init__(self, engine: Engine, request: TableRequest, spark: SparkSession | None, *, zone: str) -> None:
+        self._engine = engine
         self._request = request
         self._spark = spark
         self._zone = ZoneInfo(zone)
@@ -36,16 +39,13 @@ class PostgresSource:
 
     def describe(self) -> SourceTable:
         """Columns, key and identity as they are now."""
-        table, self._proven_key = describe(self._plane, self._request)
-        return table
+        found = self._engine.describe(self._request)
+        self._proven_key = found.key_proven
+        return found.table
 
     def moment(self) -> Moment:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
-        row = self._plane.one(postgres.MOMENT_QUERY)
-        bound, why = postgres.bound(
-            row["clock_micros"], row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"]
-        )
-        return Moment(row["clock_micros"], bound, why, row["snapshot"])
+        return self._engine.moment()
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         """How far the configured zone is ahead of UTC at that time."""
@@ -58,32 +58,39 @@ class PostgresSource:
         first = table.key_columns[0]
         if first.kind is not Kind.INTEGER:
             return KeyExtent(None, None, self._estimate(table))
-        row = self._plane.one(postgres.extent_query(table.name, first.name, self._request.predicates))
-        return KeyExtent(row["low"], row["high"], self._estimate(table))
+        row = self._one(statements.extent_query(self._dialect, table.name, first.name, self._request.predicates))
+        low, high = row["low"], row["high"]
+        if low is None or not _LEAST <= low <= high <= _GREATEST:  # an unsigned key beyond 64 bits is hashed
+            return KeyExtent(None, None, self._estimate(table))
+        return KeyExtent(int(low), int(high), self._estimate(table))
 
     def rows_now(self, table: SourceTable) -> int:
         """The table's own count of the rows that are compared."""
-        return int(self._plane.one(postgres.count_query(table.name, self._request.predicates))["rows"])
+        return int(self._one(statements.count_query(table.name, self._request.predicates))["hr_rows"])
 
     def key_faults(self, table: SourceTable) -> KeyFaults:
         """No query where a unique index over NOT NULL columns already rules faults out."""
         if self._proven_key:
             return KeyFaults(0, 0, ())
-        row = self._plane.one(postgres.key_faults_query(table.name, table.key, self._request.predicates))
-        return KeyFaults(row["duplicated"], row["null_keys"], tuple(row["sample"] or ()))
+        what = (self._dialect, table.name, table.key_columns, self._request.predicates)
+        row = self._one(statements.key_faults_query(*what))
+        found = self._engine.rows(statements.key_sample_query(*what)) if row["duplicated"] else ()
+        sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in found)
+        return KeyFaults(int(row["duplicated"] or 0), int(row["null_keys"] or 0), tuple(sample))
 
     def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         """Calendar columns with values that the JDBC read would alter."""
-        sql = postgres.uncarried_query(table.name, table.columns, self._where(table, window))
-        if sql is None:
+        found = statements.uncarried_query(self._dialect, table.name, table.columns, self._where(table, window))
+        if found is None:
             return ()
-        counts = list(self._plane.one(sql).values())
-        names = [c.name for c in table.columns if c.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)]
-        return tuple(name for name, count in zip(names, counts, strict=True) if count)
+        sql, names = found
+        return tuple(name for name, count in zip(names, self._one(sql).values(), strict=True) if count)
 
     def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
         """Rows of all segments, or of some."""
-        plan = plan_read(table, segmentation, segments, where=self._where(table, None), parts=self._parts(table))
+        plan = plan_read(
+            self._dialect, table, segmentation, segments, where=self._where(table, None), parts=self._parts(table)
+        )
         return Frame(self._read(plan))
 
     def staged(
@@ -96,9 +103,9 @@ class PostgresSource:
         where = self._where(table, window)
         parts = self._parts(table) if window.after_micros is None else 1
         if parts == 1:
-            plan = JdbcRead(postgres.rows_query(table.name, table.columns, where), ("true",))
+            plan = JdbcRead(statements.rows_query(self._dialect, table.name, table.columns, where), (ALL,))
         else:
-            plan = plan_read(table, segmentation, None, where=where, parts=parts)
+            plan = plan_read(self._dialect, table, segmentation, None, where=where, parts=parts)
         frame = self._read(plan).localCheckpoint(eager=True)
         micros = watermark_micros(table.columns, window.columns)
         usable = micros if below_micros is None else F.when(micros < F.lit(below_micros), micros)
@@ -112,25 +119,34 @@ class PostgresSource:
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
-        return (*self._plane.sent, *self._reads)
+        return (*self._engine.sent, *self._reads)
 
     def _where(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         found = self._request.predicates
         if window is None:
             return found
-        predicate = postgres.window_predicate(window, {column.name: column for column in table.columns})
+        predicate = statements.window_predicate(
+            self._dialect, window, {column.name: column for column in table.columns}
+        )
         return found if predicate is None else (*found, predicate)
 
     def _parts(self, table: SourceTable) -> int:
         cores = self._session().sparkContext.defaultParallelism
-        return parts_for(self._estimate(table), max_connections=self._plane.connection.max_connections, cores=cores)
+        return parts_for(self._estimate(table), max_connections=self._engine.max_connections, cores=cores)
 
     def _estimate(self, table: SourceTable) -> int:
         return table.rows_estimate
 
     def _read(self, plan: JdbcRead) -> DataFrame:
         self._reads += plan.statements
-        return read(self._session(), self._plane.connection, plan)
+        return read(self._session(), self._engine.jdbc(), plan)
+
+    @property
+    def _dialect(self) -> Dialect:
+        return self._engine.dialect
+
+    def _one(self, sql: str) -> Mapping[str, Any]:
+        return self._engine.rows(sql)[0]
 
     def _session(self) -> SparkSession:
         if self._spark is None:

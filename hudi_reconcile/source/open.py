@@ -1,0 +1,65 @@
+"""From a URL to the engine that reads it. Raises UsageError for what no engine here reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from hudi_reconcile.core.connection import Connection
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.source.engine import Engine
+from hudi_reconcile.source.postgres import TLS_PARAMETERS, PostgresEngine
+
+_EXAMPLE = "write postgresql+psycopg://user@host:5432/database"
+
+
+@dataclass(frozen=True, slots=True)
+class _Legal:
+    """What a URL of one kind of database may say."""
+
+    dialect: str
+    port: int
+    parameters: frozenset[str]
+
+
+_LEGAL = {"postgresql": _Legal("postgresql", 5432, TLS_PARAMETERS)}
+
+
+def open_engine(connection: Connection) -> Engine:
+    """The engine that reaches this database. No query is sent yet."""
+    return PostgresEngine(connection)
+
+
+def connection_of(url: str, password: str, **settings: Any) -> Connection:
+    """The connection that a SQLAlchemy URL means. Raises UsageError for other engines and unknown parameters."""
+    try:
+        parsed = sa.make_url(url)
+    except (SQLAlchemyError, ValueError) as error:
+        raise UsageError("source.url is not a URL", fix=_EXAMPLE) from error
+    legal = _LEGAL.get(parsed.get_backend_name())
+    if legal is None:
+        raise UsageError(
+            f"source.url: {parsed.get_backend_name()} is not read in this version (legal: postgresql+psycopg)",
+            fix=_EXAMPLE,
+        )
+    unknown = sorted(set(parsed.query) - legal.parameters)
+    if unknown:
+        raise UsageError(
+            f"source.url: parameter {', '.join(unknown)} is not allowed (legal: {', '.join(sorted(legal.parameters))})",
+            fix=f"remove ?{unknown[0]}=… from source.url",
+        )
+    if not parsed.username or not parsed.database:
+        raise UsageError("source.url names no user or no database", fix=_EXAMPLE)
+    return Connection(
+        dialect=legal.dialect,
+        host=parsed.host or "127.0.0.1",
+        port=parsed.port or legal.port,
+        database=parsed.database,
+        user=parsed.username,
+        password=password,
+        tls=tuple(sorted((name, str(value)) for name, value in parsed.query.items())),
+        **settings,
+    )

@@ -1,0 +1,230 @@
+"""PostgreSQL 13 and later as an engine: one control connection, the catalog, the safe bound, and how Spark reads its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import RowMapping
+from sqlalchemy.exc import DBAPIError
+
+from hudi_reconcile.core.connection import Connection
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.values import Moment
+from hudi_reconcile.source.catalog import UniqueKey, described
+from hudi_reconcile.source.engine import Described, JdbcTarget
+from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane
+from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialects import postgres
+
+TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
+JDBC_DRIVER = "org.postgresql.Driver"
+# Ordinary, partitioned, foreign tables, views, materialised views.
+_READABLE = {"r", "p", "f", "v", "m"}
+_LOOPBACK = ("127.", "localhost", "::1")
+
+_SERVER_QUERY = """
+select current_setting('server_version') as version, current_user::text as role,
+       coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as has_tls,
+       pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all,
+       (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
+       pg_is_in_recovery() as is_replica
+"""
+
+_TABLE_QUERY = """
+select has_table_privilege(c.oid, 'SELECT') as can_read,
+       has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+         and not (select rolsuper from pg_roles where rolname = current_user) as can_write,
+       array(select distinct a.attname::text from pg_index i
+               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+              where i.indrelid = c.oid and i.indisvalid and i.indpred is null) as indexed
+  from pg_class c
+ where c.oid = to_regclass(:name)
+"""
+
+
+class PostgresEngine:
+    """One PostgreSQL database; implements `source/engine.py:Engine`. Nothing is ever written to it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        arguments = {
+            "connect_timeout": CONNECT_SECONDS,
+            "application_name": "hudi-reconcile",
+            "options": session_options(connection.statement_timeout_seconds),
+        }
+        self._plane = ControlPlane(
+            connection, "postgresql+psycopg", arguments, named=_named, query=dict(connection.tls)
+        )
+
+    @property
+    def dialect(self) -> Dialect:
+        """PostgreSQL's SQL."""
+        return postgres
+
+    @property
+    def place(self) -> str:
+        """Host, port and database."""
+        return self.connection.place
+
+    @property
+    def max_connections(self) -> int:
+        """How many connections one read may open."""
+        return self.connection.max_connections
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The texts of all statements so far, in order."""
+        return self._plane.sent
+
+    def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """All rows of one small statement."""
+        return [dict(row) for row in self._plane.rows(sql)]
+
+    def describe(self, request: TableRequest) -> Described:
+        """The table as the catalog has it now."""
+        found = self._table(request.table)
+        name = str(found["name"])
+        columns = tuple(
+            postgres.column_of(
+                r["name"], r["type_name"], r["type_mod"], declared=r["declared"], nullable=r["nullable"],
+                type_type=r["type_type"],
+            )
+            for r in self._plane.rows(postgres.COLUMNS_QUERY, {"oid": found["oid"]})
+        )  # fmt: skip
+        unique = [
+            UniqueKey(tuple(r["names"]), r["is_primary"], r["not_null"])
+            for r in self._plane.rows(postgres.UNIQUE_KEYS_QUERY, {"oid": found["oid"]})
+        ]
+        return described(
+            request,
+            columns,
+            unique,
+            name=name,
+            identity=f"{self._identity()}/{found['database_oid']}/{name}",
+            rows_estimate=self._estimate(name, request.predicates),
+        )
+
+    def moment(self) -> Moment:
+        """The database's clock and the safe bound, in one statement of its own before any row is read."""
+        row = self._plane.one(postgres.MOMENT_QUERY)
+        bound, why = postgres.bound(
+            row["clock_micros"], row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"]
+        )
+        return Moment(row["clock_micros"], bound, why, row["snapshot"])
+
+    def jdbc(self) -> JdbcTarget:
+        """Driver and reader properties; the user's extra ones cannot undo ours.
+
+        fetchsize above 0 makes pgjdbc use a cursor instead of loading all rows; timestamps without zone stay without one.
+        """
+        found = self.connection
+        tls = "".join(f"{'&' if i else '?'}{name}={value}" for i, (name, value) in enumerate(found.tls))
+        properties = {
+            **dict(found.jdbc_options),
+            "driver": JDBC_DRIVER,
+            "user": found.user,
+            "prepareThreshold": "-1",  # binary values from the first row on: half the time of parsing text, same values
+            "ApplicationName": "hudi-reconcile",
+            "options": session_options(found.statement_timeout_seconds),
+            "connectTimeout": "10",
+            "tcpKeepAlive": "true",
+        }
+        if found.password:
+            properties["password"] = found.password
+        return JdbcTarget(f"jdbc:postgresql://{found.host}:{found.port}/{found.database}{tls}", properties)
+
+    def server_facts(self) -> ServerFacts:
+        """Connect and ask."""
+        row = self._plane.one(_SERVER_QUERY)
+        return ServerFacts(
+            product="PostgreSQL",
+            version=row["version"],
+            place=self.place,
+            role=row["role"],
+            has_tls=row["has_tls"],
+            is_local=self.connection.host.startswith(_LOOPBACK),
+            sees_all=row["sees_all"],
+            grant_to_see=f'GRANT pg_read_all_stats TO "{row["role"]}";',
+            blind_seconds=postgres.BLIND_DELAY_MICROS / 1_000_000,
+            is_superuser=bool(row["is_superuser"]),
+            is_replica=row["is_replica"],
+        )
+
+    def table_facts(self, request: TableRequest) -> TableFacts:
+        """Ask the catalog for one table; reads no row. Raises as `describe`."""
+        found = self.describe(request)
+        row = self._plane.one(_TABLE_QUERY, {"name": request.table})
+        return TableFacts(found.table, found.key_proven, row["can_read"], row["can_write"], frozenset(row["indexed"]))
+
+    def close(self) -> None:
+        """Give the connection back to the server."""
+        self._plane.close()
+
+    def _table(self, name: str) -> RowMapping:
+        try:
+            rows = self._plane.rows(postgres.TABLE_QUERY, {"name": name})
+        except SourceError as error:
+            if "42602" in error.message or "42601" in error.message:
+                raise UsageError(
+                    f"source.table {name} is not a table name",
+                    fix='quote odd names as SQL does: public."Order Items"',
+                ) from error
+            raise
+        if not rows:
+            raise UsageError(
+                f"table {name} does not exist in {self.place} (or the role may not see its schema)",
+                fix="correct tables[].source.table in reconcile.yaml",
+            )
+        if rows[0]["relkind"] not in _READABLE:
+            raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in reconcile.yaml")
+        return rows[0]
+
+    def _identity(self) -> str:
+        try:
+            row = self._plane.one("select system_identifier::text as id from pg_control_system()")
+        except SourceError:
+            # Managed services may revoke the function; the address then stands for the server.
+            return f"postgresql:{self.connection.host}:{self.connection.port}"
+        return f"postgresql:{row['id']}"
+
+    def _estimate(self, name: str, predicates: tuple[str, ...]) -> int:
+        plan = self._plane.one(postgres.estimate_query(name, predicates))["QUERY PLAN"]
+        return int(plan[0]["Plan"]["Plan Rows"])
+
+
+def session_options(statement_timeout_seconds: float) -> str:
+    """PostgreSQL start-up options that make a session read only, in UTC and bounded."""
+    return (
+        "-c default_transaction_read_only=on -c TimeZone=UTC -c DateStyle=ISO -c lc_monetary=C -c IntervalStyle=iso_8601"
+        " -c extra_float_digits=1 -c bytea_output=hex -c row_security=off -c lock_timeout=2000 -c client_encoding=UTF8"
+        f" -c statement_timeout={int(statement_timeout_seconds * 1000)}"
+    )
+
+
+def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
+    state = getattr(error.orig, "sqlstate", None)
+    lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
+    reason = lines[0] if lines else type(error.orig).__name__
+    where = connection.place
+    if state == "28P01" or "password authentication failed" in reason:
+        return SourceError(
+            f"{where}: the server refused the password of user {connection.user}",
+            fix="check source.password (secrets file or variable), then: hudi-reconcile doctor",
+        )
+    if state is None or state.startswith("08"):
+        return SourceError(
+            f"{where}: cannot connect: {reason}",
+            fix="check host, port and network of source.url, then: hudi-reconcile doctor",
+        )
+    if state == "3D000":
+        return SourceError(f"{where}: this database does not exist", fix="correct the database name in source.url")
+    if state == "42501":
+        return SourceError(f"{where}: {reason}", fix=f"grant SELECT on the table to {connection.user}")
+    if state == "57014":
+        return SourceError(
+            f"{where}: a statement was cancelled: {reason}", fix="raise source.statement_timeout, then run again"
+        )
+    return SourceError(f"{where}: {reason} (SQLSTATE {state})", fix="run: hudi-reconcile doctor")

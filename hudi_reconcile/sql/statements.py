@@ -1,0 +1,100 @@
+"""Statements that read the same in every dialect: rows, counts, extents, windows, key faults. Pure text, sends nothing."""
+
+from __future__ import annotations
+
+from hudi_reconcile.core.kinds import Column
+from hudi_reconcile.core.segments import KeyRange
+from hudi_reconcile.core.window import Window
+from hudi_reconcile.sql.dialect import Dialect
+
+
+def where(predicates: tuple[str, ...]) -> str:
+    """A WHERE clause of all predicates; empty without any."""
+    return " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
+
+
+def select_list(dialect: Dialect, columns: tuple[Column, ...]) -> str:
+    """The columns under positional names `c0, c1, …`: no odd name ever reaches Spark's parser."""
+    return ", ".join(f"{dialect.read(column)} as c{index}" for index, column in enumerate(columns))
+
+
+def rows_query(dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]) -> str:
+    """SELECT of the columns with all predicates. `table` is already quoted."""
+    return f"select {select_list(dialect, columns)} from {table}{where(predicates)}"
+
+
+def range_predicate(name: str, key_range: KeyRange) -> str:
+    """Rows whose integer key lies in the range; open ends stay open, NULLs only where the range says so.
+
+    `name` is SQL: a quoted column or one of the positional names of `select_list`.
+    """
+    parts = []
+    if key_range.low is not None:
+        parts.append(f"{name} >= {key_range.low}")
+    if key_range.high is not None:
+        parts.append(f"{name} < {key_range.high}")
+    if not key_range.keys:
+        return f"{name} is null"
+    if not key_range.nulls:
+        return " and ".join(parts) or f"{name} is not null"
+    return "(" + " and ".join(parts) + f") or {name} is null" if parts else "1 = 1"
+
+
+def window_predicate(dialect: Dialect, window: Window, columns: dict[str, Column]) -> str | None:
+    """Rows whose greatest non-null watermark lies in the open window; None where the window takes every row.
+
+    Written per column, so that an index on the watermark can serve it: greatest > x means some column > x.
+    """
+    parts = []
+    if window.after_micros is not None:
+        above = [f"{dialect.quote(n)} > {dialect.literal(columns[n], window.after_micros)}" for n in window.columns]
+        parts.append("(" + " or ".join(above) + ")")
+    if window.before_micros is not None:
+        for name in window.columns:
+            below = f"{dialect.quote(name)} < {dialect.literal(columns[name], window.before_micros)}"
+            alone = len(window.columns) == 1 and window.after_micros is not None  # NULL is not above it anyway
+            parts.append(below if alone else f"({dialect.quote(name)} is null or {below})")
+    return " and ".join(parts) or None
+
+
+def uncarried_query(
+    dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Counts per column of the values that the JDBC read would alter, and the columns' names; None without any such column."""
+    found = [(column.name, test) for column in columns if (test := dialect.uncarried(column)) is not None]
+    if not found:
+        return None
+    counts = ", ".join(f"sum(case when {test} then 1 else 0 end) as n{i}" for i, (_, test) in enumerate(found))
+    return f"select {counts} from {table}{where(predicates)}", tuple(name for name, _ in found)
+
+
+def count_query(table: str, predicates: tuple[str, ...]) -> str:
+    """How many rows there are."""
+    return f"select count(*) as hr_rows from {table}{where(predicates)}"
+
+
+def extent_query(dialect: Dialect, table: str, column: str, predicates: tuple[str, ...]) -> str:
+    """Smallest and greatest value of an integer key column; an index answers it at once."""
+    name = dialect.quote(column)
+    return f"select min({name}) as low, max({name}) as high from {table}{where(predicates)}"
+
+
+def key_faults_query(dialect: Dialect, table: str, key: tuple[Column, ...], predicates: tuple[str, ...]) -> str:
+    """Counts keys that occur twice (`duplicated`) and rows whose key is NULL throughout (`null_keys`)."""
+    nulls = " and ".join(f"hr_{index} is null" for index in range(len(key)))
+    return (
+        f"select sum(case when hr_n > 1 then 1 else 0 end) as duplicated,"
+        f" sum(case when {nulls} then hr_n else 0 end) as null_keys from ({_keys(dialect, table, key, predicates)}) hr_k"
+    )
+
+
+def key_sample_query(dialect: Dialect, table: str, key: tuple[Column, ...], predicates: tuple[str, ...]) -> str:
+    """At most five keys that occur twice, as text, one column `s0, s1, …` per part."""
+    shown = ", ".join(f"{dialect.text(f'hr_{index}')} as s{index}" for index in range(len(key)))
+    return dialect.limited(f"select {shown} from ({_keys(dialect, table, key, predicates)}) hr_k where hr_n > 1", 5)
+
+
+def _keys(dialect: Dialect, table: str, key: tuple[Column, ...], predicates: tuple[str, ...]) -> str:
+    exact = [dialect.exact(dialect.quote(column.name), column) for column in key]
+    named = ", ".join(f"{name} as hr_{index}" for index, name in enumerate(exact))
+    return f"select {named}, count(*) as hr_n from {table}{where(predicates)} group by {', '.join(exact)}"
