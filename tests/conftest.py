@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-_MARK_OF_FIXTURE = {"spark": "spark", "postgres_server": "postgres", "pg": "postgres"}
+_MARK_OF_FIXTURE = {
+    "spark": "spark",
+    "postgres_server": "postgres",
+    "pg": "postgres",
+    "maria_server": "mariadb",
+    "maria": "mariadb",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,7 @@
-"""The real parts, once per test run: one PostgreSQL server, one Spark session. Both fail rather than skip."""
+"""The real parts, once per test run: a PostgreSQL server, a MariaDB server, a Spark session.
+
+Tests fail without them rather than skip; MariaDB's skip on a machine without one, except under `.ci/run`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import pytest
 
 from hudi_reconcile.demo.postgres import PostgresServer
 from hudi_reconcile.spark.session import Session, SessionRequest, open_session
+from tests.support.mariadb import MariaDatabase, MariaServer, any_maria, fresh_maria
 from tests.support.postgres import Database, any_server, fresh_database
 
 if TYPE_CHECKING:
@@ -26,6 +30,20 @@ def postgres_server() -> Iterator[PostgresServer]:
 def pg(postgres_server: PostgresServer) -> Iterator[Database]:
     """A fresh database, gone after the test."""
     with fresh_database(postgres_server) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def maria_server() -> Iterator[MariaServer]:
+    """A MariaDB with an administrator's login."""
+    with any_maria() as server:
+        yield server
+
+
+@pytest.fixture
+def maria(maria_server: MariaServer) -> Iterator[MariaDatabase]:
+    """A fresh database, gone after the test."""
+    with fresh_maria(maria_server) as database:
         yield database
 
 
