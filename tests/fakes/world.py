@@ -348,6 +348,12 @@ class FakeComparer:
             found.append({**fact, "kind": kind.value, "action": action_for(kind).value})
         return Frame(found)
 
+    def hidden_rows(self, source: Frame) -> dict[str, int]:
+        self.journal.reached("comparer.hidden_rows")
+        names = [f"c{item.index}" for item in self.agreement.cut]
+        hidden = [sum(row[name] is not None and row[name] % 10 != 0 for row in rows_of(source)) for name in names]
+        return {item.column.name: rows for item, rows in zip(self.agreement.cut, hidden, strict=True)}
+
     def count(self, frame: Frame, column: str) -> dict[str, int]:
         return dict(Counter(row[column] for row in rows_of(frame)))
 
