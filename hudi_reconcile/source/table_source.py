@@ -91,7 +91,7 @@ class TableSource:
         plan = plan_read(
             self._dialect, table, segmentation, segments, where=self._where(table, None), parts=self._parts(table)
         )
-        return Frame(self._read(plan))
+        return Frame(self._read(plan, table))
 
     def staged(
         self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
@@ -106,7 +106,7 @@ class TableSource:
             plan = JdbcRead(statements.rows_query(self._dialect, table.name, table.columns, where), (ALL,))
         else:
             plan = plan_read(self._dialect, table, segmentation, None, where=where, parts=parts)
-        frame = self._read(plan).localCheckpoint(eager=True)
+        frame = self._read(plan, table).localCheckpoint(eager=True)
         micros = watermark_micros(table.columns, window.columns)
         usable = micros if below_micros is None else F.when(micros < F.lit(below_micros), micros)
         row = frame.agg(
@@ -137,9 +137,9 @@ class TableSource:
     def _estimate(self, table: SourceTable) -> int:
         return table.rows_estimate
 
-    def _read(self, plan: JdbcRead) -> DataFrame:
+    def _read(self, plan: JdbcRead, table: SourceTable) -> DataFrame:
         self._reads += plan.statements
-        return read(self._session(), self._engine.jdbc(), plan)
+        return read(self._session(), self._engine.jdbc(), plan, table.columns)
 
     @property
     def _dialect(self) -> Dialect:
