@@ -40,6 +40,12 @@ def open_engine(connection: Connection) -> Engine:
     return MysqlEngine(connection) if connection.dialect == _MYSQL.dialect else PostgresEngine(connection)
 
 
+def own_jars_of(url: str) -> str:
+    """The kind of source whose own jars (`spark/jars.lock`) this URL needs; empty where every session has them."""
+    legal = _LEGAL.get(url.partition(":")[0].partition("+")[0].lower())
+    return _MYSQL.dialect if legal is _MYSQL else ""
+
+
 def connection_of(url: str, password: str, **settings: Any) -> Connection:
     """The connection that a SQLAlchemy URL means. Raises UsageError for other engines and unknown parameters."""
     try:
