@@ -12,10 +12,10 @@ from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core import plan as plans
-from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.errors import LakeError, ReconcileError, RefusedError, UsageError
+from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.core.plan import Approval
-from hudi_reconcile.core.result import Cost, TableResult
+from hudi_reconcile.core.result import Cost, Failure, TableResult
 from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.store import COMPARED, Store
@@ -124,8 +124,21 @@ def _apply(one: TableRun, found: PlanFile, approval: Approval) -> TableResult:
     return apply(_job(one), found.plan, str(found.findings), approval, one.edges)
 
 
+def _compared_all_the_same(one: TableRun, error: LakeError) -> TableResult:
+    """The lake did not take the rows, such as those of a column it lacks: the comparison tells what came apart."""
+    try:
+        swept, _ = _leave(one, sweep(_job(one), one.edges))
+    except ReconcileError:
+        raise error from None
+    outcome = gravest((error.outcome, swept.outcome))
+    return replace(swept, outcome=outcome, error=Failure(error.type, error.message, error.fix))
+
+
 def _nightly(one: TableRun, approval: Approval | None) -> TableResult:
-    pulled = _pull(one, full=False)
+    try:
+        pulled = _pull(one, full=False)
+    except LakeError as error:
+        return _compared_all_the_same(one, error)
     swept, plan = _leave(one, sweep(_job(one), one.edges))
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
         return replace(swept, pull=pulled.pull)

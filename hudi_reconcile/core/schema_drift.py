@@ -117,7 +117,8 @@ def _altered(
 ) -> Iterator[SchemaChange]:
     lake_was = known.lake.get(column.lake_name, lake_type)
     source_was = known.source.get(column.name, column.declared)
-    what = None if _is_text_on_purpose(column, columns, lake_type) else against_lake(column, lake_type)
+    on_purpose = _is_text_on_purpose(column, columns, lake_type) or _was_text(column, known, lake_type)
+    what = None if on_purpose else against_lake(column, lake_type)
     on_lake = source_was == column.declared and lake_was != lake_type
     if what is None:
         # The lake's type holds both: only an earlier run knows that the source's was another.
@@ -135,6 +136,14 @@ def _altered(
 def _is_text_on_purpose(column: Column, columns: Columns, lake_type: str) -> bool:
     zoned_or_bytes_key = column.name in columns.source.key and column.kind in (Kind.TIMESTAMPTZ, Kind.BYTES)
     return lake_type == "string" and (zoned_or_bytes_key or column.name in columns.text_on_purpose)
+
+
+def _was_text(column: Column, known: KnownColumns, lake_type: str) -> bool:
+    """True where the last pull already brought this type as text, for values that may be gone by now."""
+    unchanged = (
+        known.source.get(column.name) == column.declared and known.lake.get(column.lake_name, "string") == "string"
+    )
+    return lake_type == "string" and unchanged and all(past.column != column.name for past in known.changes)
 
 
 def against_lake(column: Column, lake_type: str) -> ChangeKind | None:

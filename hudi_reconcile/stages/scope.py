@@ -117,7 +117,7 @@ def settings_notes(job: TableJob) -> tuple[str, ...]:
         notes.append(f"compared under another name (compare.rename): {pairs}")
     if job.tolerance:
         allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.tolerance.items())
-        notes.append(f"differences allowed (compare.tolerance), row by row: {allowed}")
+        notes.append(f"differences allowed (compare.tolerance), unequal segments joined row by row: {allowed}")
     return tuple(notes)
 
 

@@ -80,6 +80,13 @@ def test_columns_widened_renamed_added_and_retyped_at_the_source_are_each_an_ent
     assert [item["columns"] for item in project.findings()] == [["remark"]]
     assert apart.table["compare"] == {"exclude": [], "rename": {"remark": "memo"}, "tolerance": {}}
 
+    alter("insert into orders (order_id, note, updated_at) values (21, 'new', '2025-02-01')")
+    nightly = project.json("run")
+
+    assert (nightly.code, nightly.table["error"]["type"], nightly.drift) == (3, "LakeError", apart.drift)
+    assert said(nightly) == said(apart)
+    assert since(nightly, "extra") == apart.document["started_utc"]
+
     project.settings["compare"]["exclude"] = ["extra", "qty"]
     alter("alter table orders drop column note", "update orders set remark = 'm3' where order_id = 3")
     dropped = project.run("sweep")

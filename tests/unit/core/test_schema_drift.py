@@ -171,6 +171,18 @@ def test_text_that_was_chosen_because_no_lake_type_is_exact_is_no_change() -> No
     assert found(zoned, lake={"z": "string"}, key=("id", "z")) == ()
 
 
+def test_text_that_the_last_pull_already_brought_stays_no_change_and_a_change_stays_one() -> None:
+    stamp = Column("n", Kind.TIMESTAMP, "timestamp")
+    pulled = KnownColumns(source={"n": "timestamp"}, lake={"n": "string"})
+
+    assert found(stamp, lake={"n": "string"}, known=pulled) == ()
+    (changed,) = found(stamp, lake={"n": "string"}, known=KnownColumns(source={"n": "text"}))
+    assert said((changed,)) == [("retyped", "source", "n", True)]
+    assert said(found(stamp, lake={"n": "string"}, known=replace(pulled, changes=(changed,)))) == said((changed,))
+    by_lake = replace(pulled, lake={"n": "timestamp_ntz"})
+    assert said(found(stamp, lake={"n": "string"}, known=by_lake)) == [("retyped", "lake", "n", True)]
+
+
 def test_what_an_earlier_run_said_of_the_same_types_stands_with_its_time() -> None:
     (first,) = found(NOTE, lake={})
     past = replace(first, since_utc="2026-01-01T00:00:00Z")

@@ -1,0 +1,24 @@
+"""The types in which a pull makes columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.agreement import comparable
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.schema_drift import against_lake
+from hudi_reconcile.lake.batch import stored_type
+
+COLUMNS = [
+    *(Column("c", Kind.INTEGER, f"{bits} bits", bits=bits) for bits in (None, 8, 16, 32, 64)),
+    *(Column("c", Kind.DECIMAL, "numeric", precision=p, scale=s) for p, s in ((38, 0), (10, 10), (12, 2))),
+    *(Column("c", kind, kind.value) for kind in Kind if kind not in (Kind.INTEGER, Kind.DECIMAL)),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: f"{column.kind} {column.declared}")
+def test_column_as_a_pull_makes_it_can_be_compared_and_has_not_changed(column: Column) -> None:
+    stored = stored_type(column)
+
+    assert against_lake(column, stored) is None
+    assert comparable(column.kind, stored) == (column.kind is not Kind.OTHER)
