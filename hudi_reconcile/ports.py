@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import NewType, Protocol
 
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.classify import PendingRange
+from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
@@ -28,6 +30,9 @@ from hudi_reconcile.core.values import (
 from hudi_reconcile.core.window import Window
 
 Frame = NewType("Frame", object)
+
+
+Inside = Callable[[], tuple[SegmentSum, ...]]
 
 
 class Clock(Protocol):
@@ -96,6 +101,28 @@ class Source(Protocol):
         self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
     ) -> Staged:
         """Rows of a pull's window, read exactly once; the greatest watermark counted is the one below the bound."""
+        ...
+
+    @property
+    def cores(self) -> int:
+        """How many tasks Spark runs at once."""
+        ...
+
+    @property
+    def connections(self) -> int:
+        """How many statements the source is sent at once, at most."""
+        ...
+
+    def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
+        """Why the source cannot digest its own rows; empty where it can."""
+        ...
+
+    def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
+        """Measure link and digest on a sample of rows; three small statements."""
+        ...
+
+    def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
+        """Begin to digest all rows inside the source; the answer is there when the result is called."""
         ...
 
     def zone_offset_micros(self, utc_micros: int) -> int:
@@ -212,6 +239,10 @@ class Comparer(Protocol):
 
     def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """Digest both sides at once, one entry per segment that holds a row on either side, ordered by segment."""
+        ...
+
+    def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
+        """Digest the lake by canonical text, as a source that digests its own rows does; ordered by segment."""
         ...
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:

@@ -35,7 +35,6 @@ def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
         (table.pull.on_error == "full", "pull.on_error", "full", "use fail"),
         (table.lake.cdc, "lake.cdc", "true", "use false"),
         (bool(table.compare.tolerance), "compare.tolerance", "tolerances", "remove it, or exclude the column"),
-        (table.sweep.mode == "pushdown", "sweep.mode", "pushdown", "use auto or stream"),
         (table.policy.savepoint == "always", "policy.savepoint", "always", "use never, or leave the default"),
     ]
     return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
@@ -59,6 +58,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         max_upsert_share=float(table.policy.max_upsert_share),
         savepoint=table.policy.savepoint,
         run_id=run_id,
+        mode=table.sweep.mode,
     )
 
 

@@ -9,25 +9,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment, SourceTable
 from hudi_reconcile.ports import Clock, Comparer, Frame, Lake, Look, SegmentDigest, Source
+from hudi_reconcile.stages.inside import digests_of, unexplained
 from hudi_reconcile.stages.watermarks import Watermark
 
 _BEFORE_ALL = -(2**62)
+NO_SEGMENTS = SegmentSet(())
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What is compared, and where it is."""
+    """What is compared, and where it is. `pushdown`: a look at all segments digests the source's rows inside the source."""
 
     table: SourceTable
+    agreement: Agreement
     cut: Segmentation
     source: Source
     lake: Lake
     comparer: Comparer
+    pushdown: bool = False
+
+    @property
+    def edges(self) -> tuple[Source, Lake, Comparer]:
+        """The edges alone."""
+        return self.source, self.lake, self.comparer
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,7 @@ class Confirmed:
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
     a pin has completed since: then the pin did not name one snapshot. `missed_rows` is how many rows the first read
     lacked against the table's own count, None where the source changed meanwhile and the two cannot be compared.
+    `unexplained` are segments whose digests differ while their rows are equal: digests that prove nothing.
     """
 
     digests: tuple[SegmentDigest, ...]
@@ -48,6 +59,7 @@ class Confirmed:
     checkpoint: CheckpointAt | None
     steady: bool
     missed_rows: int | None
+    unexplained: SegmentSet = NO_SEGMENTS
 
     @property
     def source_rows(self) -> int:
@@ -74,7 +86,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> C
     """Compare all segments, or some. Raises LakeError where the table has no completed commit."""
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
-    digests = sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
+    digests = _digests(sides, pin, segments)
     missed = _missed_rows(sides, moment, digests) if segments is None else None
     unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
     if not unequal.ids:
@@ -91,8 +103,27 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> C
         candidates, second, unequal, pending_range(checkpoint, waiting, sides.source, moment)
     )
     kinds = sides.comparer.count(findings, "kind")
+    unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     steady = sides.lake.still(pin) and sides.lake.still(later)
-    return Confirmed(digests, unequal, findings, kinds, later, moment, checkpoint, steady, missed)
+    return Confirmed(digests, unequal, findings, kinds, later, moment, checkpoint, steady, missed, unproven)
+
+
+def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+    if sides.pushdown and segments is None:
+        return digests_of(sides.table, sides.agreement, sides.cut, pin, sides.edges)
+    return sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
+
+
+def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
+    told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
+    return unexplained(
+        SegmentSet.of(set(unequal.ids) - told),
+        table=sides.table,
+        agreement=sides.agreement,
+        cut=sides.cut,
+        pin=pin,
+        edges=sides.edges,
+    )
 
 
 def _missed_rows(sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...]) -> int | None:

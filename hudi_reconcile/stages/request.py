@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from hudi_reconcile.core.values import PartitionField, TableType
+
+
+Mode = Literal["auto", "pushdown", "stream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +30,5 @@ class TableJob:
     max_upsert_share: float
     savepoint: str
     run_id: str
+    mode: Mode = "auto"
     cdc: bool = False

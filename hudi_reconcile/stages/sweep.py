@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hudi_reconcile.core.agreement import Agreement, agree, without
 from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.classify import NOT_DRIFT
+from hudi_reconcile.core.cost import Choice
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards
 from hudi_reconcile.core.outcome import Outcome
@@ -19,6 +20,7 @@ from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice
 from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
+from hudi_reconcile.stages.mode import choose_mode
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
@@ -49,6 +51,7 @@ class _Ground:
     lake_table: LakeTable
     watermark: Watermark
     agreement: Agreement
+    mode: Choice
     cut: Segmentation
     uncarried: tuple[str, ...]
 
@@ -60,7 +63,9 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
     """
     ground = _ground(job, edges.source, edges.lake)
     comparer = edges.make(ground.agreement, ground.cut)
-    sides = Sides(ground.table, ground.cut, edges.source, edges.lake, comparer)
+    sides = Sides(
+        ground.table, ground.agreement, ground.cut, edges.source, edges.lake, comparer, ground.mode.pushdown
+    )
     waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
     found = look_twice(sides, waiting, None)
     unverified = _unverified(job, ground, found)
@@ -68,14 +73,15 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
     draft = _draft(job, ground, found, edges.clock) if drift and found.steady and not found.missed_rows else None
     result = _result(job, ground, found, unverified, draft)
     rows = sum(found.kinds.values())
-    return Swept(result, found.findings, rows, draft, _fetched(ground.cut, found), comparer)
+    return Swept(result, found.findings, rows, draft, _fetched(ground, found), comparer)
 
 
-def _fetched(cut: Segmentation, found: Confirmed) -> int:
+def _fetched(ground: _Ground, found: Confirmed) -> int:
     again = set(found.unequal.ids)
-    if again and isinstance(cut, HashSegments):  # the source cannot serve one hash segment alone
-        return found.source_rows * 3
-    return found.source_rows + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
+    first = 0 if ground.mode.pushdown else found.source_rows
+    if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
+        return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
+    return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
 
 
 def _ground(job: TableJob, source: Source, lake: Lake) -> _Ground:
@@ -91,7 +97,9 @@ def _ground(job: TableJob, source: Source, lake: Lake) -> _Ground:
             f"table {job.name}: the key cannot be compared: {reasons}",
             fix="map the key columns with compare.rename, or choose others with source.key",
         )
-    return _Ground(table, lake_table, watermark, agreement, cut_of(job, table, source), source.uncarried(table, None))
+    mode = choose_mode(job, table, agreement, source)
+    cut = cut_of(job, table, source, pushdown=mode.pushdown)
+    return _Ground(table, lake_table, watermark, agreement, mode, cut, source.uncarried(table, None))
 
 
 def _unverified(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[Unverified, ...]:
@@ -108,6 +116,13 @@ def _unverified(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[Unver
     if moving:
         why = f"{moving} rows differed twice and changed in between: they were not judged"
         items.append(Unverified("rows", job.name, why, "sweep again at a quieter time, or raise sweep.settle"))
+    if found.unexplained.ids:
+        why = (
+            f"{len(found.unexplained.ids)} segments differ by the source's own digest while their rows are equal: "
+            "source and Spark write some value differently, so the digests prove nothing"
+        )
+        fix = f"set tables[{job.name}].sweep.mode: stream, and report it as a bug"
+        items.append(Unverified("segment", job.name, why, fix))
     if found.missed_rows:
         why = f"the read returned {found.source_rows} rows, the table counts {found.source_rows + found.missed_rows}"
         items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
@@ -173,6 +188,7 @@ def _result(
         provenance={
             "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.table.key[0]}",
             "compared_columns": ", ".join(item.column.name for item in ground.agreement.columns),
+            "digests": f"{'inside the source' if ground.mode.pushdown else 'in Spark'} ({ground.mode.why})",
             "source_clock_bound": found.moment.bound_why,
         },
     )
