@@ -257,6 +257,10 @@ class Comparer(Protocol):
         """Second look: what became of each candidate, classified; materialised."""
         ...
 
+    def hidden_rows(self, source: Frame) -> dict[str, int]:
+        """Source rows whose value has digits that the comparison cuts off, by column; asked only where one is cut."""
+        ...
+
     def count(self, frame: Frame, column: str) -> dict[str, int]:
         """Rows by the values of one column."""
         ...

@@ -17,9 +17,11 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, TableResult
 from hudi_reconcile.evidence.files import tree_hashes
+from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.store import COMPARED, Store
 from hudi_reconcile.stages.apply import apply
 from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
 
 
@@ -88,12 +90,16 @@ def _hashes(findings: Path) -> dict[str, str]:
     return {f"findings/{name}": digest for name, digest in tree_hashes(findings).items() if name.endswith(".parquet")}
 
 
+def _job(one: TableRun) -> TableJob:
+    return replace(job_of(one.table, one.folder.run_id), known=known_columns(one.store, one.table.name))
+
+
 def _pull(one: TableRun, *, full: bool) -> TableResult:
-    return pull(job_of(one.table, one.folder.run_id), one.edges, full=full)
+    return pull(_job(one), one.edges, full=full)
 
 
 def _sweep(one: TableRun) -> TableResult:
-    return _leave(one, sweep(job_of(one.table, one.folder.run_id), one.edges))[0]
+    return _leave(one, sweep(_job(one), one.edges))[0]
 
 
 def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
@@ -115,12 +121,12 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
 
 
 def _apply(one: TableRun, found: PlanFile, approval: Approval) -> TableResult:
-    return apply(job_of(one.table, one.folder.run_id), found.plan, str(found.findings), approval, one.edges)
+    return apply(_job(one), found.plan, str(found.findings), approval, one.edges)
 
 
 def _nightly(one: TableRun, approval: Approval | None) -> TableResult:
     pulled = _pull(one, full=False)
-    swept, plan = _leave(one, sweep(job_of(one.table, one.folder.run_id), one.edges))
+    swept, plan = _leave(one, sweep(_job(one), one.edges))
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
         return replace(swept, pull=pulled.pull)
     try:

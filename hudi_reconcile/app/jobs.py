@@ -8,6 +8,7 @@ from datetime import timedelta
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import NotBuiltError
+from hudi_reconcile.core.result import CompareSettings
 from hudi_reconcile.core.values import PartitionField
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.stages.request import TableJob
@@ -34,7 +35,6 @@ def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
         (table.pull.limit is not None, "pull.limit", "paged pulls", "remove it"),
         (table.pull.on_error == "full", "pull.on_error", "full", "use fail"),
         (table.lake.cdc, "lake.cdc", "true", "use false"),
-        (bool(table.compare.tolerance), "compare.tolerance", "tolerances", "remove it, or exclude the column"),
         (table.policy.savepoint == "always", "policy.savepoint", "always", "use never, or leave the default"),
     ]
     return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
@@ -59,7 +59,15 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         savepoint=table.policy.savepoint,
         run_id=run_id,
         mode=table.sweep.mode,
+        rename=dict(table.compare.rename),
+        tolerance=dict(table.compare.tolerance),
     )
+
+
+def settings_of(table: TableConfig) -> CompareSettings:
+    """What the config leaves out of the comparison or allows for, as the result names it."""
+    tolerance = {name: float(limit) for name, limit in table.compare.tolerance.items()}
+    return CompareSettings(tuple(table.compare.exclude), dict(table.compare.rename), tolerance)
 
 
 def request_of(table: TableConfig) -> TableRequest:

@@ -15,7 +15,7 @@ from typing import Any
 
 from hudi_reconcile import __version__
 from hudi_reconcile.app.clock import HostClock, utc_text
-from hudi_reconcile.app.jobs import refuse_not_built
+from hudi_reconcile.app.jobs import refuse_not_built, settings_of
 from hudi_reconcile.app.page import page_of
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
@@ -34,11 +34,12 @@ log = logging.getLogger("hudi_reconcile")
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
-    """What a command does with one table: its config, its edges, and where its evidence goes."""
+    """What a command does with one table: its config, its edges, where its evidence goes and earlier evidence is."""
 
     table: TableConfig
     edges: Edges
     folder: RunFolder
+    store: Store
 
 
 Act = Callable[[TableRun], TableResult]
@@ -82,7 +83,7 @@ def perform(command: str, call: Call, act: Act) -> Finished:
                     for table in left:
                         results[table.name] = _one(world, session, table, folder, act)
         ended = clock.utc_micros()
-        ordered = tuple(results[table.name] for table in tables)
+        ordered = tuple(said_in_full(results[table.name], table, utc_text(started)) for table in tables)
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
         return Finished(result, finish(folder, result))
 
@@ -104,6 +105,12 @@ def session_provenance(session: Session) -> dict[str, Any]:
     }
 
 
+def said_in_full(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
+    """The result with the settings in force, and with this run as the first that saw what no earlier one did."""
+    seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
+    return replace(result, schema=seen, compare=settings_of(table))
+
+
 def _checked(world: World, tables: tuple[TableConfig, ...]) -> tuple[dict[str, TableResult], int]:
     failed, expected_rows = {}, 0
     for table in tables:
@@ -119,7 +126,7 @@ def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, 
     sent_before = len(world.engine.sent)
     edges = world.edges(table)
     try:
-        result = act(TableRun(table, edges, folder))
+        result = act(TableRun(table, edges, folder, Store(world.config.reports)))
     except ReconcileError as error:
         result = failure_result(table.name, error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown

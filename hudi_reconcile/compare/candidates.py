@@ -11,7 +11,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.sides import Shape, digested, only, watermark_micros
+from hudi_reconcile.compare.closeness import rows_are_close
+from hudi_reconcile.compare.sides import Shape, digested, lake_values, only, source_values, watermark_micros
 from hudi_reconcile.core.segments import SegmentSet
 
 SEQNO = "_hoodie_commit_seqno"
@@ -71,10 +72,16 @@ def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame)
         F.col("image.lake_commit_time").alias("lake_commit_time"),
         F.col("image.lake_partition_path").alias("lake_partition_path"),
         F.col("image.lake_row").alias("lake_row"),
-        ((F.col("lake_copies") == 1) & F.coalesce(F.col("source_digest") == F.col("image.digest"), F.lit(False))).alias(
-            "equal"
-        ),
+        ((F.col("lake_copies") == 1) & _same_row(shape)).alias("equal"),
     )
+
+
+def _same_row(shape: Shape) -> SparkColumn:
+    """By digest, or column by column where one has a tolerance; the digest itself stays exact: it tells what moved."""
+    by_digest = F.coalesce(F.col("source_digest") == F.col("image.digest"), F.lit(False))
+    items = shape.agreement.columns
+    close = rows_are_close(items, source_values(items), lake_values(items, "image.lake_row"))
+    return by_digest if close is None else by_digest | (F.col("in_source") & close)
 
 
 def differing(source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:

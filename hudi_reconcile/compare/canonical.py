@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.agreement import Compared
+from hudi_reconcile.core.agreement import MICROS_DIGITS, Compared
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Kind
 
 
@@ -31,12 +31,13 @@ def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
     """One form per value: bigint, agreed decimal, days, microseconds, lower-case uuid, text without char padding.
 
     A NUMBER is text without zeros that say nothing; what is no plain decimal (NaN, 1e3) stays as it is.
+    Where the lake holds fewer digits than the source, the rest is cut off both sides (`core/agreement.py`).
     """
     kind = item.column.kind
     if kind is Kind.INTEGER:
         return value.cast("bigint")
     if kind is Kind.DECIMAL and item.digits is not None:
-        return value.cast(f"decimal({item.digits[0]},{item.digits[1]})")
+        return _cut_decimal(item, value).cast(f"decimal({item.digits[0]},{item.digits[1]})")
     if kind is Kind.CHAR:
         return F.rtrim(value)
     if kind is Kind.UUID:
@@ -46,8 +47,23 @@ def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
     if kind is Kind.DATE:
         return F.unix_date(value)
     if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
-        return F.unix_micros(value.cast("timestamp"))
-    return _one_zero(kind, value)
+        return _cut_micros(item, F.unix_micros(value.cast("timestamp")))
+    return _one_zero(item, value)
+
+
+def _cut_decimal(item: Compared, value: SparkColumn) -> SparkColumn:
+    """Toward zero: 1.239 and -1.239 keep 1.23 and -1.23."""
+    if item.fraction_digits is None:
+        return value
+    digits = F.lit(item.fraction_digits)
+    return F.when(value < 0, F.call_function("ceil", value, digits)).otherwise(F.call_function("floor", value, digits))
+
+
+def _cut_micros(item: Compared, micros: SparkColumn) -> SparkColumn:
+    """The digits after the point as they are written: before 1970, too, .1239 keeps .123."""
+    if item.fraction_digits is None:
+        return micros
+    return micros - F.pmod(micros, F.lit(10 ** (MICROS_DIGITS - item.fraction_digits)))
 
 
 def plain_number(value: SparkColumn) -> SparkColumn:
@@ -73,11 +89,13 @@ def value_of(item: Compared, canon: SparkColumn) -> SparkColumn:
     return F.timestamp_micros(canon) if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ) else canon
 
 
-def _one_zero(kind: Kind, value: SparkColumn) -> SparkColumn:
-    # -0.0 equals 0.0; Spark's hash already gives all NaN the same bits.
-    if kind is Kind.REAL:
-        return F.when(value == 0, F.lit(0.0).cast("float")).otherwise(value)
-    return F.when(value == 0, F.lit(0.0)).otherwise(value) if kind is Kind.DOUBLE else value
+def _one_zero(item: Compared, value: SparkColumn) -> SparkColumn:
+    # -0.0 equals 0.0; Spark's hash already gives all NaN the same bits. A float is a double as it is, not the reverse.
+    if item.column.kind not in (Kind.REAL, Kind.DOUBLE):
+        return value
+    width = "float" if item.as_float or (item.column.kind is Kind.REAL and item.lake_type != "double") else "double"
+    same_width = value.cast(width)
+    return F.when(same_width == 0, F.lit(0.0).cast(width)).otherwise(same_width)
 
 
 def row_digest(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
@@ -97,7 +115,8 @@ def hashable(item: Compared, value: SparkColumn) -> SparkColumn:
     Spark hashes dates and both kinds of timestamp by their days and microseconds; turning one kind of timestamp into the
     other would cost more than all other columns together.
     """
-    return value if item.column.kind in CALENDAR_KINDS else canonical(item, value)
+    plain = item.column.kind in CALENDAR_KINDS and item.fraction_digits is None
+    return value if plain else canonical(item, value)
 
 
 def null_marks(values: list[SparkColumn]) -> list[SparkColumn]:

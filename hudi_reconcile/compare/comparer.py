@@ -7,7 +7,7 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import candidates, corrections, digests, findings
+from hudi_reconcile.compare import candidates, corrections, digests, findings, precision
 from hudi_reconcile.compare.sides import Shape, kept
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
@@ -46,6 +46,10 @@ class SparkComparer:
         facts = candidates.second_look(_frame(found), source, lake, self._shape)
         judged = findings.findings_of(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         return Frame(judged.localCheckpoint(eager=True))
+
+    def hidden_rows(self, source: Frame) -> dict[str, int]:
+        """Source rows whose value has digits that the comparison cuts off, by column; one job."""
+        return precision.hidden_rows(_frame(source), self._shape.agreement.cut)
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:
         """Rows by the values of one column."""

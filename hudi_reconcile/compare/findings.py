@@ -6,9 +6,10 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.canonical import canonical, named, value_of
+from hudi_reconcile.compare.canonical import named, value_of
+from hudi_reconcile.compare.closeness import same
 from hudi_reconcile.compare.drift import action_column, kind_column
-from hudi_reconcile.compare.sides import Shape
+from hudi_reconcile.compare.sides import Shape, lake_values, source_values
 from hudi_reconcile.compare.spelling import Masks, hex_digest, shown, spelled, watermark_text
 from hudi_reconcile.core.agreement import Compared
 from hudi_reconcile.core.classify import PendingRange
@@ -52,8 +53,8 @@ def findings_of(facts: DataFrame, shape: Shape, *, table: str, pending: PendingR
 def differing_columns(items: tuple[Compared, ...]) -> SparkColumn:
     """Source names of the columns that differ, where both sides hold the row; empty otherwise."""
     names = [
-        F.when(~canonical(item, source).eqNullSafe(canonical(item, lake)), F.lit(item.column.name))
-        for item, source, lake in zip(items, _source_values(items), _lake_values(items), strict=True)
+        F.when(~same(item, source, lake), F.lit(item.column.name))
+        for item, source, lake in zip(items, source_values(items), lake_values(items), strict=True)
     ]
     listed = F.array_compact(F.array(*names)) if names else F.array().cast("array<string>")
     both = F.col("in_source") & (F.col("lake_copies") > 0)
@@ -70,7 +71,7 @@ def _source_image(shape: Shape, masks: Masks) -> SparkColumn:
     image = F.struct(
         watermark_text(shape.agreement.watermark, F.col("source_micros"), masks).alias("watermark"),
         hex_digest(F.col("source_digest")).alias("digest"),
-        shown(shape.agreement.columns, _source_values(shape.agreement.columns), masks).alias("values"),
+        shown(shape.agreement.columns, source_values(shape.agreement.columns), masks).alias("values"),
     )
     return F.when(F.col("in_source"), image)
 
@@ -82,17 +83,9 @@ def _lake_image(shape: Shape, masks: Masks) -> SparkColumn:
         F.col("lake_commit_time").alias("commit_time"),
         F.col("lake_partition_path").alias("partition_path"),
         F.col("lake_copies").alias("copies"),
-        shown(shape.agreement.columns, _lake_values(shape.agreement.columns), masks).alias("values"),
+        shown(shape.agreement.columns, lake_values(shape.agreement.columns), masks).alias("values"),
     )
     return F.when(F.col("lake_copies") > 0, image)
-
-
-def _source_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
-    return [F.col("source_row").getField(f"c{item.index}") for item in items]
-
-
-def _lake_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
-    return [F.col("lake_row").getField(item.column.lake_name) for item in items]
 
 
 def save(findings: DataFrame, path: str, *, rows: int, shape: Shape) -> None:

@@ -42,6 +42,16 @@ def values_of(side: Side, items: tuple[Compared, ...]) -> list[SparkColumn]:
     return [source_value(item) if side == "source" else lake_value(item) for item in items]
 
 
+def source_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
+    """The items' values in the whole source row that a look keeps as `source_row`."""
+    return [F.col("source_row").getField(f"c{item.index}") for item in items]
+
+
+def lake_values(items: tuple[Compared, ...], row: str = "lake_row") -> list[SparkColumn]:
+    """The items' values in the whole lake row that a look keeps."""
+    return [F.col(row).getField(item.column.lake_name) for item in items]
+
+
 def digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) -> DataFrame:
     """`segment`, the canonical key, `digest`, and any extra columns of the frame."""
     key = shape.agreement.key

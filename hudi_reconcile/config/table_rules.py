@@ -34,10 +34,20 @@ def table_findings(table: Raw) -> Iterator[Finding]:
     for index, column in enumerate(table.section("compare").texts("exclude")):
         if column.lower() in keys:
             yield ("compare", "exclude", index), "is a key column; rows are found by it"
+    yield from _tolerance_findings(table.section("compare"), needed)
     columns = {name.lower() for name in source.texts("columns")}
     for column, role in needed.items() if columns else ():
         if column not in columns:
             yield ("source", "columns"), f"leaves out `{column}`, {role}"
+
+
+def _tolerance_findings(compare: Raw, needed: dict[str, str]) -> Iterator[Finding]:
+    excluded = {name.lower() for name in compare.texts("exclude")}
+    for column in compare.keys("tolerance"):
+        if role := needed.get(column.lower()):
+            yield ("compare", "tolerance", column), f"is {role}; it is compared exactly"
+        if column.lower() in excluded:
+            yield ("compare", "tolerance", column), "is left out by `exclude`; say one of the two"
 
 
 def _moving_columns(pull: Raw) -> dict[str, str]:

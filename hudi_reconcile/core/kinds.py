@@ -33,6 +33,8 @@ class Kind(StrEnum):
 WATERMARK_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 # Equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
 KEY_KINDS = frozenset(Kind) - {Kind.REAL, Kind.DOUBLE, Kind.OTHER}
+# Numbers of which two can be close; docs say how each is held against the other.
+TOLERANCE_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.REAL, Kind.DOUBLE})
 CALENDAR_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 TEXT_KINDS = frozenset(
     {Kind.TEXT, Kind.CHAR, Kind.UUID, Kind.NUMBER, Kind.OWN_TEXT, Kind.OTHER}

@@ -34,6 +34,48 @@ class Unverified:
     fix: str
 
 
+ChangeKind = Literal["added", "dropped", "renamed", "widened", "narrowed", "retyped"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """One column whose two sides are no longer declared alike.
+
+    `column` is the source's name, or the lake's where the source has none; `lake_column` the lake's where there is one.
+    A type is None where that side lacks the column. `since_utc` is the start of the run that saw it first.
+    """
+
+    what: ChangeKind
+    side: Literal["source", "lake"]
+    column: str
+    source_type: str | None
+    lake_type: str | None
+    since_utc: str | None
+    compared: bool
+    fix: str
+    lake_column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A column that was compared on fewer digits than the source has, and how many source rows that hides."""
+
+    column: str
+    source: str
+    lake: str
+    compared: str
+    rows_hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSettings:
+    """What the config left out of the comparison or allowed for, by column."""
+
+    exclude: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The error that ended a table's work."""
@@ -95,7 +137,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """All that a run says about one table."""
+    """All that a run says about one table. `columns` are the declared types of each side: `source`, `lake`."""
 
     name: str
     outcome: Outcome
@@ -105,6 +147,10 @@ class TableResult:
     findings: Mapping[str, int] = field(default_factory=dict)
     not_drift: Mapping[str, int] = field(default_factory=dict)
     unverified: tuple[Unverified, ...] = ()
+    schema: tuple[SchemaChange, ...] = ()
+    precision: tuple[Precision, ...] = ()
+    compare: CompareSettings = CompareSettings()
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     error: Failure | None = None
     guards: tuple[Guard, ...] = ()
     corrections: Corrections = Corrections()
@@ -160,6 +206,14 @@ def _table_document(table: TableResult) -> dict[str, Any]:
         "findings": {kind: table.findings.get(kind, 0) for kind in DRIFT_KINDS},
         "not_drift": {kind: table.not_drift.get(kind, 0) for kind in NOT_DRIFT_KINDS},
         "unverified": [dataclasses.asdict(item) for item in table.unverified],
+        "schema": [dataclasses.asdict(change) for change in table.schema],
+        "precision": [dataclasses.asdict(item) for item in table.precision],
+        "compare": {
+            "exclude": list(table.compare.exclude),
+            "rename": dict(table.compare.rename),
+            "tolerance": dict(table.compare.tolerance),
+        },
+        "columns": {side: dict(types) for side, types in table.columns.items()},
         "error": None if table.error is None else dataclasses.asdict(table.error),
         "guards": [dataclasses.asdict(guard) for guard in table.guards],
         "corrections": dataclasses.asdict(table.corrections),

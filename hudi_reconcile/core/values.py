@@ -38,10 +38,14 @@ class LakePin:
 
 @dataclass(frozen=True, slots=True)
 class LakeColumn:
-    """A column of the lake table: its name, case as stored, and Spark's simple type text."""
+    """A column of the lake table: its name, case as stored, and Spark's simple type text.
+
+    `fraction_digits` is how many digits of a second a timestamp column holds where that is known to be fewer than six.
+    """
 
     name: str
     type: str
+    fraction_digits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

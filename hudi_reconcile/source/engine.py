@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialect import Dialect, DigestDialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class Engine(Protocol):
     @property
     def dialect(self) -> Dialect:
         """Its SQL."""
+        ...
+
+    @property
+    def digests(self) -> DigestDialect | None:
+        """The same SQL where the database can digest its own rows; None where rows must come to Spark."""
         ...
 
     @property

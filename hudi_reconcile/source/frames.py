@@ -19,6 +19,12 @@ FETCH_ROWS = 2_000
 ALL = "1 = 1"
 SERIAL_ROWS = 50_000  # below this many rows a second connection costs more than it saves
 _DAY_MICROS = 86_400_000_000
+_HANDED_OVER = {
+    (Kind.DATE, "string"): "date",
+    (Kind.TIMESTAMP, "string"): "timestamp_ntz",
+    (Kind.TIMESTAMPTZ, "string"): "timestamp_ntz",  # in UTC
+    (Kind.REAL, "double"): "float",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +65,25 @@ def plan_read(
     return JdbcRead(query, tuple(ALL if share is None else share for share in shares[: 1 if None in shares else None]))
 
 
-def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead) -> DataFrame:
+def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
     """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
-    return spark.read.jdbc(
+    rows = spark.read.jdbc(
         url=target.url,
         table=f"({plan.query}) hr",
         predicates=list(plan.predicates),
         properties={"fetchsize": str(FETCH_ROWS), "preferTimestampNTZ": "true", **target.properties},
     )
+    return _typed(rows, columns)
+
+
+def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
+    # A dialect may hand over a calendar value as ISO text, and a real as a double, where its driver would alter them.
+    kinds = {f"c{index}": column.kind for index, column in enumerate(columns)}
+    shown = []
+    for name, found in rows.dtypes:
+        wanted = _HANDED_OVER.get((kinds[name], found))
+        shown.append(F.col(name) if wanted is None else F.col(name).cast(wanted).alias(name))
+    return rows.select(*shown)
 
 
 def parts_for(rows_estimate: int, *, max_connections: int, cores: int) -> int:

@@ -10,10 +10,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.source import mysql_session, postgres
 from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.postgres import TLS_PARAMETERS, PostgresEngine
+from hudi_reconcile.source.mysql import MysqlEngine
+from hudi_reconcile.source.postgres import PostgresEngine
 
-_EXAMPLE = "write postgresql+psycopg://user@host:5432/database"
+_EXAMPLE = "write postgresql+psycopg://user@host:5432/database, or mysql+pymysql://user@host:3306/database"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,17 @@ class _Legal:
     parameters: frozenset[str]
 
 
-_LEGAL = {"postgresql": _Legal("postgresql", 5432, TLS_PARAMETERS)}
+_MYSQL = _Legal("mysql", 3306, mysql_session.TLS_PARAMETERS)
+_LEGAL = {
+    "postgresql": _Legal("postgresql", 5432, postgres.TLS_PARAMETERS),
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
+}
 
 
 def open_engine(connection: Connection) -> Engine:
     """The engine that reaches this database. No query is sent yet."""
-    return PostgresEngine(connection)
+    return MysqlEngine(connection) if connection.dialect == _MYSQL.dialect else PostgresEngine(connection)
 
 
 def connection_of(url: str, password: str, **settings: Any) -> Connection:
@@ -42,7 +49,8 @@ def connection_of(url: str, password: str, **settings: Any) -> Connection:
     legal = _LEGAL.get(parsed.get_backend_name())
     if legal is None:
         raise UsageError(
-            f"source.url: {parsed.get_backend_name()} is not read in this version (legal: postgresql+psycopg)",
+            f"source.url: {parsed.get_backend_name()} is not read in this version"
+            f" (legal: {', '.join(_LEGAL)}, or a jdbc: URL)",
             fix=_EXAMPLE,
         )
     unknown = sorted(set(parsed.query) - legal.parameters)

@@ -16,7 +16,7 @@ from hudi_reconcile.source.engine import Described, JdbcTarget
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialect import Dialect, DigestDialect
 from hudi_reconcile.sql.dialects import postgres
 
 TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
@@ -62,6 +62,11 @@ class PostgresEngine:
     @property
     def dialect(self) -> Dialect:
         """PostgreSQL's SQL."""
+        return postgres
+
+    @property
+    def digests(self) -> DigestDialect | None:
+        """PostgreSQL digests its own rows."""
         return postgres
 
     @property

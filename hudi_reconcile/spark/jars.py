@@ -27,11 +27,15 @@ class JarMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedJar:
-    """One line of `jars.lock`: the only bytes that may be loaded under this coordinate."""
+    """One line of `jars.lock`: the only bytes that may be loaded under this coordinate.
+
+    `engine` is the only kind of source that needs it; empty where every session loads it.
+    """
 
     coordinate: str
     file_name: str
     sha256: str
+    engine: str = ""
 
     @property
     def ivy_name(self) -> str:
@@ -55,10 +59,14 @@ class Jar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JarRequest:
-    """The config's `jars`: the mode, and files to load beside, or with `paths` instead of, the locked ones."""
+    """The config's `jars`: the mode, and files to load beside, or with `paths` instead of, the locked ones.
+
+    `engine` is the kind of source, where that has a jar of its own.
+    """
 
     mode: JarMode = JarMode.AUTO
     paths: tuple[Path, ...] = ()
+    engine: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +83,12 @@ def locked_jars() -> tuple[LockedJar, ...]:
 
 
 def read_lock(text: str) -> tuple[LockedJar, ...]:
-    """The lines of a lock file: coordinate, file name, sha256. `#` begins a comment line."""
+    """The lines of a lock file: coordinate, file name, sha256, and the engine if only one needs it. `#` begins a comment."""
     lines = (line.split() for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    return tuple(LockedJar(coordinate=coordinate, file_name=name, sha256=sha) for coordinate, name, sha in lines)
+    return tuple(
+        LockedJar(coordinate=coordinate, file_name=name, sha256=sha, engine="".join(engine))
+        for coordinate, name, sha, *engine in lines
+    )
 
 
 def plan_jars(request: JarRequest, lock: Sequence[LockedJar], folders: Iterable[Path]) -> JarPlan:
@@ -92,7 +103,8 @@ def plan_jars(request: JarRequest, lock: Sequence[LockedJar], folders: Iterable[
     if request.mode is JarMode.PATHS:
         return JarPlan(present=request.paths, missing=())
     names = [path.name for path in request.paths]
-    wanted = tuple(jar for jar in lock if not any(name.startswith(f"{jar.artifact}-") for name in names))
+    needed = (jar for jar in lock if jar.engine in ("", request.engine))
+    wanted = tuple(jar for jar in needed if not any(name.startswith(f"{jar.artifact}-") for name in names))
     for folder in folders if request.mode is JarMode.AUTO else ():
         files = [_in_folder(folder, jar) for jar in wanted]
         here = tuple(file for file in files if file is not None)

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.agreement import agree
-from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.errors import SupersededError
 from hudi_reconcile.core.guards import refusals
 from hudi_reconcile.core.plan import Approval, Plan
-from hudi_reconcile.core.result import TableResult, Unverified
+from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.segments import HashSegments, SegmentSet, parse
 from hudi_reconcile.core.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Edges, Frame, Lake, Look
@@ -23,6 +21,7 @@ from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice,
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_stale
+from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.watermarks import watermark_of
 
 PLAN_LABEL = "plan"
@@ -38,7 +37,7 @@ class _Work:
     sides: Sides
     rows: Frame
     touched: SegmentSet
-    unverified: tuple[Unverified, ...]
+    scope: Scope
 
 
 def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edges: Edges) -> TableResult:
@@ -62,7 +61,8 @@ def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edg
         work = _work(job, plan, findings_path, action, edges)
         planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(action or "", plan.upserts + plan.deletes)
         whole_plan = _is_whole(plan, {*landed, action or "all"})
-        return done_result(job, plan, _execute(work, edges), planned=planned, complete=whole_plan)
+        done = done_result(job, plan, _execute(work, edges), planned=planned, complete=whole_plan)
+        return replace(done, schema=work.scope.schema, columns=work.scope.types)
 
 
 def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:
@@ -93,18 +93,17 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     lake_table = existing(job, edges.lake.look())
     refuse_foreign(job, lake_table)
     refuse_mismatch(job, table, lake_table)
-    table = carried(table, lake_table)
-    agreement = agree(table, lake_table, watermark=job.watermark, exclude=job.exclude, partition_by=job.partition_by)
+    scope = scope_of(job, table, lake_table, edges.source, whole=True)
     cut = parse(plan.segmentation)
-    comparer = edges.make(agreement, cut)
+    comparer = edges.make(scope.agreement, cut)
     rows = comparer.planned(comparer.load(findings_path), action)
-    sides = Sides(table, agreement, cut, edges.source, edges.lake, comparer)
-    return _Work(job, plan, action, sides, rows, comparer.segments_of(rows), agreement.unverified)
+    sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer)
+    return _Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope)
 
 
 def _execute(work: _Work, edges: Edges) -> Done:
     if not work.touched.ids:
-        return Done({}, None, None, unverified=work.unverified)
+        return Done({}, None, None, unverified=work.scope.unverified)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
@@ -132,7 +131,10 @@ def _verified(work: _Work, edges: Edges, status: Mapping[str, int], instant: Ins
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
     first = source_rows if isinstance(work.sides.cut, HashSegments) else found.source_rows
     fetched = first + (3 * first if found.unequal.ids else first)
-    return Done(status, instant, found, source_rows, work.sides.lake.count(found.pin), fetched, work.unverified)
+    sides, scope = work.sides, work.scope
+    precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
+    unverified = (*scope.unverified, *hidden_digits(scope, precision))
+    return Done(status, instant, found, source_rows, sides.lake.count(found.pin), fetched, unverified, precision)
 
 
 def _commit(work: _Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Instant:

@@ -14,6 +14,7 @@ from hudi_reconcile.core.result import (
     Cost,
     Failure,
     Guard,
+    Precision,
     SideState,
     TableResult,
     Unverified,
@@ -21,6 +22,7 @@ from hudi_reconcile.core.result import (
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.stages.confirm import Confirmed
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.scope import settings_notes
 
 _PART = "only a part of the plan was asked for (--only): the rest is still to be applied"
 
@@ -39,6 +41,7 @@ class Done:
     lake_rows: int = 0
     rows_fetched: int = 0
     unverified: tuple[Unverified, ...] = ()
+    precision: tuple[Precision, ...] = ()
 
 
 def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bool) -> TableResult:
@@ -83,6 +86,7 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
         name=job.name,
         outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
         unverified=done.unverified,
+        precision=done.precision,
         source=None if verified is None else SideState(done.source_rows, verified.moment.snapshot),
         lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
         checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,
@@ -101,7 +105,7 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
-        notes=(*_no_savepoint(job, plan), *(() if fine else _why(done, left, complete=complete))),
+        notes=(*settings_notes(job), *_no_savepoint(job, plan), *(() if fine else _why(done, left, complete=complete))),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 

@@ -1,4 +1,4 @@
-"""Where the source's rows are digested: in Spark (`stream`) or inside the source (`pushdown`). Asks the source, decides, says why."""
+"""Where the source's rows are digested: in Spark (`stream`) or inside the source (`pushdown`), and why."""
 
 from __future__ import annotations
 

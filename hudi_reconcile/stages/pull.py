@@ -158,6 +158,7 @@ def _result(job: TableJob, start: _Start, staged: Staged | None, after: Checkpoi
         checkpoint=text,
         cost=Cost(source_rows_fetched=rows),
         notes=start.notes,
+        columns={"source": {column.name: column.declared for column in start.table.columns}},
         pull=Pulled(
             rows=rows,
             mode="incremental" if start.window.before_micros is not None else "full",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
+from hudi_reconcile.core.schema_drift import KnownColumns
 from hudi_reconcile.core.values import PartitionField, TableType
-
 
 Mode = Literal["auto", "pushdown", "stream"]
 
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say."""
+    """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say.
+
+    `known` is what earlier runs saw of the table's columns.
+    """
 
     name: str
     lake_path: str
@@ -32,3 +37,6 @@ class TableJob:
     run_id: str
     mode: Mode = "auto"
     cdc: bool = False
+    rename: Mapping[str, str] = field(default_factory=dict)
+    tolerance: Mapping[str, Decimal] = field(default_factory=dict)
+    known: KnownColumns = field(default_factory=KnownColumns)

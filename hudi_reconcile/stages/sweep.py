@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.agreement import Agreement, agree, without
-from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.classify import NOT_DRIFT
 from hudi_reconcile.core.cost import Choice
-from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan, Requirement
-from hudi_reconcile.core.result import DRIFT_KINDS, Corrections, SideState, TableResult, Unverified
+from hudi_reconcile.core.result import (
+    DRIFT_KINDS,
+    Corrections,
+    Failure,
+    SideState,
+    TableResult,
+    Unverified,
+)
 from hudi_reconcile.core.segments import HashSegments, Segmentation, document
-from hudi_reconcile.core.values import LakeTable, SourceTable
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
 from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice
 from hudi_reconcile.stages.cut import cut_of
@@ -22,6 +25,7 @@ from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.mode import choose_mode
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
 
@@ -37,23 +41,20 @@ class Swept:
     findings_rows: int
     draft: Plan | None
     rows_fetched: int
-    comparer: Comparer
+    comparer: Comparer | None
 
     def save(self, path: str) -> None:
         """Write the findings as Parquet."""
-        if self.findings is not None:
+        if self.findings is not None and self.comparer is not None:
             self.comparer.save(self.findings, path, self.findings_rows)
 
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
-    table: SourceTable
-    lake_table: LakeTable
+    scope: Scope
     watermark: Watermark
-    agreement: Agreement
     mode: Choice
     cut: Segmentation
-    uncarried: tuple[str, ...]
 
 
 def sweep(job: TableJob, edges: Edges) -> Swept:
@@ -61,17 +62,19 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
 
     Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row.
     """
-    ground = _ground(job, edges.source, edges.lake)
-    comparer = edges.make(ground.agreement, ground.cut)
-    sides = Sides(
-        ground.table, ground.agreement, ground.cut, edges.source, edges.lake, comparer, ground.mode.pushdown
-    )
+    scope, watermark = _scope(job, edges.source, edges.lake)
+    if len(scope.agreement.key) < len(scope.table.key):
+        return Swept(_keyless(job, scope), None, 0, None, 0, None)
+    ground = _ground(job, scope, watermark, edges.source)
+    comparer = edges.make(scope.agreement, ground.cut)
+    sides = Sides(scope.table, scope.agreement, ground.cut, edges.source, edges.lake, comparer, ground.mode.pushdown)
     waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
     found = look_twice(sides, waiting, None)
-    unverified = _unverified(job, ground, found)
+    precision = precision_of(scope, comparer, lambda: edges.source.rows(scope.table, ground.cut))
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *_unverified(job, found))
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     draft = _draft(job, ground, found, edges.clock) if drift and found.steady and not found.missed_rows else None
-    result = _result(job, ground, found, unverified, draft)
+    result = replace(_result(job, ground, found, unverified, draft), precision=precision)
     rows = sum(found.kinds.values())
     return Swept(result, found.findings, rows, draft, _fetched(ground, found), comparer)
 
@@ -84,34 +87,35 @@ def _fetched(ground: _Ground, found: Confirmed) -> int:
     return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
 
 
-def _ground(job: TableJob, source: Source, lake: Lake) -> _Ground:
+def _scope(job: TableJob, source: Source, lake: Lake) -> tuple[Scope, Watermark]:
     described = source.describe()
     watermark = watermark_of(job.name, job.watermark, described)
     refuse_key_faults(job.name, source.key_faults(described))
-    lake_table = existing(job, lake.look())
-    table = carried(without(described, job.exclude - set(job.watermark)), lake_table)
-    agreement = agree(table, lake_table, watermark=job.watermark, exclude=job.exclude, partition_by=job.partition_by)
-    if len(agreement.key) < len(table.key):
-        reasons = "; ".join(f"{item.name}: {item.why}" for item in agreement.unverified if item.name in table.key)
-        raise UnverifiedError(
-            f"table {job.name}: the key cannot be compared: {reasons}",
-            fix="map the key columns with compare.rename, or choose others with source.key",
-        )
-    mode = choose_mode(job, table, agreement, source)
-    cut = cut_of(job, table, source, pushdown=mode.pushdown)
-    return _Ground(table, lake_table, watermark, agreement, mode, cut, source.uncarried(table, None))
+    return scope_of(job, described, existing(job, lake.look()), source), watermark
 
 
-def _unverified(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[Unverified, ...]:
-    items = [
-        Unverified(
-            "column",
-            name,
-            "holds dates that the JDBC driver alters (infinity, BC, beyond 9999, 1582-10-05 to 1582-10-14)",
-            f"leave it out on purpose: compare: {{exclude: [{name}]}}",
-        )
-        for name in ground.uncarried
-    ]
+def _ground(job: TableJob, scope: Scope, watermark: Watermark, source: Source) -> _Ground:
+    mode = choose_mode(job, scope.table, scope.agreement, source)
+    return _Ground(scope, watermark, mode, cut_of(job, scope.table, source, pushdown=mode.pushdown))
+
+
+def _keyless(job: TableJob, scope: Scope) -> TableResult:
+    """No row can be named: nothing is compared, and the columns say why."""
+    reasons = "; ".join(f"{item.name}: {item.why}" for item in scope.unverified if item.name in scope.table.key)
+    message = f"table {job.name}: the key cannot be compared: {reasons}"
+    fix = "map the key columns with compare.rename, or choose others with source.key"
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.UNVERIFIED,
+        error=Failure("UnverifiedError", message, fix),
+        unverified=scope.unverified,
+        schema=scope.schema,
+        columns=scope.types,
+    )
+
+
+def _unverified(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
+    items = []
     moving = found.kinds.get("moving", 0)
     if moving:
         why = f"{moving} rows differed twice and changed in between: they were not judged"
@@ -129,7 +133,7 @@ def _unverified(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[Unver
     if not found.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since"
         items.append(Unverified("table", job.name, why, "sweep again"))
-    return (*ground.agreement.unverified, *items)
+    return tuple(items)
 
 
 def _draft(job: TableJob, ground: _Ground, found: Confirmed, clock: Clock) -> Plan:
@@ -144,10 +148,10 @@ def _draft(job: TableJob, ground: _Ground, found: Confirmed, clock: Clock) -> Pl
         created_micros=clock.utc_micros(),
         lake_path=job.lake_path,
         lake_instant=found.pin.instant.completed,
-        source_identity=ground.table.identity,
+        source_identity=ground.scope.table.identity,
         source_snapshot=found.moment.snapshot,
-        key=ground.table.key,
-        columns=tuple(item.column.name for item in ground.agreement.columns),
+        key=ground.scope.table.key,
+        columns=tuple(item.column.name for item in ground.scope.agreement.columns),
         segmentation=document(ground.cut),
         by_kind=drift,
         upserts=upserts,
@@ -155,8 +159,8 @@ def _draft(job: TableJob, ground: _Ground, found: Confirmed, clock: Clock) -> Pl
         guards=guards(counts, policy),
         requirements=(
             Requirement("lake_path", job.lake_path),
-            Requirement("source_identity", ground.table.identity),
-            Requirement("record_key", ",".join(ground.lake_table.record_key)),
+            Requirement("source_identity", ground.scope.table.identity),
+            Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
         ),
         files={},
     )
@@ -181,13 +185,15 @@ def _result(
         findings=drift,
         not_drift={kind.value: found.kinds.get(kind.value, 0) for kind in NOT_DRIFT},
         unverified=unverified,
+        schema=ground.scope.schema,
+        columns=ground.scope.types,
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
         segments={"compared": ground.cut.count, "unequal": len(found.unequal.ids)},
         notes=_notes(job, found),
         provenance={
-            "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.table.key[0]}",
-            "compared_columns": ", ".join(item.column.name for item in ground.agreement.columns),
+            "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
+            "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
             "digests": f"{'inside the source' if ground.mode.pushdown else 'in Spark'} ({ground.mode.why})",
             "source_clock_bound": found.moment.bound_why,
         },
@@ -195,9 +201,7 @@ def _result(
 
 
 def _notes(job: TableJob, found: Confirmed) -> tuple[str, ...]:
-    notes = []
-    if job.exclude:
-        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(job.exclude))}")
+    notes = list(settings_notes(job))
     if found.checkpoint is None:
         notes.append("the lake carries no checkpoint of ours: no difference could be called pending")
     elif found.checkpoint.checkpoint.watermark != job.watermark:

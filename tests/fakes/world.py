@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from zlib import crc32
 
-from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.canon import SegmentSum, summed
+
+from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import RefusedError, SupersededError
@@ -130,7 +131,9 @@ class FakeSource:
     def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
         self.journal.reached("source.digests_inside")
         rows = self._positional(table, lambda row: row["id"] not in self.mistold)
-        told = [{**row, "c1": f"~{row['c1']}"} for row in self._positional(table, lambda row: row["id"] in self.mistold)]
+        told = [
+            {**row, "c1": f"~{row['c1']}"} for row in self._positional(table, lambda row: row["id"] in self.mistold)
+        ]
         found = FakeComparer(self.journal, {}, agreement, cut).sums([*rows, *told], "c")
         return lambda: found
 
@@ -347,7 +350,9 @@ class FakeComparer:
 
     def sums(self, rows: list[Row], side: str) -> tuple[SegmentSum, ...]:
         images = self._images(rows, side).items()
-        return summed((self._segment(key), crc32(repr((key, image)).encode())) for key, all_ in images for image, _, _ in all_)
+        return summed(
+            (self._segment(key), crc32(repr((key, image)).encode())) for key, all_ in images for image, _, _ in all_
+        )
 
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         return self.sums(rows_of(lake), "lake")
@@ -375,6 +380,12 @@ class FakeComparer:
             kind = classify(facts)
             found.append({**fact, "kind": kind.value, "action": action_for(kind).value})
         return Frame(found)
+
+    def hidden_rows(self, source: Frame) -> dict[str, int]:
+        self.journal.reached("comparer.hidden_rows")
+        names = [f"c{item.index}" for item in self.agreement.cut]
+        hidden = [sum(row[name] is not None and row[name] % 10 != 0 for row in rows_of(source)) for name in names]
+        return {item.column.name: rows for item, rows in zip(self.agreement.cut, hidden, strict=True)}
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:
         return dict(Counter(row[column] for row in rows_of(frame)))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hudi_reconcile.demo.postgres import PostgresServer
+from hudi_reconcile.spark.jars import JarRequest
 from hudi_reconcile.spark.session import Session, SessionRequest, open_session
 from tests.support.mariadb import MariaDatabase, MariaServer, any_maria, fresh_maria
 from tests.support.postgres import Database, any_server, fresh_database
@@ -49,8 +50,9 @@ def maria(maria_server: MariaServer) -> Iterator[MariaDatabase]:
 
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[Session]:
-    """Our own session, small, with what it stands on."""
-    request = SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"}, short=True)
+    """Our own session, small, with every driver, and what it stands on."""
+    jars = JarRequest(engine="mysql")
+    request = SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"}, jars=jars, short=True)
     with open_session(request) as session:
         yield session
 

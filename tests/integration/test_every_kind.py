@@ -118,7 +118,7 @@ def test_key_of_any_kinds_with_null_parts_names_its_rows_through_pull_sweep_and_
     pulled = project.json("pull")
     assert pulled.code == 0, pulled
     clean = project.run("sweep")
-    assert clean.code == 0, print(clean.err)
+    assert clean.code == 0, clean.err
     pg.execute(
         'delete from "Order Items" where order_id = 15',
         "update \"Order Items\" set tz = tz + interval '1 microsecond' where order_id = 16",

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
-from hudi_reconcile.core.agreement import Agreement, agree, without
+from hudi_reconcile.core.agreement import Agreement, agree, only_in_lake, without
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -16,14 +18,18 @@ LEGAL = {
     Kind.DATE: {"date"},
     Kind.TIMESTAMP: {"timestamp", "timestamp_ntz"},
     Kind.TIMESTAMPTZ: {"timestamp"},
-    Kind.REAL: {"float"},
-    Kind.DOUBLE: {"double"},
+    Kind.REAL: {"float", "double"},
+    Kind.DOUBLE: {"double", "float"},
     Kind.DECIMAL: {"decimal(10,2)"},
     Kind.NUMBER: {"string"},
     Kind.OWN_TEXT: {"string"},
 }
 LAKE_TYPES = sorted(set().union(*LEGAL.values()) | {"array<int>", "map<string,int>", "struct<a:int>", "void"})
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False)
+
+
+def table_of(*columns: LakeColumn) -> LakeTable:
+    return LakeTable("/l", "t", "copy_on_write", 9, columns, ("id",), (), ("_hr_read_seq",), "tool")
 
 
 def met(
@@ -34,11 +40,7 @@ def met(
     partition_by: tuple[PartitionField, ...] = (),
 ) -> Agreement:
     source = SourceTable("public.t", (ID, *columns), ("id",), 0, "i")
-    table = LakeTable(
-        "/l", "t", "copy_on_write", 9,
-        tuple(LakeColumn(name, kind) for name, kind in {"id": "bigint", **lake}.items()),
-        ("id",), (), ("_hr_read_seq",), "tool",
-    )  # fmt: skip
+    table = table_of(*(LakeColumn(name, kind) for name, kind in {"id": "bigint", **lake}.items()))
     return agree(source, table, watermark=watermark, exclude=exclude, partition_by=partition_by)
 
 
@@ -159,3 +161,90 @@ def test_excluded_columns_are_not_even_read_but_for_the_key() -> None:
     source = SourceTable("t", (ID, one(Kind.TEXT)), ("id",), 0, "i")
 
     assert without(source, frozenset({"id", "c"})).columns == (ID,)
+
+
+@pytest.mark.parametrize(
+    ("own", "lake_type", "kept"),
+    [
+        ((12, 4), "decimal(12,2)", 2),
+        ((5, 1), "decimal(10,0)", 0),
+        ((12, 2), "decimal(12,2)", None),
+        ((12, 2), "decimal(14,2)", None),
+        ((12, 2), "decimal(12,4)", None),
+        ((14, 2), "decimal(10,2)", None),
+    ],
+)
+def test_decimals_are_cut_only_where_the_lake_has_fewer_digits_after_the_point(
+    own: tuple[int, int], lake_type: str, kept: int | None
+) -> None:
+    column = Column("c", Kind.DECIMAL, "numeric", precision=own[0], scale=own[1])
+
+    found = met(column, lake={"c": lake_type})
+
+    assert found.columns[1].fraction_digits == kept
+    assert [item.column.name for item in found.cut] == (["c"] if kept is not None else [])
+    assert found.unverified == ()
+
+
+def test_what_is_left_of_a_value_is_said_in_words() -> None:
+    one_digit = met(Column("c", Kind.DECIMAL, "numeric", precision=5, scale=3), lake={"c": "decimal(4,1)"})
+    double = met(Column("c", Kind.DOUBLE, "double precision"), lake={"c": "float"})
+
+    assert [item.cut_to for item in (*one_digit.cut, *double.cut)] == ["1 digit after the point", "a 4-byte float"]
+
+
+@pytest.mark.parametrize(("kind", "lake_type"), [(Kind.REAL, "double"), (Kind.REAL, "float"), (Kind.DOUBLE, "double")])
+def test_floats_that_the_lake_holds_exactly_are_not_cut(kind: Kind, lake_type: str) -> None:
+    assert met(Column("c", kind, "x"), lake={"c": lake_type}).cut == ()
+
+
+@pytest.mark.parametrize(
+    ("own", "held", "kept"), [(6, 3, 3), (None, 3, 3), (3, 3, None), (0, 3, None), (6, None, None)]
+)
+@pytest.mark.parametrize("kind", [Kind.TIMESTAMP, Kind.TIMESTAMPTZ])
+def test_timestamps_are_cut_where_the_lake_is_known_to_hold_fewer_digits(
+    kind: Kind, own: int | None, held: int | None, kept: int | None
+) -> None:
+    source = SourceTable("t", (ID, Column("c", kind, "timestamp", precision=own)), ("id",), 0, "i")
+    lake = table_of(LakeColumn("id", "bigint"), LakeColumn("c", "timestamp", fraction_digits=held))
+
+    found = agree(source, lake, watermark=(), exclude=frozenset(), partition_by=())
+
+    assert found.columns[1].fraction_digits == kept
+
+
+@pytest.mark.parametrize(
+    ("column", "lake_type"),
+    [
+        (Column("c", Kind.DECIMAL, "numeric(12,4)", precision=12, scale=4), "decimal(12,2)"),
+        (Column("c", Kind.DOUBLE, "double precision"), "float"),
+    ],
+)
+def test_column_with_tolerance_is_compared_on_all_its_digits(column: Column, lake_type: str) -> None:
+    source = SourceTable("t", (ID, column), ("id",), 0, "i")
+    lake = table_of(LakeColumn("id", "bigint"), LakeColumn("c", lake_type))
+
+    found = agree(
+        source, lake, watermark=(), exclude=frozenset(), partition_by=(), tolerance={"c": Decimal("0.01")}
+    )  # fmt: skip
+
+    assert (found.cut, found.columns[1].tolerance, found.columns[0].tolerance) == ((), Decimal("0.01"), None)
+
+
+def test_key_is_never_cut_since_two_keys_would_become_one() -> None:
+    key = Column("k", Kind.DECIMAL, "numeric(8,4)", nullable=False, precision=8, scale=4)
+    source = SourceTable("t", (key,), ("k",), 0, "i")
+
+    found = agree(
+        source, table_of(LakeColumn("k", "decimal(8,2)")), watermark=(), exclude=frozenset(), partition_by=()
+    )  # fmt: skip
+
+    assert (found.key[0].fraction_digits, found.key[0].digits) == (None, (10, 4))
+
+
+def test_columns_that_only_the_lake_has_are_those_that_nobody_put_there_on_purpose() -> None:
+    lake = table_of(*(LakeColumn(name, "string") for name in ("id", "_hr_read_seq", "_hoodie_file_name", "x", "y")))
+
+    found = only_in_lake(SourceTable("t", (ID,), ("id",), 0, "i"), lake, exclude=frozenset({"y"}), partition_by=())
+
+    assert [column.name for column in found] == ["x"]

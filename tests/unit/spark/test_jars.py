@@ -42,14 +42,22 @@ def full_folder(folder: Path) -> Path:
     return write(folder, **{"hudi-bundle_2.12-1.2.0": BUNDLE, "postgresql-42.7.9": DRIVER})
 
 
-def test_lock_of_this_version_names_the_hudi_bundle_and_the_postgresql_driver_with_full_hashes() -> None:
+def test_lock_of_this_version_names_the_hudi_bundle_and_the_drivers_with_full_hashes() -> None:
     lock = locked_jars()
 
-    assert [jar.coordinate.rsplit(":", 1)[0] for jar in lock] == [
-        "org.apache.hudi:hudi-spark3.5-bundle_2.12",
-        "org.postgresql:postgresql",
+    assert [(jar.coordinate.rsplit(":", 1)[0], jar.engine) for jar in lock] == [
+        ("org.apache.hudi:hudi-spark3.5-bundle_2.12", ""),
+        ("org.postgresql:postgresql", ""),
+        ("org.mariadb.jdbc:mariadb-java-client", "mysql"),
     ]
     assert all(len(jar.sha256) == 64 for jar in lock)
+
+
+def test_jar_of_one_engine_is_planned_for_that_engine_only() -> None:
+    other = LockedJar(coordinate="g:other:1", file_name="other-1.jar", sha256="ff", engine="mysql")
+
+    assert plan_jars(JarRequest(), (*LOCK, other), []).missing == LOCK
+    assert plan_jars(JarRequest(engine="mysql"), (*LOCK, other), []).missing == (*LOCK, other)
 
 
 def test_lock_passes_over_comments_and_blank_lines() -> None:

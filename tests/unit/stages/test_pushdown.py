@@ -70,7 +70,8 @@ def test_row_that_changes_again_behind_the_second_look_is_left_to_the_next_sweep
     world.source.table[2]["v"] = 7
     world.journal.before("source.rows", lambda: world.source.table[2].update(v=2))
     world.journal.before(
-        "source.digests_inside", lambda: world.journal.before("source.digests_inside", lambda: world.source.put(2, 9, 900))
+        "source.digests_inside",
+        lambda: world.journal.before("source.digests_inside", lambda: world.source.put(2, 9, 900)),
     )
 
     assert pushed(world).result.unverified == ()
@@ -106,9 +107,7 @@ def test_pushdown_that_cannot_be_is_refused_by_name(world: World) -> None:
         pushed(world)
 
 
-def test_auto_measures_a_large_table_and_takes_the_cheaper_way(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_measures_a_large_table_and_takes_the_cheaper_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudi_reconcile.stages.mode.SMALL_ROWS", 1)
     world.source.measured = Probe(row_bytes=1e9, link_byte_seconds=1e-6, digest_row_seconds=1e-6)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import LakeError, RefusedError, UnverifiedError
+from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.ports import KeyFaults
@@ -388,8 +388,16 @@ def test_key_that_the_lake_lacks_ends_the_sweep() -> None:
     world = pulled(*ROWS)
     world.source.columns = (Column("id", Kind.INTEGER, "bigint", lake_name="order_id"), *COLUMNS[1:])
 
-    with pytest.raises(UnverifiedError, match="the key cannot be compared"):
-        sweep(job(), world.edges)
+    done = swept(world)
+
+    assert (done.result.outcome, done.findings, done.draft) == (Outcome.UNVERIFIED, None, None)
+    assert done.result.error is not None
+    assert (done.result.error.type, "the key cannot be compared" in done.result.error.message) == (
+        "UnverifiedError",
+        True,
+    )
+    assert [(one.what, one.column, one.lake_column) for one in done.result.schema] == [("renamed", "id", "id")]
+    assert "source.rows" not in world.journal.calls
 
 
 def test_text_key_is_cut_by_hash_and_found_all_the_same() -> None:

@@ -1,0 +1,251 @@
+"""MySQL 8 and MariaDB 10.6 or later as an engine: one control connection, the catalog, the safe bound, and Spark's reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import RowMapping
+from sqlalchemy.exc import DBAPIError
+
+from hudi_reconcile.core.connection import Connection
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.values import Moment
+from hudi_reconcile.source import mysql_session
+from hudi_reconcile.source.catalog import UniqueKey, described
+from hudi_reconcile.source.engine import Described, JdbcTarget
+from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.plane import ControlPlane
+from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql.dialect import Dialect, DigestDialect
+from hudi_reconcile.sql.dialects import mysql
+
+_READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
+_UNKNOWN_ROWS = 1_000_000  # of a view whose plan this user may not see
+
+_ME = "concat('''', substring_index(current_user(), '@', 1), '''@''', substring_index(current_user(), '@', -1), '''')"
+_SERVER_QUERY = f"""
+select version() as version, current_user() as role, @@global.read_only as is_replica,
+       (select count(*) from information_schema.user_privileges
+         where privilege_type = 'SUPER' and grantee = {_ME}) as supers
+"""
+_WRITES_QUERY = f"""
+select (select count(*) from information_schema.user_privileges where grantee = {_ME} and {{writes}})
+     + (select count(*) from information_schema.schema_privileges
+         where grantee = {_ME} and {{writes}} and :schema like table_schema)
+     + (select count(*) from information_schema.table_privileges
+         where grantee = {_ME} and {{writes}} and table_schema = :schema and table_name = :name) as grants
+""".format(writes="privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'DROP')")
+
+
+class MysqlEngine:
+    """One MySQL or MariaDB database; implements `source/engine.py:Engine`. Nothing is ever written to it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._plane = ControlPlane(
+            connection, "mysql+pymysql", mysql_session.control_arguments(connection), named=_named
+        )
+
+    @property
+    def dialect(self) -> Dialect:
+        """The SQL of MySQL and MariaDB."""
+        return mysql
+
+    @property
+    def digests(self) -> DigestDialect | None:
+        """Rows come to Spark."""
+        return None
+
+    @property
+    def place(self) -> str:
+        """Host, port and database."""
+        return self.connection.place
+
+    @property
+    def max_connections(self) -> int:
+        """How many connections one read may open."""
+        return self.connection.max_connections
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The texts of all statements so far, in order."""
+        return self._plane.sent
+
+    def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """All rows of one small statement."""
+        return [{str(name).lower(): value for name, value in row.items()} for row in self._plane.rows(sql)]
+
+    def describe(self, request: TableRequest) -> Described:
+        """The table as the catalog has it now."""
+        found = self._table(request.table)
+        here = {"schema": found["schema_name"], "name": found["name"]}
+        columns = tuple(
+            mysql.column_of(
+                r["name"], r["data_type"].lower(), r["declared"], nullable=bool(r["nullable"]),
+                precision=r["digits"], scale=r["scale"], fraction=r["fraction"],
+            )
+            for r in self._plane.rows(mysql.COLUMNS_QUERY, here)
+        )  # fmt: skip
+        name = f"{mysql.quote(here['schema'])}.{mysql.quote(here['name'])}"
+        return described(
+            request,
+            columns,
+            _unique(self._plane.rows(mysql.INDEXES_QUERY, here)),
+            name=name,
+            identity=f"{self._identity()}/{here['schema']}/{here['name']}",
+            rows_estimate=self._estimate(name, request.predicates),
+        )
+
+    def moment(self) -> Moment:
+        """The database's clock and the safe bound, in one statement of its own before any row is read."""
+        row = self._open_work()
+        if row is None:
+            clock = int(self._plane.one(mysql.CLOCK_QUERY)["clock_micros"])
+            bound, why = mysql.bound(clock, None, None, sees_all=False)
+            return Moment(clock, bound, why, "")
+        clock, oldest, running = (row[name] for name in ("clock_micros", "oldest_micros", "running_seconds"))
+        bound, why = mysql.bound(
+            int(clock),
+            None if oldest is None else int(oldest),
+            None if running is None else int(running),
+            sees_all=True,
+        )
+        return Moment(int(clock), bound, why, "")
+
+    def jdbc(self) -> JdbcTarget:
+        """Driver and reader properties; the user's extra ones cannot undo ours."""
+        return mysql_session.jdbc_target(self.connection)
+
+    def server_facts(self) -> ServerFacts:
+        """Connect and ask."""
+        row = self._plane.one(_SERVER_QUERY)
+        version = str(row["version"])
+        user, _, host = str(row["role"]).rpartition("@")
+        return ServerFacts(
+            product="MariaDB" if "mariadb" in version.lower() else "MySQL",
+            version=version.split("-", maxsplit=1)[0],
+            place=self.place,
+            role=str(row["role"]),
+            has_tls=bool(self._plane.one("show session status like 'Ssl_cipher'")["Value"]),
+            is_local=mysql_session.is_local(self.connection.host),
+            sees_all=self._open_work() is not None,
+            grant_to_see=f"GRANT PROCESS ON *.* TO '{user}'@'{host}';",
+            blind_seconds=mysql.BLIND_DELAY_MICROS / 1_000_000,
+            is_superuser=bool(row["supers"]),
+            is_replica=bool(row["is_replica"]),
+        )
+
+    def table_facts(self, request: TableRequest) -> TableFacts:
+        """Ask the catalog for one table; reads no row. Raises as `describe`."""
+        found = self.describe(request)
+        row = self._table(request.table)
+        here = {"schema": row["schema_name"], "name": row["name"]}
+        indexes = self._plane.rows(mysql.INDEXES_QUERY, here)
+        leads = {str(r["column_name"]) for r in indexes if r["position"] == 1 and r["is_whole"]}
+        grants = self._plane.one(_WRITES_QUERY, here)["grants"]
+        is_super = self._plane.one(_SERVER_QUERY)["supers"]
+        return TableFacts(
+            found.table,
+            found.key_proven,
+            self._can_read(found.table.name),
+            bool(grants) and not is_super,
+            frozenset(leads),
+        )
+
+    def close(self) -> None:
+        """Give the connection back to the server."""
+        self._plane.close()
+
+    def _open_work(self) -> RowMapping | None:
+        """Clock, oldest transaction, oldest statement; None where this user may not see them."""
+        try:
+            return self._plane.one(mysql.MOMENT_QUERY)
+        except SourceError as error:
+            if "(error 1227)" in error.message:
+                return None
+            raise
+
+    def _can_read(self, table: str) -> bool:
+        try:
+            self._plane.rows(f"select 1 from {table} limit 0")
+        except SourceError as error:
+            if "(error 1142)" in error.message:
+                return False
+            raise
+        return True
+
+    def _table(self, name: str) -> RowMapping:
+        try:
+            schema, table = mysql.split_name(name)
+        except ValueError as error:
+            raise UsageError(
+                f"source.table {name} is not a table name", fix="quote odd names as SQL does: shop.`Order Items`"
+            ) from error
+        rows = self._plane.rows(mysql.TABLE_QUERY, {"schema": schema, "name": table})
+        folds = bool(rows) and int(self._plane.one("select @@lower_case_table_names as folds")["folds"])
+        rows = [row for row in rows if folds or row["name"] == table]
+        if not rows:
+            raise UsageError(
+                f"table {name} does not exist in {self.place} (or the user may not see it)",
+                fix="correct tables[].source.table in reconcile.yaml",
+            )
+        if rows[0]["type"] not in _READABLE:
+            raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in reconcile.yaml")
+        return rows[0]
+
+    def _identity(self) -> str:
+        sql = "show global variables where variable_name in ('server_uuid', 'server_uid')"
+        found = [str(row["Value"]) for row in self._plane.rows(sql) if row["Value"]]
+        return f"mysql:{found[0]}" if found else f"mysql:{self.connection.host}:{self.connection.port}"
+
+    def _estimate(self, name: str, predicates: tuple[str, ...]) -> int:
+        try:
+            lines = self._plane.rows(mysql.estimate_query(name, predicates))
+        except SourceError as error:
+            if "(error 1345)" in error.message:  # a view over tables that this user may not see
+                return _UNKNOWN_ROWS
+            raise
+        return max((int(line["rows"] or 0) for line in lines), default=0)
+
+
+def _unique(rows: Sequence[RowMapping]) -> list[UniqueKey]:
+    found = []
+    for name, group in groupby(rows, key=lambda row: row["name"]):
+        parts = list(group)
+        if parts[0]["is_unique"] and all(part["column_name"] for part in parts):
+            not_null = not any(part["nullable"] for part in parts)
+            found.append(UniqueKey(tuple(part["column_name"] for part in parts), name == "PRIMARY", not_null))
+    return found
+
+
+_REFUSED, _UNREACHABLE = {1045, 1698, 1251}, {2002, 2003, 2005, 2006, 2013, 1040, 1129, 1130}
+_TIMED_OUT, _NOT_GRANTED = {1969, 3024, 1317, 1205}, {1044, 1142, 1143}
+# Messages about names and grammar; others may hold values of rows.
+_TELLING = {1054, 1064, 1146, 1227, 1345, 1356, 1305, 1193, 1235}
+
+
+def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
+    code, reason = (*getattr(error.orig, "args", ()), None, None)[:2]
+    where = connection.place
+    if code in _REFUSED:
+        return SourceError(
+            f"{where}: the server refused the password of user {connection.user}",
+            fix="check source.password (secrets file or variable), then: hudi-reconcile doctor",
+        )
+    if code in _UNREACHABLE or not isinstance(code, int):
+        return SourceError(
+            f"{where}: cannot connect: {reason or type(error.orig).__name__}",
+            fix="check host, port and network of source.url, then: hudi-reconcile doctor",
+        )
+    if code == 1049:  # noqa: PLR2004 - the server's number
+        return SourceError(f"{where}: this database does not exist", fix="correct the database name in source.url")
+    if code in _NOT_GRANTED:
+        return SourceError(f"{where}: {reason} (error {code})", fix=f"grant SELECT on the table to {connection.user}")
+    if code in _TIMED_OUT:
+        return SourceError(
+            f"{where}: a statement was cancelled (error {code})", fix="raise source.statement_timeout, then run again"
+        )
+    shown = f"{reason} " if code in _TELLING else ""
+    return SourceError(f"{where}: {shown}(error {code})", fix="run: hudi-reconcile doctor")

@@ -1,0 +1,148 @@
+"""What a comparison covers: which columns meet and how, which do not, and how many rows a lower precision hides.
+
+Used by the sweep and by the apply, so that both say the same of one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hudi_reconcile.core.agreement import Agreement, Compared, agree, exclude_fix, without
+from hudi_reconcile.core.carry import carried
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Kind
+from hudi_reconcile.core.result import Precision, SchemaChange, Unverified
+from hudi_reconcile.core.schema_drift import Columns, changes
+from hudi_reconcile.core.values import LakeTable, SourceTable
+from hudi_reconcile.ports import Comparer, Frame, Source
+from hudi_reconcile.stages.request import TableJob
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One table's comparison before a row is read. `table` is as it is read, `types` as both sides declare it."""
+
+    table: SourceTable
+    lake_table: LakeTable
+    agreement: Agreement
+    schema: tuple[SchemaChange, ...]
+    unverified: tuple[Unverified, ...]
+    types: Mapping[str, Mapping[str, str]]
+
+
+def scope_of(
+    job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, whole: bool = False
+) -> Scope:
+    """Match the columns, and ask the source for values that the read would alter.
+
+    Excluded columns are not even read, but for key and watermark, or for `whole` rows, as a correction writes them.
+    Raises UsageError for a tolerance on a column that cannot have one.
+    """
+    refuse_tolerance(job, described)
+    left_out = job.exclude - set(job.watermark)
+    declared = described if whole else without(described, left_out)
+    table = carried(declared, lake_table)
+    agreement = agree(
+        table,
+        lake_table,
+        watermark=job.watermark,
+        exclude=job.exclude,
+        partition_by=job.partition_by,
+        tolerance=job.tolerance,
+    )
+    typed = {column.name for column in table.columns if column.kind is declared.column(column.name).kind}
+    altered = source.uncarried(declared, None)
+    on_purpose = frozenset(altered) - typed
+    columns = Columns(declared, lake_table, agreement, job.partition_by, job.exclude, on_purpose)
+    return Scope(
+        table,
+        lake_table,
+        agreement,
+        changes(columns, job.known),
+        (*agreement.unverified, *(_altered(name) for name in altered if name in typed - left_out)),
+        {
+            "source": {column.name: column.declared for column in declared.columns},
+            "lake": {column.name: column.type for column in lake_table.columns},
+        },
+    )
+
+
+def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
+    """Raises UsageError for a tolerance on a column that is missing, no number, or part of the key or watermark."""
+    kinds = {column.name: column.kind for column in table.columns}
+    for name in job.tolerance:
+        why = _no_tolerance(name, kinds.get(name), job, table)
+        if why:
+            numbers = ", ".join(c for c, kind in kinds.items() if kind in TOLERANCE_KINDS and c not in table.key)
+            raise UsageError(
+                f"table {job.name}: compare.tolerance names {name}, {why}",
+                fix=f"numeric columns are: {numbers or 'none'}",
+            )
+
+
+def precision_of(scope: Scope, comparer: Comparer, rows: Callable[[], Frame]) -> tuple[Precision, ...]:
+    """Every column that meets on fewer digits than the source has; the source is read only where there is one."""
+    cut = scope.agreement.cut
+    hidden = comparer.hidden_rows(rows()) if cut else {}
+    return tuple(
+        Precision(item.column.name, item.column.declared, item.lake_type, item.cut_to, hidden[item.column.name])
+        for item in cut
+    )
+
+
+def hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unverified, ...]:
+    """The columns of which rows have more digits than were compared: what was cut off was not compared."""
+    items = {item.column.name: item for item in scope.agreement.cut}
+    return tuple(
+        Unverified(
+            "column",
+            one.column,
+            f"source {one.source} was compared with lake {one.lake} to {one.compared}; "
+            f"{one.rows_hidden} {'row has' if one.rows_hidden == 1 else 'rows have'} more at the source",
+            _precision_fix(items[one.column]),
+        )
+        for one in precision
+        if one.rows_hidden
+    )
+
+
+def settings_notes(job: TableJob) -> tuple[str, ...]:
+    """What the config leaves out, maps and allows for, one line each."""
+    notes = []
+    if job.exclude:
+        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(job.exclude))}")
+    if job.rename:
+        pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in job.rename.items())
+        notes.append(f"compared under another name (compare.rename): {pairs}")
+    if job.tolerance:
+        allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.tolerance.items())
+        notes.append(f"differences allowed (compare.tolerance), row by row: {allowed}")
+    return tuple(notes)
+
+
+def _precision_fix(item: Compared) -> str:
+    widen = "widen the lake's column (evolve it, or pull into a new lake.path)"
+    if item.column.kind is not Kind.DECIMAL or item.fraction_digits is None:
+        return f"{widen}, or {exclude_fix(item.column.name)}"
+    step = f"0.{'1'.rjust(item.fraction_digits, '0')}" if item.fraction_digits else "1"
+    return f"{widen}, or accept it: compare: {{tolerance: {{{item.column.name}: {step}}}}}"
+
+
+def _no_tolerance(name: str, kind: Kind | None, job: TableJob, table: SourceTable) -> str:
+    if kind is None:
+        return "which the source does not have"
+    if name in table.key:
+        return "a key column: rows are found by it"
+    if name in job.watermark:
+        return "a watermark column"
+    return "" if kind in TOLERANCE_KINDS else "which holds no number"
+
+
+def _altered(name: str) -> Unverified:
+    return Unverified(
+        "column",
+        name,
+        "holds values that the JDBC driver alters (NaN decimals; infinity, BC, beyond 9999, 1582-10-05 to 1582-10-14)",
+        exclude_fix(name),
+    )
