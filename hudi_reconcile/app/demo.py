@@ -16,9 +16,9 @@ from pathlib import Path
 from hudi_reconcile.app.clock import HostClock
 from hudi_reconcile.app.commands import plans_of, run_apply, run_pull, run_sweep
 from hudi_reconcile.app.demo_text import Story
+from hudi_reconcile.app.engines import session_request
 from hudi_reconcile.app.evidence import Room
 from hudi_reconcile.app.run import Call, Finished
-from hudi_reconcile.app.world import session_request
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UnverifiedError, UsageError
 from hudi_reconcile.core.plan import Approval

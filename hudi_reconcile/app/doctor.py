@@ -6,13 +6,12 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 from hudi_reconcile.app.doctor_checks import Check, failed, jar_check, server_checks, table_checks
 from hudi_reconcile.app.doctor_lake import folder_check, lake_check
+from hudi_reconcile.app.engines import engine_for_doctor, session_request
 from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
-from hudi_reconcile.app.world import session_request
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Environment, read_text_file
@@ -20,7 +19,6 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.open import connection_of, open_engine
 from hudi_reconcile.spark.inventory import list_jars
 from hudi_reconcile.spark.java import find_java
 from hudi_reconcile.spark.session import SessionRequest
@@ -91,16 +89,20 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     except ReconcileError as error:
         yield failed("password", error)
     else:
-        yield from _source(config, password, tables, described)
+        yield from _source(config, password, tables, described, environ)
     for table in tables:
         yield lake_check(job_of(table, "doctor"), described.get(table.name))
 
 
 def _source(
-    config: Config, password: str, tables: tuple[TableConfig, ...], described: dict[str, SourceTable]
+    config: Config,
+    password: str,
+    tables: tuple[TableConfig, ...],
+    described: dict[str, SourceTable],
+    environ: Environment,
 ) -> Iterator[Check]:
     try:
-        with closing(open_engine(connection_of(config.source.url, password))) as engine:
+        with engine_for_doctor(config, password, environ) as engine:
             yield from server_checks(engine.server_facts())
             for table in tables:
                 yield from _source_table(engine, table, described)

@@ -33,12 +33,12 @@ def failed(name: str, error: ReconcileError) -> Check:
 def server_checks(server: ServerFacts) -> Iterator[Check]:
     """Server, role and what the role lets us know."""
     place, role = server.place, server.role
-    tls = "TLS" if server.has_tls else "no TLS"
-    exposed = not server.has_tls and not server.is_local
+    tls = {True: ", TLS", False: ", no TLS", None: ""}[server.has_tls]
+    exposed = server.has_tls is False and not server.is_local
     yield Check(
         "source",
         "warn" if exposed else "ok",
-        f"{server.product} {server.version} at {place}, user {role}, {tls}",
+        f"{server.product} {server.version} at {place}, user {role}{tls}",
         "add ?sslmode=verify-full to source.url" if exposed else "",
     )
     if server.sees_all:
@@ -49,7 +49,9 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
             "warn",
             f"{role} cannot see other sessions' open transactions: a pull trusts the clock minus "
             f"{server.blind_seconds:g} s instead",
-            f"as administrator: {server.grant_to_see}",
+            f"as administrator: {server.grant_to_see}"
+            if server.grant_to_see
+            else "set pull.overlap above the longest transaction",
         )
     if server.is_superuser:
         yield Check("role", "warn", f"{role} is a superuser; reading is enough", "use a role with SELECT only")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hudi_reconcile.app.world import session_request
+from hudi_reconcile.app.engines import session_request
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.spark.inventory import fetch_jars, list_jars
 from hudi_reconcile.spark.session import SessionRequest

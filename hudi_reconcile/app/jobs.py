@@ -8,6 +8,7 @@ from datetime import timedelta
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import NotBuiltError
+from hudi_reconcile.core.jdbc_url import is_jdbc
 from hudi_reconcile.core.result import CompareSettings
 from hudi_reconcile.core.values import PartitionField
 from hudi_reconcile.source.request import TableRequest
@@ -17,9 +18,9 @@ from hudi_reconcile.stages.request import TableJob
 def refuse_not_built(command: str, config: Config, tables: tuple[TableConfig, ...]) -> None:
     """Raises NotBuiltError for every legal setting that this version does not carry out; nothing is silently ignored."""
     found = []
-    if config.source.url.startswith("jdbc:"):
-        found.append(("source.url", "jdbc: URLs", "use postgresql+psycopg://…"))
     for table in tables:
+        if table.sweep.mode == "pushdown" and is_jdbc(config.source.url):
+            found.append((f"tables[{table.name}].sweep.mode", "pushdown over jdbc:", "use auto or stream"))
         found += [(f"tables[{table.name}].{key}", what, fix) for key, what, fix in _settings(table)]
         if command == "run" and table.rules is not None:
             found.append((f"tables[{table.name}].rules", "rules files", "remove it"))

@@ -6,10 +6,11 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 
 from hudi_reconcile.app.clock import HostClock
+from hudi_reconcile.app.engines import by_jvm, engine_of, needs_session, session_request
 from hudi_reconcile.app.jobs import request_of
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.spelling import Masks
@@ -21,10 +22,8 @@ from hudi_reconcile.core.segments import Segmentation
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Comparer, Edges
 from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.open import connection_of, open_engine
 from hudi_reconcile.source.table_source import TableSource
-from hudi_reconcile.spark.jars import JarMode, JarRequest
-from hudi_reconcile.spark.session import Session, SessionRequest, open_session
+from hudi_reconcile.spark.session import Session, jvm_of, open_session
 
 SHORT_ROWS = 3_000_000  # a run over fewer ends before a JVM's second compiler has paid
 
@@ -34,15 +33,21 @@ class World:
     """The open edges of one run."""
 
     config: Config
-    engine: Engine
+    password: InitVar[str]
     clock: HostClock = field(default_factory=HostClock)
     session: Session | None = None
+    engine: Engine = field(init=False)
+
+    def __post_init__(self, password: str) -> None:
+        self.engine = engine_of(self.config, password, by_jvm(self._jvm))
 
     def expect_rows(self, table: TableConfig) -> int:
         """Ask the database for the table before Spark is started, so that a wrong name or password fails at once.
 
-        Returns the planner's estimate of its rows.
+        Returns the planner's estimate of its rows; 0 for a database that is reached through Spark's own JVM.
         """
+        if needs_session(self.config):
+            return 0
         return self._source(table).describe().rows_estimate
 
     def edges(self, table: TableConfig) -> Edges:
@@ -54,6 +59,11 @@ class World:
         masks = Masks(dict(table.mask), secrets.token_bytes(32))
         make = partial(_comparer, self.session, table.name, masks)
         return Edges(self._source(table), lake, make, self.clock)
+
+    def _jvm(self) -> object:
+        if self.session is None:
+            raise RuntimeError("a jdbc: database was asked before the Spark session was opened")
+        return jvm_of(self.session.spark)
 
     def _source(self, table: TableConfig) -> TableSource:
         spark = None if self.session is None else self.session.spark
@@ -69,18 +79,11 @@ def open_world(config: Config) -> Iterator[World]:
     """The database, for the length of a block."""
     source = config.source
     password = "" if source.password is None else source.password.reveal(os.environ, read_text_file)
-    connection = connection_of(
-        source.url,
-        password,
-        jdbc_options=tuple(sorted(source.jdbc.items())),
-        max_connections=source.max_connections,
-        statement_timeout_seconds=source.statement_timeout.total_seconds(),
-    )
-    engine = open_engine(connection)
+    world = World(config, password)
     try:
-        yield World(config, engine)
+        yield world
     finally:
-        engine.close()
+        world.engine.close()
 
 
 @contextmanager
@@ -92,10 +95,6 @@ def with_session(world: World, *, expected_rows: int = SHORT_ROWS) -> Iterator[S
         try:
             yield session
         finally:
+            if needs_session(world.config):
+                world.engine.close()  # while its JVM is there
             world.session = None
-
-
-def session_request(config: Config) -> SessionRequest:
-    """What the config says of Spark and jars."""
-    jars = JarRequest(mode=JarMode(config.jars.mode), paths=tuple(config.jars.paths))
-    return SessionRequest(master=config.spark.master, conf=dict(config.spark.conf), jars=jars)

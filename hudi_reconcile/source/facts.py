@@ -11,14 +11,15 @@ from hudi_reconcile.core.values import SourceTable
 class ServerFacts:
     """The server, and the role that we are there.
 
-    `grant_to_see` is the statement that would let the role see every open transaction (`sees_all`).
+    `grant_to_see` is the statement that would let the role see every open transaction (`sees_all`); empty where there is none.
+    `has_tls` is None where only the driver knows.
     """
 
     product: str
     version: str
     place: str
     role: str
-    has_tls: bool
+    has_tls: bool | None
     is_local: bool
     sees_all: bool
     grant_to_see: str

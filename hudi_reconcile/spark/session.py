@@ -180,7 +180,7 @@ def _join(request: SessionRequest) -> SparkSession:
     lacking = [key for key in REQUIRED if spark.conf.get(key, None) != REQUIRED[key]]
     if HUDI_EXTENSION not in (spark.conf.get("spark.sql.extensions", None) or ""):
         lacking.append("spark.sql.extensions")
-    if _jvm(spark).java.util.TimeZone.getDefault().getID() != "UTC":
+    if jvm_of(spark).java.util.TimeZone.getDefault().getID() != "UTC":
         lacking.append(TIME_ZONE_OPTION)
     if lacking:
         raise UsageError(f"the running Spark lacks what correctness needs: {', '.join(lacking)}", fix=_SUBMIT_FIX)
@@ -196,7 +196,7 @@ def _describe(spark: SparkSession, java: JavaRuntime | None, started: float) -> 
         spark=spark,
         jars=verify(_loaded_jars(spark), locked_jars()),
         java=java,
-        java_version=str(_jvm(spark).java.lang.System.getProperty("java.version")),
+        java_version=str(jvm_of(spark).java.lang.System.getProperty("java.version")),
         spark_version=spark.version,
         start_seconds=time.monotonic() - started,
     )
@@ -212,10 +212,11 @@ def _require_hudi(spark: SparkSession) -> None:
     from py4j.protocol import Py4JJavaError
 
     try:
-        _jvm(spark).org.apache.spark.util.Utils.classForName(_HUDI_CLASS, False, False)  # noqa: FBT003 - Java's own
+        jvm_of(spark).org.apache.spark.util.Utils.classForName(_HUDI_CLASS, False, False)  # noqa: FBT003 - Java's own
     except Py4JJavaError as error:
         raise UsageError("Hudi is not among the loaded jars", fix=_SUBMIT_FIX) from error
 
 
-def _jvm(spark: SparkSession) -> Any:
+def jvm_of(spark: SparkSession) -> Any:
+    """The session's JVM, by py4j."""
     return spark._jvm  # noqa: SLF001 - pyspark's own door to the JVM

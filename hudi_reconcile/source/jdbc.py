@@ -1,0 +1,242 @@
+"""Any database with a JDBC driver as an engine: catalog and small queries by the driver's metadata, rows by Spark.
+
+It sees no other session's transactions: its safe bound is the database's clock minus a delay. Implements `source/engine.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported
+from hudi_reconcile.core.jdbc_url import place_of, product_of
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.values import Moment
+from hudi_reconcile.source.catalog import UniqueKey, described
+from hudi_reconcile.source.engine import Described, JdbcTarget
+from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.jdbc_names import find, parts_of
+from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql import statements
+from hudi_reconcile.sql.dialects.generic import GenericDialect
+from hudi_reconcile.sql.products import product
+
+DELAY_MICROS = 5_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO = timedelta(microseconds=1)
+
+
+class Database(Protocol):
+    """An open JDBC connection, wherever it lives. Every method raises SourceError with the driver's reason."""
+
+    def facts(self) -> DriverFacts:
+        """The database as its driver describes it."""
+        ...
+
+    def rows(self, sql: str) -> list[dict[str, Cell]]:
+        """All rows of one small statement, labels in lower case."""
+        ...
+
+    def clock(self, sql: str) -> tuple[int, bool]:
+        """The one time that a statement gives, read as UTC where it has no zone; and whether it has one."""
+        ...
+
+    def relations(self, catalog: str | None, schema: str | None, name: str | None) -> list[Relation]:
+        """Tables and views; None: of every catalog, schema or name."""
+        ...
+
+    def columns(self, table: Relation) -> list[Reported]:
+        """The table's columns in their order."""
+        ...
+
+    def primary_key(self, table: Relation) -> tuple[str, ...]:
+        """The primary key's columns in key order; empty without one."""
+        ...
+
+    def indexes(self, table: Relation) -> list[DriverIndex]:
+        """The table's indexes over plain columns."""
+        ...
+
+    def close(self) -> None:
+        """Give the connection back."""
+        ...
+
+
+Connect = Callable[[Login], Database]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JdbcSource:
+    """A `jdbc:` source as the config has it. `time_zone` is what a clock without zone is read in."""
+
+    url: str = field(repr=False)
+    password: str = field(repr=False, default="")
+    driver: str | None = None
+    options: Mapping[str, str] = field(repr=False, default_factory=dict)
+    time_zone: str = "UTC"
+    max_connections: int = 4
+    statement_timeout_seconds: float = 300.0
+
+
+class JdbcEngine:
+    """One database. `connect` is called at the first question; nothing is ever written."""
+
+    def __init__(self, source: JdbcSource, connect: Connect) -> None:
+        self._source = source
+        self._product = product(product_of(source.url))
+        self._dialect = GenericDialect(self._product)
+        self._connect = connect
+        self._open: Database | None = None
+        self._sent: list[str] = []
+        self._login = _login(source, self._product.driver, self._product.properties)
+
+    @property
+    def dialect(self) -> GenericDialect:
+        """SQL-92 in the product's forms."""
+        return self._dialect
+
+    @property
+    def place(self) -> str:
+        """The URL without login and settings."""
+        return place_of(self._source.url)
+
+    @property
+    def max_connections(self) -> int:
+        """How many connections one read may open."""
+        return self._source.max_connections
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The texts of all statements so far, in order; what the driver asks the catalog is not among them."""
+        return tuple(self._sent)
+
+    def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """All rows of one small statement."""
+        self._sent.append(sql)
+        return self._database().rows(sql)
+
+    def describe(self, request: TableRequest) -> Described:
+        """The table as the driver's metadata has it now; its rows are counted, since JDBC knows no estimate."""
+        return self._describe(request)[0]
+
+    def moment(self) -> Moment:
+        """The database's clock, and 5 seconds less as the bound: JDBC shows no other session's transactions."""
+        micros, where = self._clock()
+        why = (
+            f"{where} minus {DELAY_MICROS // 1_000_000} s: over JDBC the open transactions of other sessions cannot be seen; "
+            "pull.overlap longer than the longest transaction catches late commits"
+        )
+        return Moment(micros, micros - DELAY_MICROS, why, f"{self._product.name} {_EPOCH + micros * _MICRO}")
+
+    def jdbc(self) -> JdbcTarget:
+        """How Spark reads rows."""
+        return JdbcTarget(self._login.url, {**self._login.properties, "driver": self._login.driver})
+
+    def server_facts(self) -> ServerFacts:
+        """The server as its driver describes it. TLS is the driver's own matter and not known here."""
+        facts = self._database().facts()
+        return ServerFacts(
+            product=facts.product,
+            version=facts.version,
+            place=self.place,
+            role=facts.user or "of the URL",
+            has_tls=None,
+            is_local="//" not in self.place,
+            sees_all=False,
+            grant_to_see="",
+            blind_seconds=DELAY_MICROS / 1_000_000,
+            is_superuser=False,
+            is_replica=False,
+        )
+
+    def table_facts(self, request: TableRequest) -> TableFacts:
+        """What `doctor` says of one table. Its rows are counted."""
+        found, indexes = self._describe(request)
+        leading = frozenset(index.columns[0] for index in indexes if not index.is_partial)
+        return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=leading)
+
+    def close(self) -> None:
+        """Give the connection back; the next question opens another."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _database(self) -> Database:
+        if self._open is None:
+            self._open = self._connect(self._login)
+        return self._open
+
+    def _describe(self, request: TableRequest) -> tuple[Described, list[DriverIndex]]:
+        database = self._database()
+        table = find(database, database.facts(), request.table, self.place)
+        is_full = len(parts_of(request.table)) > 2 or table.schema is None  # noqa: PLR2004 - catalog, schema and name
+        qualifiers = (table.catalog if is_full else None, table.schema, table.name)
+        name = ".".join(self._dialect.quote(part) for part in qualifiers if part)
+        columns = tuple(self._dialect.column_of(one) for one in database.columns(table))
+        indexes = database.indexes(table)
+        count = self.rows(statements.count_query(name, request.predicates))[0]["hr_rows"]
+        found = described(
+            request,
+            columns,
+            _unique(database.primary_key(table), indexes, {c.name for c in columns if c.nullable}),
+            name=name,
+            identity=f"{self.place}/{name}",
+            rows_estimate=int(count),
+        )
+        for column in found.table.key_columns:
+            if column.kind is Kind.BYTES and self._product.hex is None:
+                raise UsageError(
+                    f"table {request.name}: key column {column.name} is {column.declared}, and {self._product.title} "
+                    "has no text form of binary values",
+                    fix="name another key: source.key",
+                )
+        return found, indexes
+
+    def _clock(self) -> tuple[int, str]:
+        refused: SourceError | None = None
+        for sql in self._product.clocks:
+            try:
+                self._sent.append(sql)
+                micros, is_zoned = self._database().clock(sql)
+            except SourceError as error:
+                refused = refused or error
+                continue
+            if is_zoned or self._product.utc_clock:
+                return micros, "database clock"
+            zone = ZoneInfo(self._source.time_zone)
+            # The clock has no zone: it shows the wall clock that `source.time_zone` names.
+            wall = (_EPOCH + micros * _MICRO).replace(tzinfo=zone)
+            return (wall - _EPOCH) // _MICRO, f"database clock, which names no zone, read as {self._source.time_zone},"
+        raise refused or SourceError(f"{self.place}: no clock is known", fix="use strategy: full")
+
+
+def _login(source: JdbcSource, driver: str | None, defaults: Mapping[str, str]) -> Login:
+    chosen = source.driver or driver
+    if chosen is None:
+        raise UsageError(
+            f"{place_of(source.url)}: no JDBC driver is known for jdbc:{product_of(source.url)}",
+            fix="name the driver's class as source.driver and its jar under jars.paths",
+        )
+    properties = {**defaults, **source.options}
+    if source.password:
+        properties["password"] = source.password
+    return Login(
+        url=source.url,
+        driver=chosen,
+        properties=properties,
+        timeout_seconds=int(source.statement_timeout_seconds),
+    )
+
+
+def _unique(primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str]) -> list[UniqueKey]:
+    found = [UniqueKey(primary, is_primary=True, not_null=True)] if primary else []
+    found += [
+        UniqueKey(index.columns, is_primary=False, not_null=not nullable & set(index.columns))
+        for index in indexes
+        if index.is_unique and not index.is_partial
+    ]
+    return found
