@@ -40,7 +40,8 @@ def begin(
     dialect = _dialect(engine)
     what = digests.Digested(agreement.columns, agreement.key, cut)
     parts = [
-        digests.digest_query(dialect, table.name, what, predicates=(*where, *part)) for part in _parts(engine, table, cut)
+        digests.digest_query(dialect, table.name, what, predicates=(*where, *part))
+        for part in _parts(engine, table, cut)
     ]
     pool = ThreadPoolExecutor(max_workers=len(parts), thread_name_prefix="digest inside")
     answers = [pool.submit(engine.rows, sql) for sql in parts]

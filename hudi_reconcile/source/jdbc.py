@@ -100,6 +100,11 @@ class JdbcEngine:
         return self._dialect
 
     @property
+    def digests(self) -> None:
+        """Rows come to Spark: nothing is known of what this database computes."""
+        return None
+
+    @property
     def place(self) -> str:
         """The URL without login and settings."""
         return place_of(self._source.url)

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.jdbc_url import is_jdbc, product_of
 from hudi_reconcile.source import mysql_session, postgres
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.source.mysql import MysqlEngine
@@ -38,6 +39,25 @@ _LEGAL = {
 def open_engine(connection: Connection) -> Engine:
     """The engine that reaches this database. No query is sent yet."""
     return MysqlEngine(connection) if connection.dialect == _MYSQL.dialect else PostgresEngine(connection)
+
+
+def refuse_mysql_by_jdbc(url: str) -> None:
+    """Raises UsageError for `jdbc:mariadb:` and `jdbc:mysql:` URLs, whose quoted names come back as values.
+
+    Spark, or a dialect that quotes as SQL-92 does, writes "name", which these servers read as the text 'name'.
+    """
+    product = product_of(url)
+    if is_jdbc(url) and product in ("mysql", "mariadb"):
+        raise UsageError(
+            f"source.url: jdbc:{product}: is not read: names quoted for it come back as values, row after row, without an error",
+            fix="write mysql+pymysql://user@host:3306/database; Spark then reads with the driver of jars.lock",
+        )
+
+
+def own_jars_of(url: str) -> str:
+    """The kind of source whose own jars (`spark/jars.lock`) this URL needs; empty where every session has them."""
+    legal = _LEGAL.get(url.partition(":")[0].partition("+")[0].lower())
+    return _MYSQL.dialect if legal is _MYSQL else ""
 
 
 def connection_of(url: str, password: str, **settings: Any) -> Connection:

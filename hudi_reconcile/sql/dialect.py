@@ -53,3 +53,46 @@ class Dialect(Protocol):
     def uncarried(self, column: Column, /) -> str | None:
         """True for the column's values that the JDBC read would alter; None where there can be none."""
         ...
+
+
+class Digests(Protocol):
+    """What a dialect adds so that its database can digest its own rows (`sql/digests.py`, core/canon.py has the texts).
+
+    `text` and `number` are SQL expressions. A dialect without these reads its rows into Spark and is digested there.
+    """
+
+    def canonical(self, column: Column, digits: tuple[int, int] | None, /) -> str:
+        """The canonical text of the column's value. `digits` is the agreed (precision, scale) of a DECIMAL."""
+        ...
+
+    def octets(self, text: str, column: Column, /) -> str:
+        """How many bytes the column's canonical text has in UTF-8, itself as text."""
+        ...
+
+    def joined(self, texts: tuple[str, ...], /) -> str:
+        """Texts that are not NULL, one after the other."""
+        ...
+
+    def md5_number(self, text: str, hex_digits: int, /) -> str:
+        """The first 8 or 15 hex digits of the md5 of the text in UTF-8, as an integer that is not negative."""
+        ...
+
+    def floored(self, number: str, divisor: int, /) -> str:
+        """Integer division that rounds down, exact for every signed 64-bit number."""
+        ...
+
+    def remainder(self, number: str, divisor: int, /) -> str:
+        """What is left of a number that is not negative."""
+        ...
+
+    def filler(self, octets: int, /) -> str:
+        """A SELECT of one text of that length, to time the link with."""
+        ...
+
+    def unmerged(self, select: str, /) -> str:
+        """The select, such that its expressions are computed once however often an outer select names them."""
+        ...
+
+
+class DigestDialect(Dialect, Digests, Protocol):
+    """A dialect whose database can digest its own rows."""

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from zlib import crc32
 
-from hudi_reconcile.core.canon import SegmentSum, summed
-
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.canon import SegmentSum, summed
 from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import RefusedError, SupersededError

@@ -80,8 +80,11 @@ def project(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_every_kind_is_equal_after_a_pull_and_each_change_of_one_value_is_found_and_repaired(project: Project) -> None:
     pulled = project.json("pull")
     assert (pulled.code, pulled.table["pull"]["rows"]) == (0, ROWS), pulled
-    clean = project.json("sweep")
-    assert (clean.code, clean.table["unverified"], clean.drift) == (0, [], {}), clean
+    for mode in ("pushdown", "stream"):
+        project.settings["sweep"] = {"mode": mode}
+        clean = project.json("sweep")
+        assert (clean.code, clean.table["unverified"], clean.drift) == (0, [], {}), clean
+        assert clean.table["segments"]["unequal"] == 0, clean.table["segments"]
 
     # One row per kind where the column is not NULL, and one where the NULL becomes a value or a value NULL.
     changes = {}
@@ -92,11 +95,13 @@ def test_every_kind_is_equal_after_a_pull_and_each_change_of_one_value_is_found_
         changes[401 + 7 * place] = name
         project.database.execute(f'update orders set "{name}" = null where order_id = {401 + 7 * place}')
 
-    sweep = project.json("sweep")
-    found = {item["key"]["order_id"]: item["columns"] for item in project.findings()}
-
-    assert found == {key: [name] for key, name in changes.items()}
-    assert sweep.drift == {"updated_without_watermark": 2 * len(KINDS)}
+    for mode in ("stream", "pushdown"):
+        project.settings["sweep"] = {"mode": mode}
+        sweep = project.json("sweep")
+        found = {item["key"]["order_id"]: item["columns"] for item in project.findings()}
+        assert found == {key: [name] for key, name in changes.items()}
+        assert sweep.drift == {"updated_without_watermark": 2 * len(KINDS)}
+        assert sweep.table["unverified"] == []
     applied = project.json("apply", "latest", "--yes")
     assert (applied.code, applied.table["corrections"]["applied"]) == (0, 2 * len(KINDS)), applied
     assert project.run("sweep").code == 0
@@ -108,6 +113,7 @@ KEY_KINDS = ("i8", "n", "n_free", "b", "t", "c", "by", "da", "ts", "tz", "ti", "
 def test_key_of_any_kinds_with_null_parts_names_its_rows_through_pull_sweep_and_apply(
     pg: Database, project: Project
 ) -> None:
+    project.settings["sweep"] = {"mode": "pushdown"}
     names = ", ".join(f'"{name}"' for name in KEY_KINDS)
     pg.execute(
         'alter table orders rename to "Order Items"',

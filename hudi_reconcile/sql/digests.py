@@ -1,0 +1,137 @@
+"""Statements by which a database digests its own rows, and the predicate of some hash segments. Engine-neutral text.
+
+The row text, digest and segments are those of core/canon.py and core/segments.py; a dialect gives only the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.core import canon
+from hudi_reconcile.core.agreement import Compared
+from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet, ranges
+from hudi_reconcile.sql.dialect import DigestDialect
+from hudi_reconcile.sql.statements import where
+
+
+@dataclass(frozen=True, slots=True)
+class Digested:
+    """What is digested and by which cut: the compared columns, the key, the segments."""
+
+    columns: tuple[Compared, ...]
+    key: tuple[Compared, ...]
+    cut: Segmentation
+
+    @property
+    def items(self) -> tuple[Compared, ...]:
+        """Every column that is needed, once."""
+        return self.columns + tuple(item for item in self.key if item not in self.columns)
+
+
+def digest_query(
+    dialect: DigestDialect,
+    table: str,
+    what: Digested,
+    *,
+    predicates: tuple[str, ...] = (),
+    segments: SegmentSet | None = None,
+) -> str:
+    """SELECT of `hr_segment`, `hr_rows`, `hr_high`, `hr_low`, one row a segment that holds rows. `table` is already quoted.
+
+    `segments`: only the rows of these are read, as far as an index can tell them; others may come too (`sums_of`).
+    A row whose text cannot be built is not counted, so that it shows as a difference.
+    """
+    inner = dialect.unmerged(_texts(dialect, table, what, predicates, segments=segments))
+    fields = [_field(dialect, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
+    row = dialect.unmerged(
+        f"select {_segment(dialect, what)} as hr_segment, {dialect.joined(tuple(fields))} as hr_row from ({inner}) hr_t"
+    )
+    digest = dialect.md5_number("hr_row", canon.DIGEST_HEX_DIGITS)
+    rows = dialect.unmerged(f"select hr_segment, {digest} as hr_v from ({row}) hr_d")
+    half = 1 << canon.HALF_BITS
+    return (
+        f"select hr_segment, count(hr_v) as hr_rows, sum({dialect.floored('hr_v', half)}) as hr_high,"
+        f" sum({dialect.remainder('hr_v', half)}) as hr_low from ({rows}) hr_v group by hr_segment"
+    )
+
+
+def width_query(dialect: DigestDialect, table: str, what: Digested, *, predicates: tuple[str, ...] = ()) -> str:
+    """SELECT of `hr_rows` and `hr_bytes`: how many rows there are, and the length of their row texts together."""
+    inner = dialect.unmerged(_texts(dialect, table, what, predicates, segments=None))
+    fields = [_field(dialect, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
+    return f"select count(*) as hr_rows, sum(octet_length({dialect.joined(tuple(fields))})) as hr_bytes from ({inner}) hr_t"
+
+
+def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> tuple[canon.SegmentSum, ...]:
+    """The answer to `digest_query`, ordered by segment; segments that were not asked for are dropped."""
+    wanted = None if segments is None else frozenset(segments.ids)
+    sums = (
+        canon.SegmentSum(*(int(row[name] or 0) for name in ("hr_segment", "hr_rows", "hr_high", "hr_low")))
+        for row in rows
+    )
+    kept = (one for one in sums if wanted is None or one.segment in wanted)
+    return tuple(sorted(kept, key=lambda one: one.segment))
+
+
+def bucket_predicate(dialect: DigestDialect, key: tuple[Compared, ...], count: int, segments: SegmentSet) -> str:
+    """The rows of some hash segments; their number is computed for every row of the table."""
+    if not segments.ids:
+        return "1 = 0"
+    return f"{_bucket(dialect, key, count)} in ({', '.join(map(str, segments.ids))})"
+
+
+def _texts(
+    dialect: DigestDialect,
+    table: str,
+    what: Digested,
+    predicates: tuple[str, ...],
+    *,
+    segments: SegmentSet | None,
+) -> str:
+    """Each column as it is, for the test on NULL and the range, and as its canonical text."""
+    select = ", ".join(
+        f"{dialect.quote(item.column.name)} as r{i}, {dialect.canonical(item.column, item.digits)} as t{i}"
+        for i, item in enumerate(what.items)
+    )
+    if segments is None or not segments.ids:
+        return f"select {select} from {table}{where(predicates if segments is None else (*predicates, '1 = 0'))}"
+    if isinstance(what.cut, RangeSegments):
+        return dialect.ranges_query(select, table, what.cut.column, ranges(what.cut, segments), predicates)
+    return f"select {select} from {table}{where((*predicates, bucket_predicate(dialect, what.key, what.cut.count, segments)))}"
+
+
+def _segment(dialect: DigestDialect, what: Digested) -> str:
+    cut = what.cut
+    if not isinstance(cut, RangeSegments):
+        places = [what.items.index(item) for item in what.key]
+        fields = [_field(dialect, f"r{i}", f"t{i}", item) for i, item in zip(places, what.key, strict=True)]
+        return _modulo(dialect, tuple(fields), cut.count)
+    key = next(f"r{i}" for i, item in enumerate(what.items) if item.column.name == cut.column)
+    first_high, last_low = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
+    absent = f"when {key} is null then {cut.count}"
+    if first_high is None:
+        return f"case {absent} else 0 end"
+    # Keys outside the inner segments are told by comparison: a difference of two far keys would overflow.
+    ends = f"when {key} < {first_high} then 0 when {key} >= {last_low} then {cut.count - 1}"
+    if first_high == last_low:
+        return f"case {absent} {ends} end"
+    return f"case {absent} {ends} else {dialect.floored(key, cut.width)} - ({cut.start // cut.width}) end"
+
+
+def _bucket(dialect: DigestDialect, key: tuple[Compared, ...], count: int) -> str:
+    fields = (
+        _field(dialect, dialect.quote(item.column.name), dialect.canonical(item.column, item.digits), item)
+        for item in key
+    )
+    return _modulo(dialect, tuple(fields), count)
+
+
+def _modulo(dialect: DigestDialect, fields: tuple[str, ...], count: int) -> str:
+    return dialect.remainder(dialect.md5_number(dialect.joined(fields), canon.BUCKET_HEX_DIGITS), count)
+
+
+def _field(dialect: DigestDialect, value: str, text: str, item: Compared) -> str:
+    written = dialect.joined((dialect.octets(text, item.column), "':'", text))
+    return f"(case when {value} is null then '{canon.NULL_FIELD}' else {written} end)"
