@@ -13,7 +13,7 @@ from hudi_reconcile.core.jdbc import Login
 from hudi_reconcile.core.jdbc_url import is_jdbc
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.source.jdbc import Connect, JdbcEngine, JdbcSource
-from hudi_reconcile.source.open import connection_of, open_engine, own_jars_of
+from hudi_reconcile.source.open import connection_of, open_engine, own_jars_of, refuse_mysql_by_jdbc
 from hudi_reconcile.spark.bare_jvm import bare_jvm
 from hudi_reconcile.spark.jars import JarMode, JarRequest
 from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
@@ -37,6 +37,7 @@ def engine_of(config: Config, password: str, connect: Connect) -> Engine:
             statement_timeout_seconds=source.statement_timeout.total_seconds(),
         )
         return open_engine(connection)
+    refuse_mysql_by_jdbc(source.url)
     jdbc = JdbcSource(
         url=source.url,
         password=password,

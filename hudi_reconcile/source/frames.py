@@ -78,11 +78,12 @@ def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple
 
 def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     # A dialect may hand over a calendar value as ISO text, and a real as a double, where its driver would alter them.
-    kinds = {f"c{index}": column.kind for index, column in enumerate(columns)}
+    # By position: databases that fold unquoted names to upper case call them C0, C1, …
     shown = []
-    for name, found in rows.dtypes:
-        wanted = _HANDED_OVER.get((kinds[name], found))
-        shown.append(F.col(name) if wanted is None else F.col(name).cast(wanted).alias(name))
+    for index, ((name, found), column) in enumerate(zip(rows.dtypes, columns, strict=True)):
+        wanted = _HANDED_OVER.get((column.kind, found))
+        value = F.col(name) if wanted is None else F.col(name).cast(wanted)
+        shown.append(value.alias(f"c{index}"))
     return rows.select(*shown)
 
 

@@ -11,7 +11,9 @@ from sqlalchemy.exc import DBAPIError
 
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.values import Moment
+from hudi_reconcile.core.window import watermark_text
 from hudi_reconcile.source import mysql_session
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.engine import Described, JdbcTarget
@@ -104,7 +106,7 @@ class MysqlEngine:
         if row is None:
             clock = int(self._plane.one(mysql.CLOCK_QUERY)["clock_micros"])
             bound, why = mysql.bound(clock, None, None, sees_all=False)
-            return Moment(clock, bound, why, "")
+            return Moment(clock, bound, why, _snapshot(clock))
         clock, oldest, running = (row[name] for name in ("clock_micros", "oldest_micros", "running_seconds"))
         bound, why = mysql.bound(
             int(clock),
@@ -112,7 +114,7 @@ class MysqlEngine:
             None if running is None else int(running),
             sees_all=True,
         )
-        return Moment(int(clock), bound, why, "")
+        return Moment(int(clock), bound, why, _snapshot(int(clock)))
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours."""
@@ -208,6 +210,11 @@ class MysqlEngine:
                 return _UNKNOWN_ROWS
             raise
         return max((int(line["rows"] or 0) for line in lines), default=0)
+
+
+def _snapshot(clock_micros: int) -> str:
+    # No name tells whether a transaction has ended since, so that no two moments may share one.
+    return f"clock {watermark_text(Kind.TIMESTAMPTZ, clock_micros)}"
 
 
 def _unique(rows: Sequence[RowMapping]) -> list[UniqueKey]:

@@ -11,6 +11,9 @@ from typing import Final
 
 from hudi_reconcile.core.kinds import Kind
 
+# Drivers may count days before it by the Julian calendar, as java.sql.Date does.
+GREGORIAN: Final = "1582-10-15"
+FIRST: Final = "0001-01-01"
 _TEXT = Kind.OWN_TEXT
 _DUCKDB_KINDS = {
     "FLOAT": Kind.REAL, "HUGEINT": Kind.NUMBER, "UHUGEINT": Kind.NUMBER, "UBIGINT": Kind.NUMBER,
@@ -26,8 +29,8 @@ class Product:
 
     `text_chars` is where `text` may cut a value. `number_text` is for products that cannot cast numbers to varchar.
     `utc` turns a timestamp with zone into UTC's wall clock. `finer` is true where a timestamp has digits below microseconds.
-    `calendar_exact`: no day is altered on its way; else days before 1582-10-15 and after 9999 are. `altered_times` is true for
-    timestamps that the driver changes.
+    Kinds in `by_text` reach Spark as ISO text, since the driver alters some of their values. Days before `first_day` and after
+    9999 are not carried as such; None: the database has no such days.
     `clocks` are tried in order until one answers with one value `hr_now`; `utc_clock`: it is UTC even without a zone.
     """
 
@@ -52,8 +55,8 @@ class Product:
     utc: str | None = None
     finer: str | None = None
     plain_time: str = "{c}"
-    calendar_exact: bool = False
-    altered_times: str | None = None
+    by_text: frozenset[Kind] = frozenset()
+    first_day: str | None = GREGORIAN
     limit: str = "{select}"
 
 
@@ -71,6 +74,8 @@ _H2 = Product(
     hex="lower(rawtohex({c}))",
     utc="cast({c} at time zone 'UTC' as timestamp)",
     finer="{c} <> cast({c} as timestamp(6))",
+    by_text=frozenset({Kind.DATE}),  # java.sql.Date counts by the Julian calendar: 0001-01-01 would arrive as 0001-01-03
+    first_day=FIRST,
     limit="{select} fetch first {rows} rows only",
 )  # fmt: skip
 
@@ -86,7 +91,7 @@ _DERBY = Product(
     text_chars=None,
     number_text="trim(cast({c} as char(40)))",
     finer="length(cast({c} as varchar(40))) > 26",
-    calendar_exact=True,  # Derby itself counts by the same calendar, from year 1 to 9999
+    first_day=None,  # Derby itself counts by the same calendar, from year 1 to 9999
     limit="{select} fetch first {rows} rows only",
 )
 
@@ -105,8 +110,9 @@ _DUCKDB = Product(
     utc="{c} at time zone 'UTC'",
     finer="epoch_ns({c}) % 1000 <> 0",
     plain_time="cast({c} as timestamp)",
-    # The driver shows 1800-01-01 00:00:00.000001 one second later.
-    altered_times="({c} < timestamp '1970-01-01 00:00:00' and epoch_us({c}) % 1000000 <> 0)",
+    # The driver shows 1800-01-01 00:00:00.000001 one second later, and moves days of October 1582 by ten.
+    by_text=frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}),
+    first_day=FIRST,
     limit="{select} limit {rows}",
 )
 

@@ -19,8 +19,7 @@ from hudi_reconcile.sql.products import Product
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 MICRO_DIGITS = 6
 _MOST_RANGES = 100  # OR-ed ranges nest a parser's stack
-# Before this day java.sql.Date counts by the Julian calendar: H2's 0001-01-01 arrives as 0001-01-03.
-_FIRST, _LAST = "1582-10-15", "9999-12-31"
+_LAST = "9999-12-31"
 _BIT, _FLOAT, _SQLXML = -7, 6, 2009
 _LONG = 64
 _INTEGER_BITS = {-6: 32, 5: 32, 4: 32, -5: _LONG}
@@ -91,7 +90,9 @@ class GenericDialect:
         """The column as the JDBC driver is to read it: typed, or as the database's own text."""
         name = self.quote(column.name)
         if column.kind is Kind.TIMESTAMPTZ:
-            return (self.product.utc or "{c}").format(c=name)
+            name = (self.product.utc or "{c}").format(c=name)
+        if column.kind in self.product.by_text:
+            return self.product.text.format(c=name)
         is_text = column.kind in (Kind.OWN_TEXT, Kind.NUMBER, Kind.UUID, Kind.OTHER)
         return self._text(name, column) if is_text else name
 
@@ -156,17 +157,14 @@ class GenericDialect:
 
     def _altered(self, name: str, column: Column) -> list[str]:
         tests = []
-        if not self.product.calendar_exact:
+        if self.product.first_day is not None:
             is_day = column.kind is Kind.DATE
-            first = self._literal(column.kind, _FIRST if is_day else f"{_FIRST} 00:00:00")
-            last = self._literal(column.kind, _LAST if is_day else f"{_LAST} 23:59:59.999999")
+            first = self._literal(column.kind, self.product.first_day + ("" if is_day else " 00:00:00"))
+            last = self._literal(column.kind, _LAST + ("" if is_day else " 23:59:59.999999"))
             value = self.product.plain_time.format(c=name) if column.kind is Kind.TIMESTAMP else name
             tests = [f"{value} < {first}", f"{value} > {last}"]
-        if column.kind is not Kind.DATE:
-            if (column.precision or 0) > MICRO_DIGITS and self.product.finer is not None:
-                tests.append(self.product.finer.format(c=name))
-            if self.product.altered_times is not None:
-                tests.append(self.product.altered_times.format(c=name))
+        if (column.precision or 0) > MICRO_DIGITS and self.product.finer is not None:
+            tests.append(self.product.finer.format(c=name))
         return tests
 
 

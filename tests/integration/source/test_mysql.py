@@ -263,6 +263,7 @@ def test_open_transaction_holds_the_bound_below_its_start(many: MariaDatabase) -
     assert "oldest open transaction" in first.bound_why
     assert 2 * SECOND <= first.clock_micros - first.bound_micros < 5 * SECOND
     assert second.bound_micros == first.bound_micros
+    assert second.snapshot != first.snapshot  # an equal name would promise that no transaction ended between
 
 
 def test_user_without_process_gets_a_fixed_delay(many: MariaDatabase) -> None:

@@ -103,6 +103,9 @@ def test_what_jdbc_cannot_hand_over_typed_is_read_as_the_databases_own_text() ->
     assert DERBY.read(xml) == 'xmlserialize("x" as clob)'
     assert H2.read(key) == 'lower(rawtohex("k"))'
     assert H2.read(ZONED) == "cast(\"zoned\" at time zone 'UTC' as timestamp)"
+    assert H2.read(DAY) == 'cast("day" as varchar)'
+    assert DUCKDB.read(ZONED) == "cast(\"zoned\" at time zone 'UTC' as varchar)"
+    assert UNKNOWN.read(DAY) == '"day"'
     assert UNKNOWN.read(Column("t", Kind.TEXT, "VARCHAR")) == '"t"'
 
 

@@ -1,0 +1,225 @@
+"""H2, Derby and DuckDB through `jdbc:` URLs: every kind carried, each change found, repaired and proved; refusals by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.integration.project import Project
+from tests.support.jdbc import JdbcDatabase, add_drivers
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One column: its type, a value and another one, as SQL, and what the lake holds of the first."""
+
+    name: str
+    type: str
+    value: str
+    other: str
+    lake: str
+
+
+_NUMBERS = [
+    Kept("small", "smallint", "-32768", "32767", "-32768"),
+    Kept("big", "bigint", "-9223372036854775808", "9223372036854775807", "-9223372036854775808"),
+    Kept("price", "decimal(10,2)", "1.10", "1.11", "1.10"),
+    Kept("dbl", "double precision", "1.1", "1.1000000000000003", "1.1"),
+    Kept("flag", "boolean", "true", "false", "true"),
+    Kept("Größe m²", "varchar(20)", "'ab  '", "'ab'", "ab  "),
+    Kept("code", "char(5)", "'ab'", "'ac'", "ab"),
+]
+
+KINDS = {
+    "h2": [
+        *_NUMBERS,
+        Kept("tiny", "tinyint", "-128", "127", "-128"),
+        Kept("wide", "numeric(38,10)", "1234567890123456789012345678.1234567891", "0.0000000001",
+             "1234567890123456789012345678.1234567891"),
+        Kept("wider", "numeric(40,2)", "12345678901234567890123456789012345678.12", "0.01",
+             "12345678901234567890123456789012345678.12"),
+        Kept("dec", "decfloat", "1.5", "1.6", "1.5"),
+        Kept("rl", "real", "0.1", "0.10000001", "0.1"),
+        Kept("long", "clob", "'é'", "'e'", "é"),
+        Kept("day", "date", "date '9999-12-31'", "date '9999-12-30'", "9999-12-31"),
+        Kept("old", "date", "date '0001-01-01'", "date '1582-10-10'", "0001-01-01"),
+        Kept("bc", "date", "date '-0044-03-15'", "date '10000-01-01'", "-0044-03-15"),
+        Kept("early", "timestamp", "timestamp '0001-01-01 00:00:00.000001'", "timestamp '1582-10-10 00:00:00.000001'",
+             "0001-01-01 00:00:00.000001"),
+        Kept("at", "timestamp", "timestamp '2024-01-01 00:00:00.123456'", "timestamp '2024-01-01 00:00:00.123457'",
+             "2024-01-01 00:00:00.123456"),
+        Kept("nano", "timestamp(9)", "timestamp '2024-01-01 00:00:00.123456789'",
+             "timestamp '2024-01-01 00:00:00.123456788'", "2024-01-01 00:00:00.123456789"),
+        Kept("fine", "timestamp(9)", "timestamp '2024-01-01 00:00:00.000001'", "timestamp '2024-01-01 00:00:00.000002'",
+             "2024-01-01 00:00:00.000001"),
+        Kept("zoned", "timestamp with time zone", "timestamp with time zone '2024-01-01 00:00:00.123456+05:30'",
+             "timestamp with time zone '2024-01-01 00:00:00.123456+05:00'", "2023-12-31 18:30:00.123456"),
+        Kept("tm", "time(9)", "time '23:59:59.123456789'", "time '23:59:59.123456788'", "23:59:59.123456789"),
+        Kept("id", "uuid", "'018e2fb8-97c5-7000-8000-00805F9B34FB'", "'018e2fb8-97c5-7000-8000-00805F9B34FC'",
+             "018e2fb8-97c5-7000-8000-00805f9b34fb"),
+        Kept("raw", "varbinary(10)", "X'01FF00'", "X'01FF01'", "01FF00"),
+        Kept("lob", "blob", "X'01FF00'", "X'01FF01'", "01FF00"),
+        Kept("span", "interval day to second", "interval '1 02:03:04.5' day to second",
+             "interval '1 02:03:04.6' day to second", "INTERVAL '1 02:03:04.5' DAY TO SECOND"),
+        Kept("doc", "json", "json '{\"a\":[1,2]}'", "json '{\"a\":[2,1]}'", '{"a":[1,2]}'),
+        Kept("list", "integer array", "array[1,null]", "array[1,2]", "[1, null]"),
+        Kept("mood", "enum('ok','bad')", "'ok'", "'bad'", "ok"),
+        Kept("pair", "row(a int, b int)", "row(1,2)", "row(2,1)", "ROW (1, 2)"),
+    ],
+    "derby": [
+        *_NUMBERS,
+        Kept("wide", "decimal(31,10)", "123456789012345678901.1234567891", "0.0000000001",
+             "123456789012345678901.1234567891"),
+        Kept("rl", "real", "0.1", "0.10000001", "0.1"),
+        Kept("long", "clob", "'é'", "'e'", "é"),
+        Kept("day", "date", "date('9999-12-31')", "date('9999-12-30')", "9999-12-31"),
+        Kept("old", "date", "date('0001-01-01')", "date('0001-01-02')", "0001-01-01"),
+        Kept("at", "timestamp", "timestamp('2024-01-01 00:00:00.123456')", "timestamp('2024-01-01 00:00:00.123457')",
+             "2024-01-01 00:00:00.123456"),
+        Kept("nano", "timestamp", "timestamp('2024-01-01 00:00:00.123456789')",
+             "timestamp('2024-01-01 00:00:00.123456788')", "2024-01-01 00:00:00.123456789"),
+        Kept("tm", "time", "time('23:59:59')", "time('23:59:58')", "23:59:59"),
+        Kept("raw", "varchar(10) for bit data", "X'01FF00'", "X'01FF01'", "01FF00"),
+        Kept("lob", "blob", "cast(X'01FF00' as blob)", "cast(X'01FF01' as blob)", "01FF00"),
+        Kept("doc", "xml", "xmlparse(document '<a>1</a>' preserve whitespace)",
+             "xmlparse(document '<a>2</a>' preserve whitespace)", "<a>1</a>"),
+    ],
+    "duckdb": [
+        *[kept for kept in _NUMBERS if kept.name != "code"],
+        Kept("tiny", "tinyint", "-128", "127", "-128"),
+        Kept("u4", "uinteger", "4294967295", "0", "4294967295"),
+        Kept("u8", "ubigint", "18446744073709551615", "0", "18446744073709551615"),
+        Kept("huge", "hugeint", "-170141183460469231731687303715884105727", "0",
+             "-170141183460469231731687303715884105727"),
+        Kept("wide", "decimal(38,10)", "1234567890123456789012345678.1234567891", "0.0000000001",
+             "1234567890123456789012345678.1234567891"),
+        Kept("rl", "real", "0.1", "0.10000001", "0.1"),
+        Kept("inf", "double", "'inf'", "'nan'", "Infinity"),
+        Kept("day", "date", "date '9999-12-31'", "date '9999-12-30'", "9999-12-31"),
+        Kept("old", "date", "date 'infinity'", "date '1582-10-10'", "infinity"),
+        Kept("at", "timestamp", "timestamp '2024-01-01 00:00:00.123456'", "timestamp '2024-01-01 00:00:00.123457'",
+             "2024-01-01 00:00:00.123456"),
+        Kept("sentinel", "date", "date '0001-01-01'", "date '1582-10-10'", "0001-01-01"),
+        Kept("early", "timestamp", "timestamp '1800-01-01 00:00:00.000001'", "timestamp '1800-01-01 00:00:01.000001'",
+             "1800-01-01 00:00:00.000001"),
+        Kept("nano", "timestamp_ns", "timestamp_ns '2024-01-01 00:00:00.123456789'",
+             "timestamp_ns '2024-01-01 00:00:00.123456788'", "2024-01-01 00:00:00.123456789"),
+        Kept("secs", "timestamp_s", "timestamp_s '2024-01-01 00:00:00'", "timestamp_s '2024-01-01 00:00:01'",
+             "2024-01-01 00:00:00"),
+        Kept("zoned", "timestamptz", "timestamptz '2024-01-01 00:00:00.123456+05:30'",
+             "timestamptz '2024-01-01 00:00:00.123456+05:00'", "2023-12-31 18:30:00.123456"),
+        Kept("tm", "time", "time '23:59:59.123456'", "time '23:59:59.123457'", "23:59:59.123456"),
+        Kept("id", "uuid", "'018e2fb8-97c5-7000-8000-00805F9B34FB'", "'018e2fb8-97c5-7000-8000-00805F9B34FC'",
+             "018e2fb8-97c5-7000-8000-00805f9b34fb"),
+        Kept("raw", "blob", "'\\x01\\xFF\\x00'::blob", "'\\x01\\xFF\\x01'::blob", "01FF00"),
+        Kept("span", "interval", "interval '1 year 2 days 3 seconds'", "interval '1 year 2 days 4 seconds'",
+             "1 year 2 days 00:00:03"),
+        Kept("doc", "json", "'{\"a\": [1,2]}'", "'{\"a\": [2,1]}'", '{"a": [1,2]}'),
+        Kept("list", "integer[]", "[1,null]", "[1,2]", "[1, NULL]"),
+        Kept("mood", "enum('ok','bad')", "'ok'", "'bad'", "ok"),
+        Kept("pair", "struct(a int, b varchar)", "{'a':1,'b':'x'}", "{'a':1,'b':'y'}", "{'a': 1, 'b': x}"),
+        Kept("keyed", "map(varchar,int)", "map{'k':1}", "map{'k':2}", "{k=1}"),
+        Kept("bits", "bit", "'10101'::bit", "'10100'::bit", "10101"),
+    ],
+}  # fmt: skip
+OLD = {"h2": "timestamp '2024-05-01 00:00:00'", "derby": "timestamp('2024-05-01 00:00:00')"}
+RENAMED = {"Größe m²": "size"}
+
+
+@pytest.fixture(scope="session")
+def driven(spark: SparkSession) -> SparkSession:
+    """The session, with the drivers of all three databases."""
+    add_drivers(spark)
+    return spark
+
+
+@pytest.fixture(params=["h2", "derby", "duckdb"])
+def database(request: pytest.FixtureRequest, driven: SparkSession, tmp_path: Path) -> JdbcDatabase:
+    return JdbcDatabase(driven, request.param, tmp_path)
+
+
+@pytest.fixture
+def project(database: JdbcDatabase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    made = Project(tmp_path, cast("Any", database), capsys)
+    made.source = {"url": database.url}
+    made.settings = {
+        "name": "items",
+        "source": {"table": '"Shop"."Order Items"'},
+        "pull": {"strategy": "timestamp", "watermark": ["seen"]},
+        "lake": {"path": "lake/items", "type": "copy_on_write"},
+        "compare": {"rename": RENAMED},
+        "policy": {"max_upsert_share": "100%", "max_delete_share": "100%"},
+    }
+    return made
+
+
+def quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def fill(database: JdbcDatabase) -> int:
+    """A row per column to change, three to delete and one whose every column is NULL; the number of rows."""
+    kinds = KINDS[database.product]
+    old = OLD.get(database.product, OLD["h2"])
+    types = ", ".join(f"{quoted(kept.name)} {kept.type}" for kept in kinds)
+    rows = len(kinds) + 3
+    names = ", ".join(quoted(name) for name in ("order", "Region", "seen", *(kept.name for kept in kinds)))
+    values = ", ".join(kept.value for kept in kinds)
+    nulls = ", ".join("null" for _ in kinds)
+    database.execute(
+        'create schema "Shop"',
+        f'create table "Shop"."Order Items" ("order" bigint not null, "Region" varchar(10) not null,'
+        f' "seen" timestamp not null, {types}, primary key ("order", "Region"))',
+        *(
+            f'insert into "Shop"."Order Items" ({names}) values ({number}, \'r{number % 2}\', {old}, {values})'
+            for number in range(rows)
+        ),
+        f'insert into "Shop"."Order Items" ({names}) values ({rows}, \'null\', {old}, {nulls})',
+    )
+    return rows + 1
+
+
+def test_every_kind_is_carried_and_one_change_of_each_is_found_repaired_and_proved(
+    driven: SparkSession, database: JdbcDatabase, project: Project
+) -> None:
+    kinds = KINDS[database.product]
+    rows = fill(database)
+
+    pulled = project.json("pull")
+    assert pulled.code == 0, pulled
+    assert pulled.table["pull"]["rows"] == rows
+    names = [RENAMED.get(kept.name, kept.name) for kept in kinds]
+    shown = [f"hex(`{n}`)" if n in ("raw", "lob") else f"rtrim(cast(`{n}` as string))" for n in names]
+    frame = driven.read.format("hudi").load(str(project.lake)).where("`order` = 0")
+    held = dict(zip(names, frame.selectExpr(*shown).collect()[0], strict=True))
+    assert held == {RENAMED.get(kept.name, kept.name): kept.lake.rstrip() for kept in kinds}
+    clean = project.json("sweep")
+    assert (clean.table["unverified"], clean.document["outcome"]) == ([], "clean"), project.findings()
+
+    late = OLD.get(database.product, OLD["h2"])
+    database.execute(
+        *(
+            f'update "Shop"."Order Items" set {quoted(kept.name)} = {kept.other} where "order" = {number}'
+            for number, kept in enumerate(kinds)
+        ),
+        f'delete from "Shop"."Order Items" where "order" in ({len(kinds)}, {len(kinds) + 1})',
+        f'insert into "Shop"."Order Items" ("order", "Region", "seen") values (-5, \'"é\', {late})',
+    )
+    swept = project.json("sweep")
+
+    assert swept.code == 1, swept
+    found = {item["key"]["order"]: (item["kind"], tuple(item["columns"])) for item in project.findings()}
+    assert found == {
+        **{number: ("updated_without_watermark", (kept.name,)) for number, kept in enumerate(kinds)},
+        len(kinds): ("deleted", ()),
+        len(kinds) + 1: ("deleted", ()),
+        -5: ("late_arriving", ()),
+    }
+    applied = project.json("apply", "latest", "--yes")
+    assert (applied.code, applied.document["outcome"]) == (0, "corrected"), applied
+    again = project.json("sweep")
+    assert (again.code, again.document["outcome"]) == (0, "clean"), again
