@@ -113,6 +113,10 @@ class Source(Protocol):
         """How many statements the source is sent at once, at most."""
         ...
 
+    def frozen(self) -> AbstractContextManager[str | None]:
+        """While open, everything that is read shows one moment, whose name is yielded; None where it cannot be had."""
+        ...
+
     def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         """Why the source cannot digest its own rows; empty where it can."""
         ...

@@ -60,6 +60,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         savepoint=table.policy.savepoint,
         run_id=run_id,
         mode=table.sweep.mode,
+        one_snapshot=table.sweep.snapshot == "shared",
         rename=dict(table.compare.rename),
         tolerance=dict(table.compare.tolerance),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from typing import Any
 
@@ -74,6 +75,10 @@ class MysqlEngine:
     def sent(self) -> tuple[str, ...]:
         """The texts of all statements so far, in order."""
         return self._plane.sent
+
+    def one_snapshot(self) -> AbstractContextManager[str | None]:
+        """Not to be had: connections that Spark opens one after the other cannot share a snapshot here."""
+        return nullcontext()
 
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """All rows of one small statement."""

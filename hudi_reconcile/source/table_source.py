@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -60,6 +61,10 @@ class TableSource:
     def connections(self) -> int:
         """How many statements the source is sent at once, at most."""
         return self._engine.max_connections
+
+    def frozen(self) -> AbstractContextManager[str | None]:
+        """One snapshot for all reads, where the database can."""
+        return self._engine.one_snapshot()
 
     def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         """Why the source cannot digest its own rows; empty where it can."""

@@ -36,6 +36,7 @@ class TableJob:
     savepoint: str
     run_id: str
     mode: Mode = "auto"
+    one_snapshot: bool = False
     cdc: bool = False
     rename: Mapping[str, str] = field(default_factory=dict)
     tolerance: Mapping[str, Decimal] = field(default_factory=dict)

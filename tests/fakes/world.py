@@ -109,6 +109,8 @@ class FakeSource:
     mistold: set[int] = field(default_factory=set)  # rows that the source's own digest writes in another way
     cores: int = 2
     connections: int = 1
+    can_freeze: bool = True
+    snapshot: dict[int | None, Row] | None = None
 
     def put(self, key: int | None, value: int | None, at: int | None) -> None:
         self.table[key] = {"id": key, "v": value, "at": at}
@@ -119,6 +121,16 @@ class FakeSource:
         self.transaction += 1
 
     # --- ports.Source ---
+
+    @contextmanager
+    def frozen(self) -> Iterator[str | None]:
+        self.journal.reached("source.frozen")
+        kept = {key: dict(row) for key, row in self.table.items()}
+        self.snapshot = kept if self.can_freeze else None
+        try:
+            yield "frozen" if self.can_freeze else None
+        finally:
+            self.snapshot = None
 
     def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         return self.no_digests
@@ -151,7 +163,7 @@ class FakeSource:
 
     def rows_now(self, table: SourceTable) -> int:
         self.journal.reached("source.rows_now")
-        return len(self.table)
+        return len(self.table if self.snapshot is None else self.snapshot)
 
     def key_faults(self, table: SourceTable) -> KeyFaults:
         return self.faults
@@ -183,7 +195,7 @@ class FakeSource:
         names = [column.name for column in table.columns]
         return [
             {f"c{index}": row.get(name) for index, name in enumerate(names)}
-            for row in self.table.values()
+            for row in (self.table if self.snapshot is None else self.snapshot).values()
             if wanted(row)
         ]
 
