@@ -1,115 +1,119 @@
 """The canonical text of values as Spark columns, and digests of it: the lake's half of a comparison by pushdown.
 
-The same bytes as core/canon.py, which holds the table; ANSI on or off. Native expressions only, so that Spark may reorder them.
+The same bytes as core/canon.py, which holds the table; ANSI on or off. Native expressions only, in steps of inner selects:
+one expression that names a costly part twice is computed twice, and of floats Spark would not come back for minutes.
 """
 
 from __future__ import annotations
-
-from functools import reduce
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.canonical import canonical
+from hudi_reconcile.compare.row_text import plain_text, row_text, text_bucket, text_digest
+from hudi_reconcile.compare.sides import Shape, Side, segment_column, values_of
 from hudi_reconcile.core import canon
 from hudi_reconcile.core.agreement import Compared
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.segments import HashSegments
 
-_SHORT_SCALE = 6  # up to here Spark never writes a decimal with an exponent
 _MANTISSA_BITS = 52
+_ONE = 1 << _MANTISSA_BITS
 _LEAST_EXPONENT = -1022
 _INFINITY_BITS = 2047 << _MANTISSA_BITS
+_FLOATS = (Kind.REAL, Kind.DOUBLE)
+_OWN = "_hr_"
 
 
-def canonical_text(item: Compared, value: SparkColumn) -> SparkColumn:
-    """The value's canonical text; NULL where the value is NULL."""
-    return form_text(item, canonical(item, value))
-
-
-def form_text(item: Compared, form: SparkColumn) -> SparkColumn:
-    """The text of a value that has its canonical form already (compare/canonical.py)."""
-    kind = item.column.kind
-    if kind is Kind.BOOLEAN:
-        return form.cast("int").cast("string")
-    if kind is Kind.BYTES:
-        return F.lower(F.hex(form))
-    if kind is Kind.DECIMAL and item.digits is not None:
-        return _fixed(form.cast("string"), item.digits[1])
-    if kind in (Kind.REAL, Kind.DOUBLE):
-        return _float_bits(form.cast("double"))
-    return form.cast("string")
-
-
-def row_text(texts: list[SparkColumn]) -> SparkColumn:
-    """Canonical texts as one. Each is used more than once: they should be columns of an inner select."""
-    fields = [F.coalesce(F.concat(F.octet_length(t), F.lit(":"), t), F.lit(canon.NULL_FIELD)) for t in texts]
-    return F.concat(*fields)
-
-
-def text_digest(row: SparkColumn) -> SparkColumn:
-    """60 bits of the row text as a bigint; to be summed only as an inner select's column, as halves."""
-    return _md5_number(row, canon.DIGEST_HEX_DIGITS)
-
-
-def text_bucket(key_row: SparkColumn, count: int) -> SparkColumn:
-    """The hash segment of a key's row text."""
-    return F.pmod(_md5_number(key_row, canon.BUCKET_HEX_DIGITS), F.lit(count)).cast("int")
-
-
-def halves(digest: SparkColumn) -> tuple[SparkColumn, SparkColumn]:
-    """The upper and the lower 30 bits of a digest: their sums do not wrap."""
-    low = F.lit((1 << canon.HALF_BITS) - 1).cast("bigint")
-    return F.shiftright(digest, canon.HALF_BITS).cast("bigint"), digest.bitwiseAND(low)
+def text_digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) -> DataFrame:
+    """As `sides.digested`, but with 60 bits of the canonical text, and hash segments by it: as a database can compute them."""
+    columns, key = shape.agreement.columns, shape.agreement.key
+    items = columns + tuple(item for item in key if item not in columns)
+    keys = [
+        canonical(item, value).alias(name)
+        for name, item, value in zip(shape.key_names, key, values_of(side, key), strict=True)
+    ]
+    found = with_texts(frame, items, values_of(side, items), *keys, *extra)
+    kept = [F.col(name) for name in found.columns if not name.startswith(_OWN)]
+    texts = {item.index: F.col(_text(place)) for place, item in enumerate(items)}
+    digest = text_digest(row_text([texts[item.index] for item in columns])).alias("digest")
+    if isinstance(shape.segmentation, HashSegments):
+        segment = text_bucket(row_text([texts[item.index] for item in key]), shape.segmentation.count)
+    else:
+        segment = segment_column(shape)
+    return found.select(*kept, digest, segment.alias("segment"))
 
 
 def collected(rows: DataFrame) -> tuple[canon.SegmentSum, ...]:
-    """The digests of rows that have `segment` and `digest` (60 bits), ordered by segment."""
-    high, low = halves(F.col("digest"))
+    """The digests of rows that have `segment` and `digest` (60 bits), ordered by segment: one Spark job."""
+    digest, low = F.col("digest"), F.lit((1 << canon.HALF_BITS) - 1).cast("bigint")
     sums = rows.groupBy("segment").agg(
-        F.count("digest").alias("rows"), F.sum(high).alias("high"), F.sum(low).alias("low")
+        F.count(digest).alias("rows"),
+        F.sum(F.shiftright(digest, canon.HALF_BITS)).alias("high"),
+        F.sum(digest.bitwiseAND(low)).alias("low"),
     )
-    found = (
-        canon.SegmentSum(*(int(row[n] or 0) for n in ("segment", "rows", "high", "low"))) for row in sums.collect()
-    )
+    names = ("segment", "rows", "high", "low")
+    found = (canon.SegmentSum(*(int(row[name] or 0) for name in names)) for row in sums.collect())
     return tuple(sorted(found, key=lambda one: one.segment))
 
 
-def _md5_number(text: SparkColumn, hex_digits: int) -> SparkColumn:
-    return F.conv(F.substring(F.md5(text.cast("binary")), 1, hex_digits), 16, 10).cast("bigint")
+def with_texts(
+    frame: DataFrame, items: tuple[Compared, ...], values: list[SparkColumn], *keep: SparkColumn
+) -> DataFrame:
+    """`keep`, then the items' canonical texts as `_hr_t0, _hr_t1, …`; NULL where the value is NULL."""
+    texts = [
+        _first(item, value).alias(_text(place)) for place, (item, value) in enumerate(zip(items, values, strict=True))
+    ]
+    found = frame.select(*keep, *texts)
+    floats = [_text(place) for place, item in enumerate(items) if item.column.kind in _FLOATS]
+    for step in (_exponent, _mantissa, _bits, _signed) if floats else ():
+        found = found.withColumns({name: column for text in floats for name, column in step(text).items()})
+    return found.select(*frame.select(*keep).columns, *[_text(place) for place in range(len(items))])
 
 
-def _fixed(text: SparkColumn, scale: int) -> SparkColumn:
-    """Fixed notation. Without ANSI Spark writes 1E-18: then all digits are the value's, the last at the scale's place."""
-    if scale <= _SHORT_SCALE:
-        return text
-    digits = F.regexp_replace(F.substring_index(text, "E", 1), "[-.]", "")
-    sign = F.when(text.startswith("-"), "-").otherwise("")
-    return F.when(text.contains("E"), F.concat(sign, F.lit("0."), F.lpad(digits, scale, "0"))).otherwise(text)
+def _first(item: Compared, value: SparkColumn) -> SparkColumn:
+    form = canonical(item, value)
+    return form.cast("double") if item.column.kind in _FLOATS else plain_text(item, form)
 
 
-def _float_bits(value: SparkColumn) -> SparkColumn:
-    """The bits below the sign, by arithmetic that is exact for every finite double.
+def _text(place: int) -> str:
+    return f"{_OWN}t{place}"
 
-    The exponent of the logarithm may be one off, next to a power of two: the mantissa tells, as it must have 53 bits unless
-    the exponent is the least. Scaling goes in two steps because 2^1074 is no double.
-    """
+
+# The bits of a double by arithmetic that is exact for every finite one, in steps. `reflect` could ask Java for them, but Spark
+# holds it for random: no filter moves past it, and it may not stand in an aggregate.
+
+
+def _exponent(text: str) -> dict[str, SparkColumn]:
+    value = F.col(text)
     size = F.abs(value)
-    odd = F.isnan(value) | (value == 0) | (size == float("inf"))
+    odd = F.isnan(value) | (size == 0) | (size == float("inf"))
     usual = F.when(odd, F.lit(1.0)).otherwise(size)
-    exponent = F.greatest(F.floor(F.log2(usual)), F.lit(_LEAST_EXPONENT).cast("bigint"))
-    shift = F.lit(_MANTISSA_BITS) - exponent
+    least = F.lit(_LEAST_EXPONENT).cast("bigint")
+    return {f"{text}_u": usual, f"{text}_e": F.greatest(F.floor(F.log2(usual)), least)}
+
+
+def _mantissa(text: str) -> dict[str, SparkColumn]:
+    # In two steps, because 2^1074 is no double.
+    shift = F.lit(_MANTISSA_BITS) - F.col(f"{text}_e")
     half = F.shiftright(shift, 1)
-    mantissa = reduce(lambda a, b: a * F.pow(F.lit(2.0), b), (half, shift - half), usual)
-    too_high = (mantissa < float(1 << _MANTISSA_BITS)) & (exponent > _LEAST_EXPONENT)
-    too_low = mantissa >= float(2 << _MANTISSA_BITS)
-    right = F.when(too_high, mantissa * 2).when(too_low, mantissa / 2).otherwise(mantissa)
+    two = F.lit(2.0)
+    return {f"{text}_m": F.col(f"{text}_u") * F.pow(two, half) * F.pow(two, shift - half)}
+
+
+def _bits(text: str) -> dict[str, SparkColumn]:
+    """Next to a power of two the logarithm may be one off: the mantissa tells, which has 53 bits above the least exponent."""
+    mantissa, exponent = F.col(f"{text}_m"), F.col(f"{text}_e")
+    too_high = (mantissa < float(_ONE)) & (exponent > _LEAST_EXPONENT)
+    too_low = mantissa >= float(2 * _ONE)
+    right = F.when(too_high, mantissa * 2).when(too_low, mantissa / 2).otherwise(mantissa).cast("bigint")
     step = F.when(too_high, -1).when(too_low, 1).otherwise(0)
-    biased = (exponent + step - _LEAST_EXPONENT).cast("bigint") * F.lit(1 << _MANTISSA_BITS)
-    bits = (
-        F.when(value == 0, F.lit(0))
-        .when(size == float("inf"), F.lit(_INFINITY_BITS))
-        .otherwise(biased + right.cast("bigint"))
-    )
-    signed = F.when(value < 0, -bits).otherwise(bits).cast("string")
-    return F.when(F.isnan(value), F.lit("NaN")).otherwise(signed)
+    return {f"{text}_b": right + (exponent + step - _LEAST_EXPONENT) * F.lit(_ONE)}
+
+
+def _signed(text: str) -> dict[str, SparkColumn]:
+    value = F.col(text)
+    bits = F.when(F.abs(value) == float("inf"), F.lit(_INFINITY_BITS)).otherwise(F.col(f"{text}_b"))
+    number = F.when(value == 0, F.lit(0)).when(value < 0, -bits).otherwise(bits).cast("string")
+    return {text: F.when(F.isnan(value), F.lit("NaN")).when(value.isNotNull(), number)}

@@ -7,7 +7,8 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import candidates, corrections, digests, findings, inside, precision
+from hudi_reconcile.compare import candidates, corrections, digests, findings, precision
+from hudi_reconcile.compare.canonical_text import collected, text_digested
 from hudi_reconcile.compare.sides import Shape, kept
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
@@ -34,7 +35,7 @@ class SparkComparer:
 
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
-        return inside.text_digests(_frame(lake), self._shape)
+        return collected(text_digested(_frame(lake), "lake", self._shape))
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
         """The lake's rows of these segments, materialised."""

@@ -17,7 +17,7 @@ from hudi_reconcile.compare.canonical import (
     row_digest,
     source_value,
 )
-from hudi_reconcile.compare.canonical_text import form_text, row_text, text_bucket
+from hudi_reconcile.compare.row_text import plain_text, row_text, text_bucket
 from hudi_reconcile.core.agreement import Agreement, Compared
 from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet
 
@@ -76,10 +76,10 @@ def segment_column(shape: Shape) -> SparkColumn:
     """The segment of each row by its canonical key, the same number as `RangeSegments.segment_of` gives."""
     cut = shape.segmentation
     if isinstance(cut, RangeSegments):
-        return range_segment(cut)
+        return _range_segment(cut)
     keys = [F.col(name) for name in shape.key_names]
     if cut.by == "md5":
-        texts = [form_text(item, form) for item, form in zip(shape.agreement.key, keys, strict=True)]
+        texts = [plain_text(item, form) for item, form in zip(shape.agreement.key, keys, strict=True)]
         return text_bucket(row_text(texts), cut.count)
     return F.pmod(F.xxhash64(*null_marks(keys), *keys), F.lit(cut.count)).cast("int")
 
@@ -93,8 +93,7 @@ def kept(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
     return only(placed, segments).drop("segment", *shape.key_names).localCheckpoint(eager=True)
 
 
-def range_segment(cut: RangeSegments) -> SparkColumn:
-    """The segment of the canonical key `k0`."""
+def _range_segment(cut: RangeSegments) -> SparkColumn:
     # Keys outside the inner segments are told by comparison: a difference of two far keys would overflow.
     first_high, last_low = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
     if first_high is None:

@@ -57,11 +57,12 @@ def digest_query(
     )
 
 
-def width_query(dialect: DigestDialect, table: str, what: Digested, *, predicates: tuple[str, ...] = ()) -> str:
+def width_query(dialect: DigestDialect, table: str, what: Digested) -> str:
     """SELECT of `hr_rows` and `hr_bytes`: how many rows there are, and the length of their row texts together."""
-    inner = dialect.unmerged(_texts(dialect, table, what, predicates, segments=None))
+    inner = dialect.unmerged(_texts(dialect, table, what, (), segments=None))
     fields = [_field(dialect, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
-    return f"select count(*) as hr_rows, sum(octet_length({dialect.joined(tuple(fields))})) as hr_bytes from ({inner}) hr_t"
+    row = dialect.unmerged(f"select {dialect.joined(tuple(fields))} as hr_row from ({inner}) hr_t")
+    return f"select count(*) as hr_rows, sum(octet_length(hr_row)) as hr_bytes from ({row}) hr_d"
 
 
 def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> tuple[canon.SegmentSum, ...]:

@@ -67,7 +67,16 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
     ground = _ground(job, scope, watermark, edges.source)
     comparer = edges.make(scope.agreement, ground.cut)
-    sides = Sides(scope.table, scope.agreement, ground.cut, edges.source, edges.lake, comparer, ground.mode.pushdown)
+    sides = Sides(
+        scope.table,
+        scope.agreement,
+        ground.cut,
+        edges.source,
+        edges.lake,
+        comparer,
+        pushdown=ground.mode.pushdown,
+        one_snapshot=job.one_snapshot,
+    )
     waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
     found = look_twice(sides, waiting, None)
     precision = precision_of(scope, comparer, lambda: edges.source.rows(scope.table, ground.cut))
