@@ -140,6 +140,9 @@ def _nightly(one: TableRun, approval: Approval | None) -> TableResult:
         lake=applied.lake or swept.lake,
         checkpoint=applied.checkpoint or swept.checkpoint,
         findings=swept.findings,
-        notes=(*swept.notes, *applied.notes),
+        schema=applied.schema or swept.schema,
+        precision=applied.precision or swept.precision,
+        columns=applied.columns or swept.columns,
+        notes=tuple(dict.fromkeys((*swept.notes, *applied.notes))),
         provenance={**swept.provenance, **applied.provenance},
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
-from hudi_reconcile.report.wording import advice, counted, drift_rows, reasons, verdict
+from hudi_reconcile.report.wording import advice, counted, drift_rows, reasons, scope_lines, verdict
 
 _MARGIN = 14
 
@@ -37,6 +37,7 @@ def _table_lines(table: Document) -> Iterator[str]:
         yield _field("NOT OK", why)
         if fix:
             yield _field("", f"fix: {fix}")
+    yield from (_field("column", line) for line in scope_lines(table))
     yield from _pull_lines(table.get("pull"))
     yield from _comparison_lines(table)
     yield from _correction_lines(table)

@@ -46,7 +46,7 @@ def _close(item: Compared, tolerance: Decimal, source: SparkColumn, lake: SparkC
     kind = item.column.kind
     if kind in _HALF_STEP:
         return _close_floats(item, float(tolerance), source, lake)
-    if kind is Kind.NUMBER:
+    if kind in (Kind.NUMBER, Kind.OWN_TEXT):  # the lake holds the number's text
         return _close_decimals(_plain(source), _plain(lake), tolerance, _NUMBER_DIGITS[1])
     digits = (_BIGINT_DIGITS, 0) if kind is Kind.INTEGER else item.digits
     if digits is None:
@@ -58,11 +58,13 @@ def _close(item: Compared, tolerance: Decimal, source: SparkColumn, lake: SparkC
 def _close_decimals(source: SparkColumn, lake: SparkColumn, tolerance: Decimal, scale: int) -> SparkColumn:
     """Exact. Where a difference needs more than Spark's 38 digits it is NULL: not close.
 
-    The difference is a multiple of the last digit, so a finer tolerance says no more than one cut to that digit.
+    The difference is a multiple of the last digit, so a finer tolerance says no more than one cut to that digit, and a
+    greater one than any number of these digits no more than the greatest.
     """
     with localcontext() as context:
-        context.prec = 2 * MOST_DIGITS + abs(tolerance.adjusted())
-        limit = tolerance.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_DOWN)
+        context.prec = 2 * MOST_DIGITS
+        greatest = Decimal(10**MOST_DIGITS - 1).scaleb(-scale)
+        limit = min(tolerance, greatest).quantize(Decimal(1).scaleb(-scale), rounding=ROUND_DOWN)
     return F.abs(source - lake) <= F.lit(f"{limit:f}").cast(f"decimal({MOST_DIGITS},{scale})")
 
 

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 _SHAPE = re.compile(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://\S*|jdbc:[a-z0-9]+:\S+", re.IGNORECASE)
 _PASSWORDS = (
     re.compile(r"://[^:/@]*:[^@]*@"),
-    re.compile(r"^jdbc:oracle:[^:]+:[^/@]*/[^@]*@", re.IGNORECASE),
-    re.compile(r"[?&;]\s*[a-z0-9_.-]*(password|passwd|pwd|secret|token)\s*=", re.IGNORECASE),
+    re.compile(r"^jdbc:(oracle|tibero):[^:]+:[^/@]*/[^@]*@", re.IGNORECASE),
+    re.compile(r"[?&;,:/]\s*[a-z0-9_.-]*(password|passwd|pwd|secret|token)\s*=", re.IGNORECASE),
 )
 
 

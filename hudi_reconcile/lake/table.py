@@ -5,8 +5,11 @@ Names of properties differ between table versions 6, 8 and 9. Whatever is not kn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, Ordering, TableType
@@ -15,6 +18,8 @@ from hudi_reconcile.lake.files import Files
 
 _Value = TypeVar("_Value")
 VERSIONS = (6, 8, 9)
+CREATE_SCHEMA = "hoodie.table.create.schema"
+_MILLIS = frozenset({"timestamp-millis", "local-timestamp-millis"})
 METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 _TYPES: Mapping[str, TableType] = {"COPY_ON_WRITE": "copy_on_write", "MERGE_ON_READ": "merge_on_read"}
 _MODES: Mapping[str, Ordering] = {"EVENT_TIME_ORDERING": "event_time", "COMMIT_TIME_ORDERING": "commit_time"}
@@ -38,12 +43,29 @@ def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn
         name=_one(path, properties, "hoodie.table.name"),
         type=_legal(path, "hoodie.table.type", _one(path, properties, "hoodie.table.type"), _TYPES),
         version=_version(path, properties),
-        columns=columns,
+        columns=_as_stored(columns, properties.get(CREATE_SCHEMA, "")),
         record_key=key,
         partition_fields=_names(properties, "hoodie.table.partition.fields"),
         ordering_fields=ordering_fields,
         ordering=_ordering(path, properties, ordering_fields),
     )
+
+
+def _as_stored(columns: tuple[LakeColumn, ...], avro: str) -> tuple[LakeColumn, ...]:
+    """Spark shows microseconds whatever is stored; the schema that the table was made with may tell of milliseconds."""
+    coarse = frozenset(_millis_fields(avro))
+    return tuple(replace(column, fraction_digits=3) if column.name in coarse else column for column in columns)
+
+
+def _millis_fields(avro: str) -> Iterator[str]:
+    document: Any = None
+    with suppress(ValueError):  # no schema, or none that is known: then nothing is known of its timestamps
+        document = json.loads(avro)
+    fields = document.get("fields", ()) if isinstance(document, dict) else ()
+    for field in fields:
+        types = field["type"] if isinstance(field["type"], list) else [field["type"]]
+        if any(isinstance(one, dict) and one.get("logicalType") in _MILLIS for one in types):
+            yield field["name"]
 
 
 def has_table(files: Files, path: str) -> bool:

@@ -20,6 +20,7 @@ from hudi_reconcile.report.wording import (
     drift_rows,
     figure,
     reasons,
+    scope_lines,
     verdict,
 )
 
@@ -72,6 +73,7 @@ class TableView:
     not_drift: tuple[KindRow, ...]
     totals: ControlTotals | None
     reasons: tuple[tuple[str, str], ...]
+    scope: tuple[str, ...]
     sample: tuple[ShownFinding, ...]
     findings_run: str
     plan: Document | None
@@ -169,6 +171,7 @@ def _table(run: Document, number: int, *, plan: Document | None, sample: Sequenc
         not_drift=_kind_rows(table["not_drift"], NOT_DRIFT_KINDS) if compared else (),
         totals=control_totals(table),
         reasons=tuple(reasons(table)),
+        scope=tuple(scope_lines(table)),
         sample=tuple(map(shown_finding, sample)),
         findings_run=plan["run_id"] if plan else run["run_id"] if run["command"] in COMPARING_COMMANDS else "",
         plan=plan,

@@ -134,6 +134,15 @@ def reasons(table: Document) -> list[tuple[str, str]]:
     return found
 
 
+def scope_lines(table: Document) -> list[str]:
+    """How the columns of both sides came apart, and what was compared on fewer digits: one line each, none when alike.
+
+    Results of earlier versions do not say.
+    """
+    found = [_changed(one) for one in table.get("schema", ())]
+    return found + [_less_precise(one) for one in table.get("precision", ())]
+
+
 def guard_sentence(guard: Document) -> str:
     """A guard with its numbers.
 
@@ -155,6 +164,22 @@ def figure(value: object) -> str:
 
 
 # Sentences
+
+
+def _changed(one: Document) -> str:
+    where = "at the source" if one["side"] == "source" else "in the lake"
+    old = one.get("lake_column")
+    what = f"may be {old} renamed" if one["what"] == "renamed" else one["what"]
+    types = ", ".join(f"{side} {one[f'{side}_type']}" for side in ("source", "lake") if one[f"{side}_type"])
+    since = f", first seen {one['since_utc']}" if one["since_utc"] else ""
+    return f"{one['column']} {what} {where} ({types}): {'compared' if one['compared'] else 'not compared'}{since}"
+
+
+def _less_precise(one: Document) -> str:
+    hidden = (
+        f"digits of {counted(one['rows_hidden'], 'source row')} not compared" if one["rows_hidden"] else "hides none"
+    )
+    return f"{one['column']} (source {one['source']}, lake {one['lake']}) compared to {one['compared']}: {hidden}"
 
 
 def _corrected(tables: Sequence[Document], names: str) -> str:

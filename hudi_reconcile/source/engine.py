@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect, DigestDialect
+from hudi_reconcile.sql.dialect import Dialect, Digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Engine(Protocol):
         ...
 
     @property
-    def digests(self) -> DigestDialect | None:
-        """The same SQL where the database can digest its own rows; None where rows must come to Spark."""
+    def digests(self) -> Digests | None:
+        """What it takes to digest rows inside the database; None where rows must come to Spark."""
         ...
 
     @property

@@ -15,7 +15,7 @@ from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.ports import Inside
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.sql import digests, statements
-from hudi_reconcile.sql.dialect import DigestDialect
+from hudi_reconcile.sql.dialect import Digests
 
 SERIAL_ROWS = 500_000  # below this many rows a second statement costs more than it saves
 _SAMPLE_ROWS = 20_000
@@ -37,10 +37,10 @@ def begin(
     engine: Engine, table: SourceTable, agreement: Agreement, cut: Segmentation, where: tuple[str, ...]
 ) -> Inside:
     """Send the digest statements; the returned function waits for their answers, and raises what they raised."""
-    dialect = _dialect(engine)
+    database = _digests(engine)
     what = digests.Digested(agreement.columns, agreement.key, cut)
     parts = [
-        digests.digest_query(dialect, table.name, what, predicates=(*where, *part))
+        digests.digest_query(database, table.name, what, predicates=(*where, *part))
         for part in _parts(engine, table, cut)
     ]
     pool = ThreadPoolExecutor(max_workers=len(parts), thread_name_prefix="digest inside")
@@ -56,14 +56,14 @@ def begin(
 
 def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> Probe:
     """Measure the link with a text of known length, and the digest with the first rows of the table."""
-    dialect = _dialect(engine)
-    sample = f"({dialect.limited(f'select * from {table.name}{statements.where(where)}', _SAMPLE_ROWS)}) hr_s"
+    database = _digests(engine)
+    sample = f"({engine.dialect.limited(f'select * from {table.name}{statements.where(where)}', _SAMPLE_ROWS)}) hr_s"
     what = digests.Digested(agreement.columns, agreement.key, HashSegments((), 1, "md5"))
-    nothing = _seconds(lambda: engine.rows(dialect.filler(1)))
-    filler = _seconds(lambda: engine.rows(dialect.filler(_FILLER_BYTES)))
-    row = engine.rows(digests.width_query(dialect, sample, what))[0]
+    nothing = _seconds(lambda: engine.rows(database.filler(1)))
+    filler = _seconds(lambda: engine.rows(database.filler(_FILLER_BYTES)))
+    row = engine.rows(digests.width_query(database, sample, what))[0]
     rows = max(1, int(row["hr_rows"] or 0))
-    digest = _seconds(lambda: engine.rows(digests.digest_query(dialect, sample, what)))
+    digest = _seconds(lambda: engine.rows(digests.digest_query(database, sample, what)))
     return Probe(
         row_bytes=float(row["hr_bytes"] or 0) / rows,
         link_byte_seconds=max(0.0, filler - nothing) / _FILLER_BYTES,
@@ -93,7 +93,7 @@ def _seconds(act: Callable[[], object]) -> float:
     return time.monotonic() - begun
 
 
-def _dialect(engine: Engine) -> DigestDialect:
+def _digests(engine: Engine) -> Digests:
     if engine.digests is None:
         raise ValueError(f"{engine.dialect.NAME} has no digests: hindrance() says so first")
     return engine.digests

@@ -153,7 +153,7 @@ class JdbcEngine:
             product=facts.product,
             version=facts.version,
             place=self.place,
-            role=facts.user or "of the URL",
+            role=facts.user or "(no name)",
             has_tls=None,
             is_local="//" not in self.place,
             sees_all=False,
@@ -225,6 +225,11 @@ class JdbcEngine:
 
 
 def _login(source: JdbcSource, driver: str | None, defaults: Mapping[str, str]) -> Login:
+    if product_of(source.url) == "postgresql":
+        raise UsageError(
+            "source.url: PostgreSQL is read with its own engine, which sees open transactions and knows its types",
+            fix="write postgresql+psycopg://user@host:5432/database",
+        )
     chosen = source.driver or driver
     if chosen is None:
         raise UsageError(

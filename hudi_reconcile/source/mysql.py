@@ -21,7 +21,7 @@ from hudi_reconcile.source.engine import Described, JdbcTarget
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import ControlPlane
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect, DigestDialect
+from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import mysql
 
 _READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
@@ -57,7 +57,7 @@ class MysqlEngine:
         return mysql
 
     @property
-    def digests(self) -> DigestDialect | None:
+    def digests(self) -> Digests | None:
         """Rows come to Spark."""
         return None
 

@@ -17,8 +17,9 @@ from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect, DigestDialect
+from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.sql.pushdown import postgres as pushdown
 
 TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 JDBC_DRIVER = "org.postgresql.Driver"
@@ -68,9 +69,9 @@ class PostgresEngine:
         return postgres
 
     @property
-    def digests(self) -> DigestDialect | None:
+    def digests(self) -> Digests | None:
         """PostgreSQL digests its own rows."""
-        return postgres
+        return pushdown
 
     @property
     def place(self) -> str:

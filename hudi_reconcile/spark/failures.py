@@ -9,8 +9,10 @@ import re
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError
 
-_SQL = re.compile(r"Caused by: (?:org\.postgresql\.util\.PSQLException|java\.sql\.SQL\w*): ([^\n]*)")
-_SQL_FIRST = re.compile(r"(?:org\.postgresql\.util\.PSQLException|java\.sql\.SQL\w*Exception): ([^\n]*)")
+# A driver's own exceptions are named so: java.sql.SQLException, org.h2.jdbc.JdbcSQLSyntaxErrorException, …am.SqlException.
+_NAME = r"(?<![\w.$])((?!org\.apache\.spark)(?:[\w$]+\.)+\w*(?:SQL|Sql)\w*): ([^\n]*)"
+_SQL = re.compile("Caused by: " + _NAME)
+_SQL_FIRST = re.compile(_NAME)
 
 
 def named_failure(error: Exception) -> ReconcileError | None:
@@ -22,4 +24,7 @@ def named_failure(error: Exception) -> ReconcileError | None:
     found = _SQL.findall(text) or _SQL_FIRST.findall(text)
     if not found:
         return None
-    return SourceError(f"the source failed while rows were read: {found[-1][:300]}", fix="run the same command again")
+    name, reason = found[-1]
+    if "DataException" in name:  # its text quotes the value
+        reason = "a value could not be read as its type"
+    return SourceError(f"the source failed while rows were read: {reason[:300]}", fix="run the same command again")

@@ -166,7 +166,7 @@ def _connect(jvm: Any, login: Login) -> Any:
     properties = jvm.java.util.Properties()
     for key, value in login.properties.items():
         properties.setProperty(key, value)
-    with _named(login):
+    with _named(login, connecting=True):
         connection = registry.get(login.driver).connect(login.url, properties)
     if connection is None:
         raise UsageError(
@@ -177,16 +177,16 @@ def _connect(jvm: Any, login: Login) -> Any:
 
 
 @contextmanager
-def _named(login: Login) -> Iterator[None]:
+def _named(login: Login, *, connecting: bool = False) -> Iterator[None]:
     from py4j.protocol import Py4JJavaError
 
     try:
         yield
     except Py4JJavaError as error:
-        raise _refused(login, error.java_exception) from None
+        raise _refused(login, error.java_exception, connecting=connecting) from None
 
 
-def _refused(login: Login, cause: Any) -> ReconcileError:
+def _refused(login: Login, cause: Any, *, connecting: bool) -> ReconcileError:
     kind = str(cause.getClass().getSimpleName())
     state = str(cause.getSQLState() or "") if "SQL" in kind.upper() else ""
     lines = str(cause.getMessage() or kind).strip().splitlines()
@@ -200,8 +200,10 @@ def _refused(login: Login, cause: Any) -> ReconcileError:
             fix="check source.password and source.jdbc: {user: …}, then: hudi-reconcile doctor",
         )
     shown = f"{login.place}: {reason} (SQLSTATE {state or 'none'})"
-    if state.startswith("08"):
-        return SourceError(f"cannot connect to {shown}", fix="check source.url and the network")
+    if connecting or state.startswith("08"):
+        return SourceError(
+            f"cannot connect to {shown}", fix="check source.url, that the database is there, and the network"
+        )
     return SourceError(shown, fix="run: hudi-reconcile doctor")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from hudi_reconcile.core.agreement import Compared
 from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.core.segments import KeyRange
 
@@ -56,13 +57,16 @@ class Dialect(Protocol):
 
 
 class Digests(Protocol):
-    """What a dialect adds so that its database can digest its own rows (`sql/digests.py`, core/canon.py has the texts).
+    """What a database needs beside its dialect to digest its own rows. Each module of `sql/pushdown` is one.
 
-    `text` and `number` are SQL expressions. A dialect without these reads its rows into Spark and is digested there.
+    The texts are those of core/canon.py; `sql/digests.py` makes the statements. `text` and `number` are SQL expressions.
+    The rows of a database without these are digested in Spark.
     """
 
-    def canonical(self, column: Column, digits: tuple[int, int] | None, /) -> str:
-        """The canonical text of the column's value. `digits` is the agreed (precision, scale) of a DECIMAL."""
+    DIALECT: Dialect
+
+    def canonical(self, item: Compared, /) -> str:
+        """The canonical text of the column's value, cut to the digits on which both sides meet."""
         ...
 
     def octets(self, text: str, column: Column, /) -> str:
@@ -92,7 +96,3 @@ class Digests(Protocol):
     def unmerged(self, select: str, /) -> str:
         """The select, such that its expressions are computed once however often an outer select names them."""
         ...
-
-
-class DigestDialect(Dialect, Digests, Protocol):
-    """A dialect whose database can digest its own rows."""

@@ -12,7 +12,7 @@ from typing import Any
 from hudi_reconcile.core import canon
 from hudi_reconcile.core.agreement import Compared
 from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet, ranges
-from hudi_reconcile.sql.dialect import DigestDialect
+from hudi_reconcile.sql.dialect import Digests
 from hudi_reconcile.sql.statements import where
 
 
@@ -31,7 +31,7 @@ class Digested:
 
 
 def digest_query(
-    dialect: DigestDialect,
+    database: Digests,
     table: str,
     what: Digested,
     *,
@@ -43,25 +43,25 @@ def digest_query(
     `segments`: only the rows of these are read, as far as an index can tell them; others may come too (`sums_of`).
     A row whose text cannot be built is not counted, so that it shows as a difference.
     """
-    inner = dialect.unmerged(_texts(dialect, table, what, predicates, segments=segments))
-    fields = [_field(dialect, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
-    row = dialect.unmerged(
-        f"select {_segment(dialect, what)} as hr_segment, {dialect.joined(tuple(fields))} as hr_row from ({inner}) hr_t"
+    inner = database.unmerged(_texts(database, table, what, predicates, segments=segments))
+    fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
+    row = database.unmerged(
+        f"select {_segment(database, what)} as hr_segment, {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t"
     )
-    digest = dialect.md5_number("hr_row", canon.DIGEST_HEX_DIGITS)
-    rows = dialect.unmerged(f"select hr_segment, {digest} as hr_v from ({row}) hr_d")
+    digest = database.md5_number("hr_row", canon.DIGEST_HEX_DIGITS)
+    rows = database.unmerged(f"select hr_segment, {digest} as hr_v from ({row}) hr_d")
     half = 1 << canon.HALF_BITS
     return (
-        f"select hr_segment, count(hr_v) as hr_rows, sum({dialect.floored('hr_v', half)}) as hr_high,"
-        f" sum({dialect.remainder('hr_v', half)}) as hr_low from ({rows}) hr_v group by hr_segment"
+        f"select hr_segment, count(hr_v) as hr_rows, sum({database.floored('hr_v', half)}) as hr_high,"
+        f" sum({database.remainder('hr_v', half)}) as hr_low from ({rows}) hr_v group by hr_segment"
     )
 
 
-def width_query(dialect: DigestDialect, table: str, what: Digested) -> str:
+def width_query(database: Digests, table: str, what: Digested) -> str:
     """SELECT of `hr_rows` and `hr_bytes`: how many rows there are, and the length of their row texts together."""
-    inner = dialect.unmerged(_texts(dialect, table, what, (), segments=None))
-    fields = [_field(dialect, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
-    row = dialect.unmerged(f"select {dialect.joined(tuple(fields))} as hr_row from ({inner}) hr_t")
+    inner = database.unmerged(_texts(database, table, what, (), segments=None))
+    fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
+    row = database.unmerged(f"select {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t")
     return f"select count(*) as hr_rows, sum(octet_length(hr_row)) as hr_bytes from ({row}) hr_d"
 
 
@@ -76,15 +76,15 @@ def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> t
     return tuple(sorted(kept, key=lambda one: one.segment))
 
 
-def bucket_predicate(dialect: DigestDialect, key: tuple[Compared, ...], count: int, segments: SegmentSet) -> str:
+def bucket_predicate(database: Digests, key: tuple[Compared, ...], count: int, segments: SegmentSet) -> str:
     """The rows of some hash segments; their number is computed for every row of the table."""
     if not segments.ids:
         return "1 = 0"
-    return f"{_bucket(dialect, key, count)} in ({', '.join(map(str, segments.ids))})"
+    return f"{_bucket(database, key, count)} in ({', '.join(map(str, segments.ids))})"
 
 
 def _texts(
-    dialect: DigestDialect,
+    database: Digests,
     table: str,
     what: Digested,
     predicates: tuple[str, ...],
@@ -93,22 +93,22 @@ def _texts(
 ) -> str:
     """Each column as it is, for the test on NULL and the range, and as its canonical text."""
     select = ", ".join(
-        f"{dialect.quote(item.column.name)} as r{i}, {dialect.canonical(item.column, item.digits)} as t{i}"
+        f"{database.DIALECT.quote(item.column.name)} as r{i}, {database.canonical(item)} as t{i}"
         for i, item in enumerate(what.items)
     )
     if segments is None or not segments.ids:
         return f"select {select} from {table}{where(predicates if segments is None else (*predicates, '1 = 0'))}"
     if isinstance(what.cut, RangeSegments):
-        return dialect.ranges_query(select, table, what.cut.column, ranges(what.cut, segments), predicates)
-    return f"select {select} from {table}{where((*predicates, bucket_predicate(dialect, what.key, what.cut.count, segments)))}"
+        return database.DIALECT.ranges_query(select, table, what.cut.column, ranges(what.cut, segments), predicates)
+    return f"select {select} from {table}{where((*predicates, bucket_predicate(database, what.key, what.cut.count, segments)))}"
 
 
-def _segment(dialect: DigestDialect, what: Digested) -> str:
+def _segment(database: Digests, what: Digested) -> str:
     cut = what.cut
     if not isinstance(cut, RangeSegments):
         places = [what.items.index(item) for item in what.key]
-        fields = [_field(dialect, f"r{i}", f"t{i}", item) for i, item in zip(places, what.key, strict=True)]
-        return _modulo(dialect, tuple(fields), cut.count)
+        fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in zip(places, what.key, strict=True)]
+        return _modulo(database, tuple(fields), cut.count)
     key = next(f"r{i}" for i, item in enumerate(what.items) if item.column.name == cut.column)
     first_high, last_low = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
     absent = f"when {key} is null then {cut.count}"
@@ -118,21 +118,20 @@ def _segment(dialect: DigestDialect, what: Digested) -> str:
     ends = f"when {key} < {first_high} then 0 when {key} >= {last_low} then {cut.count - 1}"
     if first_high == last_low:
         return f"case {absent} {ends} end"
-    return f"case {absent} {ends} else {dialect.floored(key, cut.width)} - ({cut.start // cut.width}) end"
+    return f"case {absent} {ends} else {database.floored(key, cut.width)} - ({cut.start // cut.width}) end"
 
 
-def _bucket(dialect: DigestDialect, key: tuple[Compared, ...], count: int) -> str:
+def _bucket(database: Digests, key: tuple[Compared, ...], count: int) -> str:
     fields = (
-        _field(dialect, dialect.quote(item.column.name), dialect.canonical(item.column, item.digits), item)
-        for item in key
+        _field(database, database.DIALECT.quote(item.column.name), database.canonical(item), item) for item in key
     )
-    return _modulo(dialect, tuple(fields), count)
+    return _modulo(database, tuple(fields), count)
 
 
-def _modulo(dialect: DigestDialect, fields: tuple[str, ...], count: int) -> str:
-    return dialect.remainder(dialect.md5_number(dialect.joined(fields), canon.BUCKET_HEX_DIGITS), count)
+def _modulo(database: Digests, fields: tuple[str, ...], count: int) -> str:
+    return database.remainder(database.md5_number(database.joined(fields), canon.BUCKET_HEX_DIGITS), count)
 
 
-def _field(dialect: DigestDialect, value: str, text: str, item: Compared) -> str:
-    written = dialect.joined((dialect.octets(text, item.column), "':'", text))
+def _field(database: Digests, value: str, text: str, item: Compared) -> str:
+    written = database.joined((database.octets(text, item.column), "':'", text))
     return f"(case when {value} is null then '{canon.NULL_FIELD}' else {written} end)"

@@ -133,6 +133,7 @@ def _verified(work: _Work, edges: Edges, status: Mapping[str, int], instant: Ins
     fetched = first + (3 * first if found.unequal.ids else first)
     sides, scope = work.sides, work.scope
     precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
+    fetched += source_rows if precision else 0
     unverified = (*scope.unverified, *hidden_digits(scope, precision))
     return Done(status, instant, found, source_rows, sides.lake.count(found.pin), fetched, unverified, precision)
 

@@ -35,8 +35,6 @@ def choose_mode(job: TableJob, table: SourceTable, agreement: Agreement, source:
 
 
 def _hindrance(agreement: Agreement) -> str:
-    if any(item.cut_to for item in agreement.columns):
-        return "columns of different precision meet, which is decided in Spark"
     if any(item.tolerance is not None for item in agreement.columns):
         return "compare.tolerance is decided in Spark"
     return ""

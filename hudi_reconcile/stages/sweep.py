@@ -85,7 +85,8 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
     draft = _draft(job, ground, found, edges.clock) if drift and found.steady and not found.missed_rows else None
     result = replace(_result(job, ground, found, unverified, draft), precision=precision)
     rows = sum(found.kinds.values())
-    return Swept(result, found.findings, rows, draft, _fetched(ground, found), comparer)
+    fetched = _fetched(ground, found) + (found.source_rows if precision else 0)
+    return Swept(result, found.findings, rows, draft, fetched, comparer)
 
 
 def _fetched(ground: _Ground, found: Confirmed) -> int:

@@ -6,7 +6,7 @@ Type facts: PostgreSQL documentation chapter 8 and catalogs pg_type, pg_attribut
 
 from __future__ import annotations
 
-from hudi_reconcile.core.kinds import CALENDAR_KINDS, TEXT_KINDS, Column, Kind
+from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.core.segments import KeyRange
 from hudi_reconcile.core.window import watermark_text
 from hudi_reconcile.sql import statements
@@ -46,8 +46,6 @@ _READ_AS = {Kind.TEXT: "::text", Kind.CHAR: "::text", Kind.UUID: "::text", Kind.
 _NAMES_ONLY = frozenset({"regclass", "regproc", "regprocedure", "regoper", "regoperator", "regtype", "regrole",
                          "regnamespace", "regcollation", "regconfig", "regdictionary", "refcursor"})  # fmt: skip
 _PSEUDO = "p"
-_EPOCH_MICROS = 946_684_800_000_000  # PostgreSQL counts from 2000-01-01
-_IS_UTF8 = "(select getdatabaseencoding() = 'UTF8')"  # asked once a statement, not once a row
 
 
 def quote(name: str) -> str:
@@ -169,67 +167,6 @@ def uncarried(column: Column) -> str | None:
         f"{name} < date '0001-01-01' or {name} >= date '9999-12-31' + 1"
         f" or ({name} >= date '1582-10-05' and {name} < date '1582-10-15')"
     )
-
-
-def canonical(column: Column, digits: tuple[int, int] | None) -> str:
-    """The canonical text. An infinite date or timestamp keeps its word: it equals nothing that the lake can hold."""
-    name, kind = quote(column.name), column.kind
-    if kind is Kind.BOOLEAN:
-        return f"{name}::int::text"
-    if kind is Kind.DECIMAL and digits is not None:
-        return f"{name}::text" if digits[1] == column.scale else f"round({name}, {digits[1]})::text"
-    if kind is Kind.BYTES:
-        return f"encode({name}, 'hex')"
-    if kind is Kind.DATE:
-        return f"case when isfinite({name}) then ({name} - date '1970-01-01')::text else {name}::text end"
-    if kind in CALENDAR_KINDS:  # extract() is a double before PostgreSQL 14, and slower since; the sent bytes are exact
-        return f"case when isfinite({name}) then ({_bits(f'{kind}_send({name})')} + {_EPOCH_MICROS})::text else {name}::text end"
-    if kind in (Kind.REAL, Kind.DOUBLE):  # adding 0 makes 0 of -0
-        magnitude = f"({_bits(f'float8send({name}::float8 + 0)')} & {_BIGINT_HIGH})::text"
-        return f"case when {name} = 'NaN' then 'NaN' when {name} < 0 then '-' || {magnitude} else {magnitude} end"
-    return read(column) if kind in TEXT_KINDS else f"{name}::text"
-
-
-def _bits(sent: str) -> str:
-    return f"('x' || encode({sent}, 'hex'))::bit(64)::int8"
-
-
-def octets(text: str, column: Column) -> str:
-    """Bytes in UTF-8, whatever the database's own encoding; only text of people can hold more than ASCII."""
-    if column.kind not in TEXT_KINDS:
-        return f"octet_length({text})::text"
-    return f"(case when {_IS_UTF8} then octet_length({text}) else octet_length(convert_to({text}, 'UTF8')) end)::text"
-
-
-def joined(texts: tuple[str, ...]) -> str:
-    """Texts, one after the other."""
-    return " || ".join(texts)
-
-
-def md5_number(text: str, hex_digits: int) -> str:
-    """From the md5 of the UTF-8 bytes; converting only where the database has another encoding saves a third of the time."""
-    md5 = f"case when {_IS_UTF8} then md5({text}) else md5(convert_to({text}, 'UTF8')) end"
-    return f"('x' || left({md5}, {hex_digits}))::bit({hex_digits * 4})::int8"
-
-
-def floored(number: str, divisor: int) -> str:
-    """`/` cuts toward zero; -(number + 1) does not overflow at the smallest bigint."""
-    return f"(case when {number} >= 0 then {number} / {divisor} else -1 - (-({number} + 1) / {divisor}) end)"
-
-
-def remainder(number: str, divisor: int) -> str:
-    """What is left of a number that is not negative."""
-    return f"({number} % {divisor})"
-
-
-def filler(octets: int) -> str:
-    """One text of that length."""
-    return f"select repeat('x', {octets}) as hr_x"
-
-
-def unmerged(select: str) -> str:
-    """OFFSET keeps the planner from pulling the select up into the outer one."""
-    return f"{select} offset 0"
 
 
 MOMENT_QUERY = """

@@ -24,8 +24,8 @@ from hudi_reconcile.core import canon
 from hudi_reconcile.core.agreement import Agreement, Compared
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
-from hudi_reconcile.sql.dialects import postgres
 from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, sums_of
+from hudi_reconcile.sql.pushdown import postgres
 from tests.support.postgres import Database
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -135,7 +135,7 @@ TEXT_ROWS = [[tried.text(value) for tried, value in zip(TRIED, row[1:], strict=T
 
 @pytest.fixture
 def filled(pg: Database) -> Database:
-    columns = ", ".join(f"{postgres.quote(tried.name)} {tried.declared}" for tried in TRIED)
+    columns = ", ".join(f"{postgres.DIALECT.quote(tried.name)} {tried.declared}" for tried in TRIED)
     pg.execute(f"create table t (id int8, {columns})")
     with pg.connect() as connection, connection.cursor() as cursor:
         cursor.executemany(
@@ -179,7 +179,7 @@ def differing(found: list[list[str | None]]) -> dict[str, tuple[Any, str | None,
 
 
 def test_postgres_writes_every_value_as_the_reference_does(filled: Database) -> None:
-    columns = ", ".join(postgres.canonical(item.column, item.digits) for item in ITEMS)
+    columns = ", ".join(postgres.canonical(item) for item in ITEMS)
 
     found = filled.query(f"select {columns} from t order by id")
 
@@ -309,7 +309,7 @@ def test_infinite_time_equals_nothing_that_the_lake_can_hold(pg: Database) -> No
     )
     kinds = {"d": Kind.DATE, "ts": Kind.TIMESTAMP, "tz": Kind.TIMESTAMPTZ}
 
-    texts = ", ".join(postgres.canonical(Column(name, kind, ""), None) for name, kind in kinds.items())
+    texts = ", ".join(postgres.canonical(Compared(0, Column(name, kind, ""), "")) for name, kind in kinds.items())
 
     assert pg.query(f"select {texts} from t") == [("infinity", "-infinity", "infinity")]
 
@@ -330,3 +330,26 @@ def test_timestamp_that_the_lake_holds_with_zone_has_the_same_text(spark: SparkS
     texts = with_texts(frame, (item,), values_of("lake", (item,))).collect()
 
     assert [row[0] for row in texts] == [canon.text_of(Kind.TIMESTAMPTZ, moment) for (moment,) in moments]
+
+
+CUT = datetime(1969, 12, 31, 23, 59, 59, 123_987)  # noqa: DTZ001 - wall clock
+NARROW = (1.1, -1e300, 1e-300, -7.1e-46, 7.0064923216240854e-46, 3.4028235677973362e38, 3.4028235677973366e38, -0.0)
+
+
+def test_both_sides_cut_to_the_digits_on_which_they_meet(pg: Database, spark: SparkSession) -> None:
+    items = (
+        Compared(0, Column("n", Kind.DECIMAL, "", precision=9, scale=3), "decimal(9,1)", (9, 3), 1),
+        Compared(1, Column("t", Kind.TIMESTAMP, ""), "timestamp", None, 3),
+        Compared(2, Column("d", Kind.DOUBLE, ""), "float"),
+    )
+    data = [(Decimal("-1.299"), CUT, NARROW[0]), *((None, None, value) for value in (*NARROW, math.nan, math.inf))]
+    pg.execute("create table t (n numeric(9,3), t timestamp, d float8, i serial)")
+    with pg.connect() as connection:
+        connection.cursor().executemany("insert into t values (%s, %s, %s)", data)
+    frame = spark.createDataFrame(data, "c0 decimal(9,3), c1 timestamp_ntz, c2 double")
+
+    ours = [tuple(row) for row in with_texts(frame, items, values_of("source", items)).collect()]
+
+    assert pg.query(f"select {', '.join(postgres.canonical(item) for item in items)} from t order by i") == ours
+    narrow = canon.text_of(Kind.REAL, struct.unpack(">f", struct.pack(">f", 1.1))[0])
+    assert ours[0] == ("-1.200", "-877000", narrow)

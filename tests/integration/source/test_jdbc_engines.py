@@ -223,3 +223,106 @@ def test_every_kind_is_carried_and_one_change_of_each_is_found_repaired_and_prov
     assert (applied.code, applied.document["outcome"]) == (0, "corrected"), applied
     again = project.json("sweep")
     assert (again.code, again.document["outcome"]) == (0, "clean"), again
+
+
+ZONED = {"h2": "timestamp with time zone", "derby": "timestamp", "duckdb": "timestamptz"}
+
+
+def test_rows_above_the_checkpoint_come_by_the_next_pull_and_doubled_keys_are_refused_with_a_sample(
+    database: JdbcDatabase, project: Project
+) -> None:
+    """A text key is cut by hash; the watermark is a zoned one where the database has such."""
+    zoned = ZONED[database.product]
+    at = f"cast(case when 1 = 1 then {{}} end as {zoned})"
+    old = OLD.get(database.product, OLD["h2"])
+    newer = old.replace("2024-05", "2024-06")
+    database.execute(
+        f"create table orders (code varchar(10) not null, amount decimal(10,2), seen {zoned})",
+        *(f"insert into orders values ('{code}', 1.10, {at.format(old)})" for code in "abc"),
+    )
+    names = {"h2": ("CODE", "SEEN"), "derby": ("CODE", "SEEN"), "duckdb": ("code", "seen")}[database.product]
+    project.settings["source"] = {"table": "orders", "key": [names[0]]}
+    project.settings["pull"]["watermark"] = [names[1]]
+    del project.settings["compare"]
+    assert project.json("pull").table["pull"]["rows"] == 3
+
+    database.execute(
+        f"insert into orders values ('d', 2.20, {at.format(newer)})",
+        "update orders set amount = 9 where code = 'a'",
+    )
+    pulled = project.json("pull")
+    assert (pulled.table["pull"]["rows"], pulled.table["pull"]["mode"]) == (1, "incremental")
+    assert pulled.table["checkpoint"].startswith("2024-06-01T00:00:00")
+    swept = project.json("sweep")
+    assert (swept.code, swept.drift) == (1, {"updated_without_watermark": 1})
+    assert project.findings()[0]["key"] == {names[0]: "a"}
+
+    database.execute(f"insert into orders values ('b', 1.10, {at.format(old)})")
+    refused = project.json("sweep")
+    assert refused.code == 5
+    assert "(b)" in refused.table["error"]["message"]
+
+
+@pytest.fixture
+def h2(driven: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    """A table `orders` without a primary key, behind a password."""
+    database = JdbcDatabase(driven, "h2", tmp_path)
+    database.execute(
+        'create table "orders" ("id" bigint not null)',
+        "create user reader password 'geheim' admin",
+        "create table nokey (id bigint)",
+    )
+    made = Project(tmp_path, cast("Any", database), capsys)
+    (tmp_path / "password").write_text("geheim")
+    made.source = {"url": database.url, "password": "${file:password}", "jdbc": {"user": "reader"}}
+    made.settings = {
+        "name": "orders",
+        "source": {"table": '"orders"', "key": ["id"]},
+        "pull": {"strategy": "full"},
+        "lake": {"path": "lake/orders", "type": "copy_on_write"},
+    }
+    return made
+
+
+@pytest.mark.parametrize(
+    ("source", "table", "code", "said"),
+    [
+        ({}, {"table": "orders"}, 2, 'did you mean "orders", in quotes?'),
+        ({}, {"table": "nokey", "key": None}, 2, "has no primary key"),
+        ({}, {"key": ["Id"]}, 2, "source.key names column Id"),
+        ({}, {"where": "no_such = 1"}, 3, "NO_SUCH"),
+        ({"jdbc": {"user": "someone"}}, {}, 3, "the database refused the login"),
+        ({"driver": "com.sap.db.jdbc.Driver"}, {}, 2, "no loaded jar holds the JDBC driver com.sap.db.jdbc.Driver"),
+        ({"driver": "org.apache.derby.jdbc.EmbeddedDriver"}, {}, 2, "does not take such a URL"),
+        ({"url": "jdbc:h2:tcp://127.0.0.1:1/shop"}, {}, 3, "cannot connect to jdbc:h2:tcp://127.0.0.1:1/shop"),
+        ({"url": "jdbc:foo://host/shop"}, {}, 2, "no JDBC driver is known for jdbc:foo"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_remedy_and_without_a_secret(
+    h2: Project, source: dict[str, Any], table: dict[str, Any], code: int, said: str
+) -> None:
+    h2.source.update(source)
+    h2.settings["source"].update(table)
+
+    ran = h2.run("pull")
+
+    assert ran.code == code, ran
+    assert said in ran.err + ran.out
+    assert "geheim" not in ran.err + ran.out
+    assert not h2.lake.exists()
+
+
+def test_mistyped_path_of_an_embedded_database_makes_no_new_one(h2: Project) -> None:
+    for url in (f"jdbc:h2:{h2.folder}/shpo", f"jdbc:duckdb:{h2.folder}/shpo", f"jdbc:derby:{h2.folder}/shpo"):
+        h2.source = {"url": url}
+        assert h2.run("pull").code == 3
+    assert [path for path in h2.folder.iterdir() if path.name.startswith("shpo")] == []
+
+
+def test_doctor_asks_the_driver_and_names_what_it_cannot_see(h2: Project) -> None:
+    ran = h2.run("doctor")
+
+    assert "H2 2." in ran.out
+    assert "open transactions" in ran.out
+    assert "pull.overlap" in ran.out
+    assert "1 columns" in ran.out

@@ -182,6 +182,18 @@ def test_keys_that_differ_in_bytes_are_different_keys(maria: MariaDatabase) -> N
     assert (faults.duplicated_keys, faults.null_keys, faults.sample) == (1, 1, ("(b)",))
 
 
+def test_filter_on_rows_compares_by_bytes_and_never_by_the_servers_collation(
+    maria: MariaDatabase, spark: SparkSession
+) -> None:
+    maria.execute(
+        "create table t (id int primary key, k varchar(9))", "insert into t values (1, 'a'), (2, 'A'), (3, 'a ')"
+    )
+    with source(maria, spark) as found:
+        rows = frame(found.rows(found.describe(), RangeSegments("id", 0, 1, 1)))
+
+        assert [row["c0"] for row in rows.filter("c1 = 'a'").collect()] == [1]
+
+
 def test_catalog_names_the_primary_key_and_proves_a_unique_one(maria: MariaDatabase) -> None:
     maria.execute(
         "create table t (b int, a int, c varchar(9) not null, d int unique, primary key (b, a), unique (c(3)))"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.values import LakeTable
+from hudi_reconcile.core.values import LakeColumn, LakeTable
 from hudi_reconcile.lake.table import table_of
 
 V9 = {
@@ -73,3 +75,28 @@ def test_table_with_an_unknown_property_is_refused_by_name(change: dict[str, str
     if "hoodie.record.merge.mode" not in change:
         with pytest.raises(LakeError):
             table_of("/t", without, ())
+
+
+def test_timestamps_that_are_stored_as_milliseconds_are_known_from_the_tables_own_schema() -> None:
+    def stamp(unit: str) -> dict[str, str]:
+        return {"type": "long", "logicalType": unit}
+
+    fields = [
+        {"name": "a", "type": ["null", stamp("timestamp-millis")]},
+        {"name": "b", "type": stamp("local-timestamp-millis")},
+        {"name": "c", "type": ["null", stamp("timestamp-micros")]},
+        {"name": "d", "type": "string"},
+    ]
+    schema = json.dumps({"type": "record", "name": "r", "fields": fields})
+    columns = tuple(LakeColumn(name, "timestamp") for name in "abcd")
+
+    found = table_of("/l", {**V9, "hoodie.table.create.schema": schema}, columns)
+
+    assert [column.fraction_digits for column in found.columns] == [3, 3, None, None]
+
+
+@pytest.mark.parametrize("schema", ["", "{", "[]", '"string"', "{}"])
+def test_unknown_schema_says_nothing_of_timestamps(schema: str) -> None:
+    columns = (LakeColumn("a", "timestamp"),)
+
+    assert table_of("/l", {**V9, "hoodie.table.create.schema": schema}, columns).columns == columns

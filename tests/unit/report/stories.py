@@ -12,8 +12,10 @@ from hudi_reconcile.core.result import (
     Cost,
     Failure,
     Guard,
+    Precision,
     Pulled,
     RunResult,
+    SchemaChange,
     SideState,
     TableResult,
     Unverified,
@@ -166,6 +168,19 @@ PROVENANCE = {
 }
 
 
+APART: Mapping[str, Any] = {
+    "schema": (
+        SchemaChange("renamed", "source", "memo", "text", "string", "2026-11-20T02:00:00Z", compared=False, fix="",
+                     lake_column="note"),
+        SchemaChange("widened", "lake", "amount", "integer", "bigint", None, compared=True, fix=""),
+    ),
+    "precision": (
+        Precision("price", "numeric(12,4)", "decimal(12,2)", "2 digits after the point", 1200),
+        Precision("rate", "numeric(5,3)", "decimal(5,2)", "2 digits after the point", 0),
+    ),
+}  # fmt: skip
+
+
 def run_of(command: str, *tables: TableResult) -> Document:
     run = RunResult(RUN_ID, command, "2026-11-21T13:26:16Z", "2026-11-21T13:26:31Z", tables, PROVENANCE)
     return run_document(run)
@@ -211,7 +226,7 @@ def all_stories() -> Mapping[str, Story]:
         "clean": Story(run_of("sweep", replace(ITEMS, name="orders")), {}, {}),
         "corrected": Story(run_of("apply", done), plans, samples),
         "unverified": Story(
-            run_of("sweep", replace(ORDERS, outcome=Outcome.UNVERIFIED, unverified=(gap,)), ITEMS, broken),
+            run_of("sweep", replace(ORDERS, outcome=Outcome.UNVERIFIED, unverified=(gap,), **APART), ITEMS, broken),
             plans,
             samples,
         ),

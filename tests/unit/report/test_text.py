@@ -9,8 +9,8 @@ from typing import Any
 
 from hudi_reconcile.report.text import past_tables_text, plan_text
 from hudi_reconcile.report.visible import visible, visible_value
-from hudi_reconcile.report.wording import advice, verdict
-from tests.unit.report.stories import Story
+from hudi_reconcile.report.wording import advice, scope_lines, verdict
+from tests.unit.report.stories import Story, all_stories
 
 
 def plan_of(story: Story) -> dict[str, Any]:
@@ -91,3 +91,19 @@ def test_hidden_characters_are_spelled_out_and_plain_text_is_left_alone() -> Non
     assert visible("a\nb\u200bc\ud800") == "a⟨LF⟩b⟨U+200B⟩c⟨U+D800⟩"
     assert visible_value(" a\u00a0b  ") == "␣a⟨U+00A0⟩b␣␣"
     assert visible_value("   ") == "␣␣␣"
+
+
+def test_columns_that_came_apart_and_lost_digits_are_said_in_one_line_each() -> None:
+    table = all_stories()["unverified"].run["tables"][0]
+    price = "price (source numeric(12,4), lake decimal(12,2))"
+
+    assert scope_lines(table) == [
+        "memo may be note renamed at the source (source text, lake string): not compared, first seen 2026-11-20T02:00:00Z",
+        "amount widened in the lake (source integer, lake bigint): compared",
+        f"{price} compared to 2 digits after the point: digits of 1,200 source rows not compared",
+        "rate (source numeric(5,3), lake decimal(5,2)) compared to 2 digits after the point: hides none",
+    ]
+
+
+def test_results_of_earlier_versions_say_nothing_of_columns() -> None:
+    assert scope_lines({"name": "orders"}) == []

@@ -166,3 +166,10 @@ def test_closed_engine_connects_again_at_the_next_question() -> None:
     made.moment()
 
     assert database.closed == 1
+
+
+def test_postgresql_by_jdbc_is_sent_to_its_own_engine() -> None:
+    with pytest.raises(UsageError) as caught:
+        engine(OneTable([]), "jdbc:postgresql://host/db", driver="org.postgresql.Driver")
+
+    assert "postgresql+psycopg://" in caught.value.fix

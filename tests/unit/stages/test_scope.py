@@ -44,8 +44,10 @@ def finer(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def test_column_on_fewer_digits_is_listed_and_the_verdict_stands_where_nothing_is_hidden(finer: World) -> None:
-    result = swept(finer).result
+    done = swept(finer)
+    result = done.result
 
+    assert done.rows_fetched == 2 * 3  # compared once, counted once
     assert result.precision == (Precision("v", "numeric(12,1)", "decimal(12,0)", "0 digits after the point", 0),)
     assert (result.outcome, result.unverified) == (Outcome.CLEAN, ())
     assert [(one.what, one.compared) for one in result.schema] == [("retyped", True)]

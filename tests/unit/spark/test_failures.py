@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.spark.failures import named_failure
+
+
+class FromSparkError(Exception):
+    """An error as pyspark raises it: only its module and its text count."""
+
+    __module__ = "pyspark.errors"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x\nCaused by: org.postgresql.util.PSQLException: ERROR: gone\n\tat y", "ERROR: gone"),
+        ("x\nCaused by: java.sql.SQLSyntaxErrorException: no such column", "no such column"),
+        ("x\nCaused by: org.h2.jdbc.JdbcSQLSyntaxErrorException: Table not found", "Table not found"),
+        ("x\nCaused by: com.ibm.db2.jcc.am.SqlSyntaxErrorException: SQLCODE=-204", "SQLCODE=-204"),
+        ("o1.load.\n: java.sql.SQLTransientException: timeout", "timeout"),
+        ("x\nCaused by: org.h2.jdbc.JdbcSQLDataException: Data conversion error: geheim", "a value could not be read"),
+    ],
+)
+def test_refusal_of_any_jdbc_driver_is_the_sources_and_shows_no_value(text: str, reason: str) -> None:
+    found = named_failure(FromSparkError(text))
+
+    assert found is not None
+    assert reason in found.message
+    assert "geheim" not in found.message
+
+
+@pytest.mark.parametrize(
+    "text", ["Caused by: org.apache.spark.SparkSQLException: [X]", "java.lang.NullPointerException: SQL: x"]
+)
+def test_sparks_own_failure_is_not_blamed_on_the_source(text: str) -> None:
+    assert named_failure(FromSparkError(text)) is None
