@@ -36,7 +36,6 @@ def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
         (table.pull.limit is not None, "pull.limit", "paged pulls", "remove it"),
         (table.pull.on_error == "full", "pull.on_error", "full", "use fail"),
         (table.lake.cdc, "lake.cdc", "true", "use false"),
-        (table.sweep.mode == "pushdown", "sweep.mode", "pushdown", "use auto or stream"),
         (table.policy.savepoint == "always", "policy.savepoint", "always", "use never, or leave the default"),
     ]
     return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
@@ -60,6 +59,8 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         max_upsert_share=float(table.policy.max_upsert_share),
         savepoint=table.policy.savepoint,
         run_id=run_id,
+        mode=table.sweep.mode,
+        one_snapshot=table.sweep.snapshot == "shared",
         rename=dict(table.compare.rename),
         tolerance=dict(table.compare.tolerance),
     )

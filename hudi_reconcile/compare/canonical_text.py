@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.canonical import canonical
+from hudi_reconcile.compare.row_text import plain_text, row_text, text_bucket, text_digest
 from hudi_reconcile.compare.sides import Shape, Side, segment_column, values_of
 from hudi_reconcile.core import canon
 from hudi_reconcile.core.agreement import Compared
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.segments import HashSegments
 
-_SHORT_SCALE = 6  # up to here Spark never writes a decimal with an exponent
 _MANTISSA_BITS = 52
 _ONE = 1 << _MANTISSA_BITS
 _LEAST_EXPONENT = -1022
@@ -63,10 +63,7 @@ def with_texts(
 ) -> DataFrame:
     """`keep`, then the items' canonical texts as `_hr_t0, _hr_t1, …`; NULL where the value is NULL."""
     texts = [
-        (canonical(item, value).cast("double") if item.column.kind in _FLOATS else _plain_text(item, value)).alias(
-            _text(place)
-        )
-        for place, (item, value) in enumerate(zip(items, values, strict=True))
+        _first(item, value).alias(_text(place)) for place, (item, value) in enumerate(zip(items, values, strict=True))
     ]
     found = frame.select(*keep, *texts)
     floats = [_text(place) for place, item in enumerate(items) if item.column.kind in _FLOATS]
@@ -75,48 +72,13 @@ def with_texts(
     return found.select(*frame.select(*keep).columns, *[_text(place) for place in range(len(items))])
 
 
-def row_text(texts: list[SparkColumn]) -> SparkColumn:
-    """Canonical texts as one; each is named twice, so they are to be columns of an inner select."""
-    fields = [F.coalesce(F.concat(F.octet_length(t), F.lit(":"), t), F.lit(canon.NULL_FIELD)) for t in texts]
-    return F.concat(*fields)
-
-
-def text_digest(row: SparkColumn) -> SparkColumn:
-    """60 bits of the row text as a bigint; summed as halves, for a sum of such numbers wraps after eight."""
-    return _md5_number(row, canon.DIGEST_HEX_DIGITS)
-
-
-def text_bucket(key_row: SparkColumn, count: int) -> SparkColumn:
-    """The hash segment of a key's row text."""
-    return (_md5_number(key_row, canon.BUCKET_HEX_DIGITS) % F.lit(count)).cast("int")
+def _first(item: Compared, value: SparkColumn) -> SparkColumn:
+    form = canonical(item, value)
+    return form.cast("double") if item.column.kind in _FLOATS else plain_text(item, form)
 
 
 def _text(place: int) -> str:
     return f"{_OWN}t{place}"
-
-
-def _md5_number(text: SparkColumn, hex_digits: int) -> SparkColumn:
-    return F.conv(F.substring(F.md5(text.cast("binary")), 1, hex_digits), 16, 10).cast("bigint")
-
-
-def _plain_text(item: Compared, value: SparkColumn) -> SparkColumn:
-    kind, form = item.column.kind, canonical(item, value)
-    if kind is Kind.BOOLEAN:
-        return form.cast("int").cast("string")
-    if kind is Kind.BYTES:
-        return F.lower(F.hex(form))
-    if kind is Kind.DECIMAL and item.digits is not None:
-        return _fixed(form.cast("string"), item.digits[1])
-    return form.cast("string")
-
-
-def _fixed(text: SparkColumn, scale: int) -> SparkColumn:
-    """Fixed notation. Without ANSI Spark writes 1E-18: then all digits are the value's, the last at the scale's place."""
-    if scale <= _SHORT_SCALE:
-        return text
-    digits = F.regexp_replace(F.substring_index(text, "E", 1), "[-.]", "")
-    sign = F.when(text.startswith("-"), "-").otherwise("")
-    return F.when(text.contains("E"), F.concat(sign, F.lit("0."), F.lpad(digits, scale, "0"))).otherwise(text)
 
 
 # The bits of a double by arithmetic that is exact for every finite one, in steps. `reflect` could ask Java for them, but Spark

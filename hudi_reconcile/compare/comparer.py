@@ -8,9 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare import candidates, corrections, digests, findings, precision
+from hudi_reconcile.compare.canonical_text import collected, text_digested
 from hudi_reconcile.compare.sides import Shape, kept
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest
@@ -30,6 +32,10 @@ class SparkComparer:
     def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """One entry per segment that holds a row on either side."""
         return digests.segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
+
+    def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
+        """The lake digested by canonical text."""
+        return collected(text_digested(_frame(lake), "lake", self._shape))
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
         """The lake's rows of these segments, materialised."""

@@ -17,6 +17,7 @@ from hudi_reconcile.compare.canonical import (
     row_digest,
     source_value,
 )
+from hudi_reconcile.compare.row_text import plain_text, row_text, text_bucket
 from hudi_reconcile.core.agreement import Agreement, Compared
 from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet
 
@@ -77,6 +78,9 @@ def segment_column(shape: Shape) -> SparkColumn:
     if isinstance(cut, RangeSegments):
         return _range_segment(cut)
     keys = [F.col(name) for name in shape.key_names]
+    if cut.by == "md5":
+        texts = [plain_text(item, form) for item, form in zip(shape.agreement.key, keys, strict=True)]
+        return text_bucket(row_text(texts), cut.count)
     return F.pmod(F.xxhash64(*null_marks(keys), *keys), F.lit(cut.count)).cast("int")
 
 

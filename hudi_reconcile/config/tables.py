@@ -187,6 +187,9 @@ class SweepConfig(Section):
         "auto", description="Number of segments, or auto."
     )
     settle: Duration = Field(timedelta(0), description="Wait this long before the second look.")
+    snapshot: Literal["none", "shared"] = Field(
+        "none", description="none | shared (PostgreSQL: all connections of a look see one moment)"
+    )
 
 
 class PolicyConfig(Section):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
+HashBy = Literal["xxhash64", "md5"]
 MAX_SEGMENTS = 16_384
 ROWS_PER_SEGMENT = 64
 
@@ -53,10 +54,14 @@ class RangeSegments:
 
 @dataclass(frozen=True, slots=True)
 class HashSegments:
-    """`count` buckets of a hash over all key columns, NULLs marked."""
+    """`count` buckets of a hash over all key columns, NULLs marked.
+
+    `by` xxhash64 is Spark's own; md5 is that of the key's canonical text, which a database can compute too.
+    """
 
     columns: tuple[str, ...]
     count: int
+    by: HashBy = "xxhash64"
 
 
 Segmentation = RangeSegments | HashSegments
@@ -87,12 +92,14 @@ class KeyRange:
     keys: bool = True
 
 
-def choose(key: tuple[str, ...], extent: KeyExtent, *, integer_key: bool, wanted: int | None) -> Segmentation:
+def choose(
+    key: tuple[str, ...], extent: KeyExtent, *, integer_key: bool, wanted: int | None, by: HashBy = "xxhash64"
+) -> Segmentation:
     """Cut the key space for this table. `wanted` is the configured number, None for auto (about 64 rows each)."""
     count = wanted if wanted is not None else max(1, extent.rows_estimate // ROWS_PER_SEGMENT)
     count = max(1, min(count, MAX_SEGMENTS))
     if not integer_key or extent.low is None or extent.high is None:
-        return HashSegments(key, count)
+        return HashSegments(key, count, by)
     width = max(1, -(-(extent.high - extent.low + 1) // count))
     start = extent.low // width * width
     return RangeSegments(key[0], start, width, (extent.high - start) // width + 1)
@@ -138,7 +145,12 @@ def document(segmentation: Segmentation) -> dict[str, Any]:
             "width": segmentation.width,
             "count": segmentation.count,
         }
-    return {"kind": "hash", "columns": list(segmentation.columns), "count": segmentation.count}
+    return {
+        "kind": "hash",
+        "columns": list(segmentation.columns),
+        "count": segmentation.count,
+        "by": segmentation.by,
+    }
 
 
 def parse(found: Mapping[str, Any]) -> Segmentation:
@@ -146,5 +158,8 @@ def parse(found: Mapping[str, Any]) -> Segmentation:
     if found["kind"] == "range":
         return RangeSegments(found["column"], found["start"], found["width"], found["count"])
     if found["kind"] == "hash":
-        return HashSegments(tuple(found["columns"]), found["count"])
+        by = found.get("by", "xxhash64")  # plans of version 0.1 do not say it
+        if by not in get_args(HashBy):
+            raise ValueError(f"hash {by!r} is not known (legal: {', '.join(get_args(HashBy))})")
+        return HashSegments(tuple(found["columns"]), found["count"], by)
     raise ValueError(f"segmentation kind {found['kind']!r} is not known (legal: range, hash)")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialect import Dialect, Digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,20 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
+class Witness:
+    """What every row of a read must say of the snapshot it was read in: `expression` gives `expected`."""
+
+    expression: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
 class JdbcTarget:
     """How Spark's JDBC reader reaches the database. `properties` may hold the password: never printed."""
 
     url: str
     properties: Mapping[str, str]
+    witness: Witness | None = None
 
     def __repr__(self) -> str:
         return "JdbcTarget(…)"
@@ -37,6 +47,11 @@ class Engine(Protocol):
     @property
     def dialect(self) -> Dialect:
         """Its SQL."""
+        ...
+
+    @property
+    def digests(self) -> Digests | None:
+        """What it takes to digest rows inside the database; None where rows must come to Spark."""
         ...
 
     @property
@@ -60,6 +75,10 @@ class Engine(Protocol):
 
     def moment(self) -> Moment:
         """The database's clock and its safe bound, in a statement of its own before any row is read."""
+        ...
+
+    def one_snapshot(self) -> AbstractContextManager[str | None]:
+        """While open, every statement and every read sees one moment; yields its name, None where this cannot be had."""
         ...
 
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:

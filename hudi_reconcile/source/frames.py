@@ -67,13 +67,21 @@ def plan_read(
 
 def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
     """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
+    witness = target.witness
+    query = plan.query if witness is None else f"select hr_0.*, {witness.expression} as hr_w from ({plan.query}) hr_0"
     rows = spark.read.jdbc(
         url=target.url,
-        table=f"({plan.query}) hr",
+        table=f"({query}) hr",
         predicates=list(plan.predicates),
         properties={"fetchsize": str(FETCH_ROWS), "preferTimestampNTZ": "true", **target.properties},
     )
-    return _typed(rows, columns)
+    return _typed(rows if witness is None else _witnessed(rows, witness.expected), columns)
+
+
+def _witnessed(rows: DataFrame, expected: str) -> DataFrame:
+    # A partition that was read outside the snapshot would mix two moments without an error.
+    torn = F.raise_error(F.lit("a partition was read outside the shared snapshot")).cast("boolean")
+    return rows.where(F.when(F.col("hr_w") == expected, F.lit(True)).otherwise(torn)).drop("hr_w")
 
 
 def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:

@@ -6,6 +6,7 @@ It sees no other session's transactions: its safe bound is the database's clock 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -100,6 +101,11 @@ class JdbcEngine:
         return self._dialect
 
     @property
+    def digests(self) -> None:
+        """Rows come to Spark: nothing is known of what this database computes."""
+        return None
+
+    @property
     def place(self) -> str:
         """The URL without login and settings."""
         return place_of(self._source.url)
@@ -113,6 +119,10 @@ class JdbcEngine:
     def sent(self) -> tuple[str, ...]:
         """The texts of all statements so far, in order; what the driver asks the catalog is not among them."""
         return tuple(self._sent)
+
+    def one_snapshot(self) -> AbstractContextManager[str | None]:
+        """Not to be had: connections that Spark opens one after the other cannot share a snapshot here."""
+        return nullcontext()
 
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """All rows of one small statement."""

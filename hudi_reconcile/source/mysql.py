@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from typing import Any
 
@@ -20,7 +21,7 @@ from hudi_reconcile.source.engine import Described, JdbcTarget
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import ControlPlane
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import mysql
 
 _READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
@@ -56,6 +57,11 @@ class MysqlEngine:
         return mysql
 
     @property
+    def digests(self) -> Digests | None:
+        """Rows come to Spark."""
+        return None
+
+    @property
     def place(self) -> str:
         """Host, port and database."""
         return self.connection.place
@@ -69,6 +75,10 @@ class MysqlEngine:
     def sent(self) -> tuple[str, ...]:
         """The texts of all statements so far, in order."""
         return self._plane.sent
+
+    def one_snapshot(self) -> AbstractContextManager[str | None]:
+        """Not to be had: connections that Spark opens one after the other cannot share a snapshot here."""
+        return nullcontext()
 
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """All rows of one small statement."""

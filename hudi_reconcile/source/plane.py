@@ -61,6 +61,18 @@ class ControlPlane:
         with self._named_errors(), self._engine.connect() as connection:
             return connection.execute(sa.text(_escaped(sql)), dict(parameters or {})).mappings().all()
 
+    @contextmanager
+    def transaction(self, isolation: str) -> Iterator[Callable[[str], Sequence[sa.RowMapping]]]:
+        """A transaction of its own for the length of a block, rolled back at the end: it was for reading."""
+        with self._named_errors(), self._engine.connect().execution_options(isolation_level=isolation) as connection:
+
+            def rows(sql: str) -> Sequence[sa.RowMapping]:
+                self._sent.append(" ".join(sql.split()))
+                result = connection.execute(sa.text(_escaped(sql)))
+                return result.mappings().all() if result.returns_rows else ()
+
+            yield rows
+
     def one(self, sql: str, parameters: Mapping[str, Any] | None = None) -> sa.RowMapping:
         """The first row of a statement that always gives one."""
         return self.rows(sql, parameters)[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import RowMapping
@@ -12,17 +13,19 @@ from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.values import Moment
 from hudi_reconcile.source.catalog import UniqueKey, described
-from hudi_reconcile.source.engine import Described, JdbcTarget
+from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.sql.pushdown import postgres as pushdown
 
 TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 JDBC_DRIVER = "org.postgresql.Driver"
 # Ordinary, partitioned, foreign tables, views, materialised views.
 _READABLE = {"r", "p", "f", "v", "m"}
+_SNAPSHOT = "pg_current_snapshot()::text"
 _LOOPBACK = ("127.", "localhost", "::1")
 
 _SERVER_QUERY = """
@@ -50,6 +53,7 @@ class PostgresEngine:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._held: tuple[str, Witness] | None = None
         arguments = {
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "hudi-reconcile",
@@ -63,6 +67,11 @@ class PostgresEngine:
     def dialect(self) -> Dialect:
         """PostgreSQL's SQL."""
         return postgres
+
+    @property
+    def digests(self) -> Digests | None:
+        """PostgreSQL digests its own rows."""
+        return pushdown
 
     @property
     def place(self) -> str:
@@ -79,9 +88,28 @@ class PostgresEngine:
         """The texts of all statements so far, in order."""
         return self._plane.sent
 
+    @contextmanager
+    def one_snapshot(self) -> Iterator[str | None]:
+        """One exported snapshot for the control plane and for all partitions of Spark's reads (research: correctness 6a).
+
+        The exporting transaction stays open for the length of the block; if it is lost, later reads fail by name.
+        """
+        with self._plane.transaction("REPEATABLE READ") as rows:
+            rows("set local idle_in_transaction_session_timeout = 0")
+            row = rows(f"select pg_export_snapshot() as id, {_SNAPSHOT} as name")[0]
+            self._held = (str(row["id"]), Witness(_SNAPSHOT, str(row["name"])))
+            try:
+                yield str(row["name"])
+            finally:
+                self._held = None
+
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """All rows of one small statement."""
-        return [dict(row) for row in self._plane.rows(sql)]
+        if self._held is None:
+            return [dict(row) for row in self._plane.rows(sql)]
+        with self._plane.transaction("REPEATABLE READ") as rows:
+            rows(f"set transaction snapshot '{self._held[0]}'")
+            return [dict(row) for row in rows(sql)]
 
     def describe(self, request: TableRequest) -> Described:
         """The table as the catalog has it now."""
@@ -134,7 +162,15 @@ class PostgresEngine:
         }
         if found.password:
             properties["password"] = found.password
-        return JdbcTarget(f"jdbc:postgresql://{found.host}:{found.port}/{found.database}{tls}", properties)
+        if (
+            self._held is not None
+        ):  # with fetchsize 0 the pair would live in a transaction of its own, and reads be torn
+            properties["sessionInitStatement"] = (
+                "set transaction isolation level repeatable read, read only; "
+                f"set transaction snapshot '{self._held[0]}'"
+            )
+        witness = None if self._held is None else self._held[1]
+        return JdbcTarget(f"jdbc:postgresql://{found.host}:{found.port}/{found.database}{tls}", properties, witness)
 
     def server_facts(self) -> ServerFacts:
         """Connect and ask."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,17 +11,21 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
+from hudi_reconcile.core.segments import HashSegments, KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
-from hudi_reconcile.ports import Frame, KeyFaults, Staged
+from hudi_reconcile.ports import Frame, Inside, KeyFaults, Staged
+from hudi_reconcile.source import inside
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.source.frames import ALL, JdbcRead, parts_for, plan_read, read, watermark_micros
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql import statements
 from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.digests import bucket_predicate
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,6 +51,32 @@ class TableSource:
     def moment(self) -> Moment:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
         return self._engine.moment()
+
+    @property
+    def cores(self) -> int:
+        """How many tasks Spark runs at once."""
+        return int(self._session().sparkContext.defaultParallelism)
+
+    @property
+    def connections(self) -> int:
+        """How many statements the source is sent at once, at most."""
+        return self._engine.max_connections
+
+    def frozen(self) -> AbstractContextManager[str | None]:
+        """One snapshot for all reads, where the database can."""
+        return self._engine.one_snapshot()
+
+    def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
+        """Why the source cannot digest its own rows; empty where it can."""
+        return inside.hindrance(self._engine, table, agreement)
+
+    def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
+        """Measure link and digest on a sample of rows."""
+        return inside.probe(self._engine, table, agreement, self._request.predicates)
+
+    def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
+        """Begin to digest all rows inside the source."""
+        return inside.begin(self._engine, table, agreement, cut, self._request.predicates)
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         """How far the configured zone is ahead of UTC at that time."""
@@ -88,6 +119,11 @@ class TableSource:
 
     def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
         """Rows of all segments, or of some."""
+        where = self._where(table, None)
+        bucket = self._buckets(table, segmentation, segments)
+        if bucket is not None:
+            query = statements.rows_query(self._dialect, table.name, table.columns, (*where, bucket))
+            return Frame(self._read(JdbcRead(query, (ALL,)), table))
         plan = plan_read(
             self._dialect, table, segmentation, segments, where=self._where(table, None), parts=self._parts(table)
         )
@@ -120,6 +156,13 @@ class TableSource:
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
         return (*self._engine.sent, *self._reads)
+
+    def _buckets(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None) -> str | None:
+        """Some md5 buckets as a predicate that the source itself decides; None where Spark filters."""
+        dialect = self._engine.digests
+        if segments is None or dialect is None or not isinstance(cut, HashSegments) or cut.by != "md5":
+            return None
+        return bucket_predicate(dialect, inside.key_items(table), cut.count, segments)
 
     def _where(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         found = self._request.predicates

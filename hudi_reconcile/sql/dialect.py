@@ -89,6 +89,10 @@ class Digests(Protocol):
         """What is left of a number that is not negative."""
         ...
 
+    def filler(self, octets: int, /) -> str:
+        """A SELECT of one text of that length, to time the link with."""
+        ...
+
     def unmerged(self, select: str, /) -> str:
         """The select, such that its expressions are computed once however often an outer select names them."""
         ...

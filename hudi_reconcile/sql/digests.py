@@ -57,6 +57,14 @@ def digest_query(
     )
 
 
+def width_query(database: Digests, table: str, what: Digested) -> str:
+    """SELECT of `hr_rows` and `hr_bytes`: how many rows there are, and the length of their row texts together."""
+    inner = database.unmerged(_texts(database, table, what, (), segments=None))
+    fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
+    row = database.unmerged(f"select {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t")
+    return f"select count(*) as hr_rows, sum(octet_length(hr_row)) as hr_bytes from ({row}) hr_d"
+
+
 def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> tuple[canon.SegmentSum, ...]:
     """The answer to `digest_query`, ordered by segment; segments that were not asked for are dropped."""
     wanted = None if segments is None else frozenset(segments.ids)

@@ -97,7 +97,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
     rows = comparer.planned(comparer.load(findings_path), action)
-    sides = Sides(scope.table, cut, edges.source, edges.lake, comparer)
+    sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer)
     return _Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope)
 
 

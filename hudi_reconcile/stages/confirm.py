@@ -6,28 +6,44 @@ never newer, and is then `pending` or `moving`. Used by the sweep for all segmen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.classify import PendingRange
-from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment, SourceTable
 from hudi_reconcile.ports import Clock, Comparer, Frame, Lake, Look, SegmentDigest, Source
+from hudi_reconcile.stages.inside import digests_of, unexplained
 from hudi_reconcile.stages.watermarks import Watermark
 
 _BEFORE_ALL = -(2**62)
+NO_SEGMENTS = SegmentSet(())
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What is compared, and where it is."""
+    """What is compared, and where it is.
+
+    `pushdown`: a look at all segments digests the source's rows inside the source. `one_snapshot`: each look sees one
+    moment of the source, however many connections read it.
+    """
 
     table: SourceTable
+    agreement: Agreement
     cut: Segmentation
     source: Source
     lake: Lake
     comparer: Comparer
+    pushdown: bool = False
+    one_snapshot: bool = False
+
+    @property
+    def edges(self) -> tuple[Source, Lake, Comparer]:
+        """The edges alone."""
+        return self.source, self.lake, self.comparer
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,7 @@ class Confirmed:
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
     a pin has completed since: then the pin did not name one snapshot. `missed_rows` is how many rows the first read
     lacked against the table's own count, None where the source changed meanwhile and the two cannot be compared.
+    `unexplained` are segments whose digests differ while their rows are equal: digests that prove nothing.
     """
 
     digests: tuple[SegmentDigest, ...]
@@ -48,6 +65,7 @@ class Confirmed:
     checkpoint: CheckpointAt | None
     steady: bool
     missed_rows: int | None
+    unexplained: SegmentSet = NO_SEGMENTS
 
     @property
     def source_rows(self) -> int:
@@ -70,38 +88,94 @@ class Waiting:
     watermark: Watermark
 
 
+@dataclass(frozen=True, slots=True)
+class _First:
+    """What the first look saw; `kept` and `candidates` are None where every segment was equal."""
+
+    digests: tuple[SegmentDigest, ...]
+    unequal: SegmentSet
+    kept: Frame | None
+    candidates: Frame | None
+    missed: int | None
+
+
 def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> Confirmed:
     """Compare all segments, or some. Raises LakeError where the table has no completed commit."""
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
-    digests = sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
-    missed = _missed_rows(sides, moment, digests) if segments is None else None
-    unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
-    if not unequal.ids:
-        return Confirmed(digests, unequal, None, {}, pin, moment, checkpoint, sides.lake.still(pin), missed)
-    kept = sides.comparer.keep(sides.lake.rows(pin), unequal)
-    candidates = sides.comparer.candidates(Look(_source(sides, unequal), kept), unequal)
+    first = _first_look(sides, pin, moment, segments)
+    unequal = first.unequal
+    if first.candidates is None or first.kept is None:
+        steady = sides.lake.still(pin)
+        return Confirmed(first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed)
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
-    if later.instant != pin.instant:  # an instant shows one state, so the rows that were kept are those of now
-        kept = sides.comparer.keep(sides.lake.rows(later), unequal)
-    second = Look(_source(sides, unequal), kept)
-    findings = sides.comparer.findings(
-        candidates, second, unequal, pending_range(checkpoint, waiting, sides.source, moment)
-    )
+    # An instant shows one state, so the rows that were kept are those of now.
+    kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake.rows(later), unequal)
+    pending = pending_range(checkpoint, waiting, sides.source, moment)
+    with _frozen(sides):
+        findings = sides.comparer.findings(first.candidates, Look(_source(sides, unequal), kept), unequal, pending)
     kinds = sides.comparer.count(findings, "kind")
+    unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     steady = sides.lake.still(pin) and sides.lake.still(later)
-    return Confirmed(digests, unequal, findings, kinds, later, moment, checkpoint, steady, missed)
+    return Confirmed(first.digests, unequal, findings, kinds, later, moment, checkpoint, steady, first.missed, unproven)
 
 
-def _missed_rows(sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...]) -> int | None:
+def _first_look(sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None) -> _First:
+    with _frozen(sides) as frozen:
+        digests = _digests(sides, pin, segments)
+        missed = _missed_rows(sides, moment, digests, frozen=frozen) if segments is None else None
+        unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
+        if not unequal.ids:
+            return _First(digests, unequal, None, None, missed)
+        kept = sides.comparer.keep(sides.lake.rows(pin), unequal)
+        return _First(
+            digests, unequal, kept, sides.comparer.candidates(Look(_source(sides, unequal), kept), unequal), missed
+        )
+
+
+@contextmanager
+def _frozen(sides: Sides) -> Iterator[bool]:
+    """One moment of the source for a whole look, where that was asked for."""
+    if not sides.one_snapshot:
+        yield False
+        return
+    with sides.source.frozen() as name:
+        if name is None:
+            raise UsageError(
+                "sweep.snapshot: shared is not possible: this database cannot share one snapshot between connections",
+                fix="set sweep.snapshot: none; the second look tells what changed meanwhile",
+            )
+        yield True
+
+
+def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+    if sides.pushdown and segments is None:
+        return digests_of(sides.table, sides.agreement, sides.cut, pin, sides.edges)
+    return sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
+
+
+def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
+    told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
+    return unexplained(
+        SegmentSet.of(set(unequal.ids) - told),
+        table=sides.table,
+        agreement=sides.agreement,
+        cut=sides.cut,
+        pin=pin,
+        edges=sides.edges,
+    )
+
+
+def _missed_rows(sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...], *, frozen: bool) -> int | None:
     """Hold the rows read against the table's own count, where nothing was committed in between.
 
-    The same snapshot before and after means that no transaction began or ended: then the two must be equal.
+    The same snapshot before and after means that no transaction began or ended: then the two must be equal, and so they
+    must inside one snapshot.
     """
     counted = sides.source.rows_now(sides.table)
-    if sides.source.moment().snapshot != before.snapshot:
+    if not frozen and sides.source.moment().snapshot != before.snapshot:
         return None
     return counted - sum(digest.source_rows for digest in digests)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
 
 from hudi_reconcile.core.schema_drift import KnownColumns
 from hudi_reconcile.core.values import PartitionField, TableType
+
+Mode = Literal["auto", "pushdown", "stream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class TableJob:
     max_upsert_share: float
     savepoint: str
     run_id: str
+    mode: Mode = "auto"
+    one_snapshot: bool = False
     cdc: bool = False
     rename: Mapping[str, str] = field(default_factory=dict)
     tolerance: Mapping[str, Decimal] = field(default_factory=dict)

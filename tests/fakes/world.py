@@ -14,7 +14,9 @@ from typing import Any, cast
 from zlib import crc32
 
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.canon import SegmentSum, summed
 from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
+from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.plan import Approval, Plan
@@ -33,7 +35,7 @@ from hudi_reconcile.core.values import (
     SourceTable,
 )
 from hudi_reconcile.core.window import Window
-from hudi_reconcile.ports import Corrective, Edges, Frame, KeyFaults, Look, NewTable, SegmentDigest, Staged
+from hudi_reconcile.ports import Corrective, Edges, Frame, Inside, KeyFaults, Look, NewTable, SegmentDigest, Staged
 from hudi_reconcile.stages.apply import apply
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.request import TableJob
@@ -102,6 +104,13 @@ class FakeSource:
     faults: KeyFaults = field(default_factory=lambda: KeyFaults(0, 0, ()))
     altered: tuple[str, ...] = ()
     lost_in_reads: set[int] = field(default_factory=set)
+    no_digests: str = ""
+    measured: Probe = field(default_factory=lambda: Probe(100.0, 0.0, 1e-6))
+    mistold: set[int] = field(default_factory=set)  # rows that the source's own digest writes in another way
+    cores: int = 2
+    connections: int = 1
+    can_freeze: bool = True
+    snapshot: dict[int | None, Row] | None = None
 
     def put(self, key: int | None, value: int | None, at: int | None) -> None:
         self.table[key] = {"id": key, "v": value, "at": at}
@@ -112,6 +121,32 @@ class FakeSource:
         self.transaction += 1
 
     # --- ports.Source ---
+
+    @contextmanager
+    def frozen(self) -> Iterator[str | None]:
+        self.journal.reached("source.frozen")
+        kept = {key: dict(row) for key, row in self.table.items()}
+        self.snapshot = kept if self.can_freeze else None
+        try:
+            yield "frozen" if self.can_freeze else None
+        finally:
+            self.snapshot = None
+
+    def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
+        return self.no_digests
+
+    def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
+        self.journal.reached("source.probe")
+        return self.measured
+
+    def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
+        self.journal.reached("source.digests_inside")
+        rows = self._positional(table, lambda row: row["id"] not in self.mistold)
+        told = [
+            {**row, "c1": f"~{row['c1']}"} for row in self._positional(table, lambda row: row["id"] in self.mistold)
+        ]
+        found = FakeComparer(self.journal, {}, agreement, cut).sums([*rows, *told], "c")
+        return lambda: found
 
     def describe(self) -> SourceTable:
         self.journal.reached("source.describe")
@@ -128,7 +163,7 @@ class FakeSource:
 
     def rows_now(self, table: SourceTable) -> int:
         self.journal.reached("source.rows_now")
-        return len(self.table)
+        return len(self.table if self.snapshot is None else self.snapshot)
 
     def key_faults(self, table: SourceTable) -> KeyFaults:
         return self.faults
@@ -160,7 +195,7 @@ class FakeSource:
         names = [column.name for column in table.columns]
         return [
             {f"c{index}": row.get(name) for index, name in enumerate(names)}
-            for row in self.table.values()
+            for row in (self.table if self.snapshot is None else self.snapshot).values()
             if wanted(row)
         ]
 
@@ -323,6 +358,15 @@ class FakeComparer:
             )  # fmt: skip
             found.append(SegmentDigest(segment, len(ours), len(theirs), ours == theirs))
         return tuple(found)
+
+    def sums(self, rows: list[Row], side: str) -> tuple[SegmentSum, ...]:
+        images = self._images(rows, side).items()
+        return summed(
+            (self._segment(key), crc32(repr((key, image)).encode())) for key, all_ in images for image, _, _ in all_
+        )
+
+    def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
+        return self.sums(rows_of(lake), "lake")
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
         return Frame(list(rows_of(lake)))

@@ -81,6 +81,11 @@ def remainder(number: str, divisor: int) -> str:
     return f"({number} % {divisor})"
 
 
+def filler(octets: int) -> str:
+    """One text of that length."""
+    return f"select repeat('x', {octets}) as hr_x"
+
+
 def unmerged(select: str) -> str:
     """OFFSET keeps the planner from pulling the select up into the outer one."""
     return f"{select} offset 0"

@@ -31,7 +31,8 @@ def test_every_supported_type_has_its_kind_and_every_other_is_named(pg: Database
         "create table t (id bigint primary key, i2 int2, i4 int4, n numeric(12,2), whole numeric(7), big numeric(39,0),"
         " free numeric, b bool, t text, v varchar(3), vv varchar, c char(5), d date, ts timestamp, ts0 timestamp(0),"
         " tz timestamptz(3), u uuid, bytes bytea, r real, dbl double precision,"
-        " j json, jb jsonb, iv interval, tm time, arr int[], m mood, p positive, x xml, mon money, neg numeric(3,-2), rc regclass)",
+        " j json, jb jsonb, iv interval, tm time, arr int[], m mood, p positive, x xml, mon money, neg numeric(3,-2),"
+        " rc regclass)",
     )
 
     found = {column.name: column for column in described(pg, "t").columns}

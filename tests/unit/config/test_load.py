@@ -73,7 +73,12 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "max_upsert_share": "20%",
         "savepoint": "deletes",
     }
-    assert dump["tables"][0]["sweep"] == {"mode": "auto", "segments": "auto", "settle": "0s"}
+    assert dump["tables"][0]["sweep"] == {
+        "mode": "auto",
+        "segments": "auto",
+        "settle": "0s",
+        "snapshot": "none",
+    }
     assert dump["tables"][0]["compare"] == {"exclude": [], "rename": {}, "tolerance": {}}
     assert (table.lake.type, table.lake.partition_by, table.lake.options, table.lake.cdc) == (
         "copy_on_write",

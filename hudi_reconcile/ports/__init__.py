@@ -1,0 +1,29 @@
+"""What the stages ask of the world: Source, Lake, Comparer, Clock. Edges implement these; fakes twin them.
+
+A Frame is an opaque handle on rows that stay where they are (Spark). Stages pass frames on and never look inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hudi_reconcile.ports.clock import Clock
+from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
+from hudi_reconcile.ports.frame import Frame
+from hudi_reconcile.ports.lake import Corrective, Lake, NewTable
+from hudi_reconcile.ports.source import Inside, KeyFaults, Source, Staged
+
+__all__ = [
+    "Clock", "Comparer", "Corrective", "Edges", "Frame", "Inside", "KeyFaults", "Lake", "Look", "MakeComparer", "NewTable",
+    "SegmentDigest", "Source", "Staged",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """All that one table's work may touch."""
+
+    source: Source
+    lake: Lake
+    make: MakeComparer
+    clock: Clock

@@ -1,0 +1,95 @@
+"""What the stages ask of a comparison of two frames, which stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.canon import SegmentSum
+from hudi_reconcile.core.classify import PendingRange
+from hudi_reconcile.core.segments import Segmentation, SegmentSet
+from hudi_reconcile.ports.frame import Frame
+from hudi_reconcile.ports.lake import Corrective
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDigest:
+    """Rows and checksum of one segment on both sides."""
+
+    segment: int
+    source_rows: int
+    lake_rows: int
+    equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One reading of both sides: the source's rows and the lake's, whole rows, of the same segments."""
+
+    source: Frame
+    lake: Frame
+
+
+class Comparer(Protocol):
+    """Compares frames where they are; only digests and counts come back. Made for one table, agreement and segmentation."""
+
+    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+        """Digest both sides at once, one entry per segment that holds a row on either side, ordered by segment."""
+        ...
+
+    def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
+        """Digest the lake by canonical text, as a source that digests its own rows does; ordered by segment."""
+        ...
+
+    def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
+        """The lake's rows of these segments, materialised: looks at the same instant need not read the lake again."""
+        ...
+
+    def candidates(self, look: Look, segments: SegmentSet) -> Frame:
+        """First look: the keys of these segments whose images differ, and what identified both images."""
+        ...
+
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+        """Second look: what became of each candidate, classified; materialised."""
+        ...
+
+    def hidden_rows(self, source: Frame) -> dict[str, int]:
+        """Source rows whose value has digits that the comparison cuts off, by column; asked only where one is cut."""
+        ...
+
+    def count(self, frame: Frame, column: str) -> dict[str, int]:
+        """Rows by the values of one column."""
+        ...
+
+    def save(self, findings: Frame, path: str, rows: int) -> None:
+        """Write findings as Parquet."""
+        ...
+
+    def load(self, path: str) -> Frame:
+        """Findings that were saved."""
+        ...
+
+    def planned(self, findings: Frame, action: str | None) -> Frame:
+        """The findings that are corrections; of one action only where one is named."""
+        ...
+
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
+        """Every planned correction held against both sides as they are now: `status` ready, moved or superseded."""
+        ...
+
+    def ready(self, rechecked: Frame) -> Corrective:
+        """The ready corrections: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
+        ...
+
+    def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
+        """What the lake really shows for the ready corrections: `applied` and `failed`."""
+        ...
+
+    def segments_of(self, plan: Frame) -> SegmentSet:
+        """The segments that a plan touches."""
+        ...
+
+
+MakeComparer = Callable[[Agreement, Segmentation], Comparer]

@@ -1,0 +1,102 @@
+"""What the stages ask of one Hudi table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from hudi_reconcile.core.kinds import Column
+from hudi_reconcile.core.values import (
+    Checkpoint,
+    CheckpointAt,
+    Instant,
+    LakePin,
+    LakeTable,
+    PartitionField,
+    TableType,
+)
+from hudi_reconcile.ports.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """How a lake table is to be created."""
+
+    name: str
+    type: TableType
+    record_key: tuple[str, ...]
+    partition_by: tuple[PartitionField, ...]
+    marker_column: str | None = None
+    cdc: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Corrective:
+    """The rows of a corrective commit.
+
+    `upserts` are full lake images. `deletes` are the lake's own rows of the keys to remove, so that their partition
+    columns are the lake's. `expected` holds the record key columns and `_hr_seqno`, one row per version that was
+    compared, NULL where the key was absent.
+    """
+
+    upserts: Frame
+    deletes: Frame
+    expected: Frame
+
+
+class Lake(Protocol):
+    """One Hudi table. Every method raises LakeError where the table or its storage does not answer."""
+
+    def look(self) -> LakeTable | None:
+        """The table as it is now; None where there is no Hudi table at the path."""
+        ...
+
+    def pin(self) -> LakePin | None:
+        """The newest completed snapshot and the writers in flight; None where nothing was ever committed."""
+        ...
+
+    def still(self, pin: LakePin) -> bool:
+        """True while the pin still shows what it showed: none of its writers in flight has completed since."""
+        ...
+
+    def checkpoint(self) -> CheckpointAt | None:
+        """The newest checkpoint on the timeline (archive included), walking back over commits that carry none."""
+        ...
+
+    def count(self, pin: LakePin) -> int:
+        """How many rows there are at the pin."""
+        ...
+
+    def rows(self, pin: LakePin) -> Frame:
+        """All rows at the pin: the table's columns and Hudi's `_hoodie_*` columns."""
+        ...
+
+    def batch(
+        self, rows: Frame, columns: tuple[Column, ...], partition_by: tuple[PartitionField, ...], read_seq: int
+    ) -> Frame:
+        """Source rows `c0, c1, …` as full lake images: lake names, derived partition columns, `_hr_read_seq`."""
+        ...
+
+    def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Create the table with these rows in one commit that carries the checkpoint and the labels (`_hr.<label>`)."""
+        ...
+
+    def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Write full images in one commit that carries checkpoint and labels; an empty frame commits those alone."""
+        ...
+
+    def correct(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
+        """Upserts and deletes in one commit, only if every key is still as expected. Raises SupersededError."""
+        ...
+
+    def find_commit(self, key: str, value: str) -> Instant | None:
+        """The commit whose metadata holds this value under this key, active or archived; None where there is none."""
+        ...
+
+    def lease(self, owner: str) -> AbstractContextManager[None]:
+        """Hold the table's lease. Raises RefusedError while another living process holds it."""
+        ...

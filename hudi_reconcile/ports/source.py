@@ -1,0 +1,112 @@
+"""What the stages ask of one source table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.canon import SegmentSum
+from hudi_reconcile.core.cost import Probe
+from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
+from hudi_reconcile.core.values import (
+    Moment,
+    SourceTable,
+)
+from hudi_reconcile.core.window import Window
+from hudi_reconcile.ports.frame import Frame
+
+Inside = Callable[[], tuple[SegmentSum, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFaults:
+    """Source keys that cannot name a row. Samples hold key columns only, as text, at most five."""
+
+    duplicated_keys: int
+    null_keys: int
+    sample: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A pull's rows, materialised, with what was counted on the same read."""
+
+    frame: Frame
+    rows: int
+    greatest_micros: int | None
+    null_watermark_rows: int
+
+
+class Source(Protocol):
+    """One source table, read only. Every method raises SourceError where the database does not answer."""
+
+    def describe(self) -> SourceTable:
+        """Columns, key and identity. Raises UsageError for a missing table, column or key."""
+        ...
+
+    def moment(self) -> Moment:
+        """The source's time now and its safe upper bound; taken before the rows it bounds are read."""
+        ...
+
+    def extent(self, table: SourceTable) -> KeyExtent:
+        """Smallest and greatest first key where it is an integer, and the row estimate."""
+        ...
+
+    def rows_now(self, table: SourceTable) -> int:
+        """How many rows the table holds, by its own count."""
+        ...
+
+    def key_faults(self, table: SourceTable) -> KeyFaults:
+        """Keys that occur twice or are NULL throughout; no query at all where the catalog already rules them out."""
+        ...
+
+    def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
+        """Columns that hold values which the JDBC read would alter (infinity, BC, the 1582 gap)."""
+        ...
+
+    def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
+        """Rows as `c0, c1, …` in the order of `table.columns`, read in parallel when used. None: all segments."""
+        ...
+
+    def staged(
+        self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
+    ) -> Staged:
+        """Rows of a pull's window, read exactly once; the greatest watermark counted is the one below the bound."""
+        ...
+
+    @property
+    def cores(self) -> int:
+        """How many tasks Spark runs at once."""
+        ...
+
+    @property
+    def connections(self) -> int:
+        """How many statements the source is sent at once, at most."""
+        ...
+
+    def frozen(self) -> AbstractContextManager[str | None]:
+        """While open, everything that is read shows one moment, whose name is yielded; None where it cannot be had."""
+        ...
+
+    def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
+        """Why the source cannot digest its own rows; empty where it can."""
+        ...
+
+    def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
+        """Measure link and digest on a sample of rows; three small statements."""
+        ...
+
+    def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
+        """Begin to digest all rows inside the source; the answer is there when the result is called."""
+        ...
+
+    def zone_offset_micros(self, utc_micros: int) -> int:
+        """How far the source's zone for timestamps without zone is ahead of UTC at that time."""
+        ...
+
+    def statements(self) -> tuple[str, ...]:
+        """The SQL texts sent so far, without row values, in order."""
+        ...

@@ -1,0 +1,58 @@
+"""Digests computed inside the source, held against the lake's: the first look of `pushdown`, and what it must explain."""
+
+from __future__ import annotations
+
+from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.canon import SegmentSum
+from hudi_reconcile.core.segments import Segmentation, SegmentSet
+from hudi_reconcile.core.values import LakePin, SourceTable
+from hudi_reconcile.ports import Comparer, Lake, Look, SegmentDigest, Source
+
+
+def digests_of(
+    table: SourceTable, agreement: Agreement, cut: Segmentation, pin: LakePin, edges: tuple[Source, Lake, Comparer]
+) -> tuple[SegmentDigest, ...]:
+    """Digest all rows of both sides at the same time, each where it is."""
+    source, lake, comparer = edges
+    inside = source.digests_inside(table, agreement, cut)
+    theirs = comparer.text_digests(lake.rows(pin))
+    return met(inside(), theirs)
+
+
+def met(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> tuple[SegmentDigest, ...]:
+    """The sums of both sides, segment by segment; a segment that one side lacks has no rows there."""
+    ours = {item.segment: item for item in source}
+    theirs = {item.segment: item for item in lake}
+    found = []
+    for segment in sorted(ours.keys() | theirs.keys()):
+        here = ours.get(segment, SegmentSum(segment, 0, 0, 0))
+        there = theirs.get(segment, SegmentSum(segment, 0, 0, 0))
+        found.append(SegmentDigest(segment, here.rows, there.rows, here == there))
+    return tuple(found)
+
+
+def unexplained(
+    quiet: SegmentSet,
+    *,
+    table: SourceTable,
+    agreement: Agreement,
+    cut: Segmentation,
+    pin: LakePin,
+    edges: tuple[Source, Lake, Comparer],
+) -> SegmentSet:
+    """Of segments whose digests differed and whose rows did not: those where this is so again.
+
+    Rows may have been equal by the time they were read, so both are looked at once more. What is left means that source
+    and Spark write some value differently: the digests prove nothing there, and calling it clean would be a guess.
+    """
+    if not quiet.ids:
+        return quiet
+    wanted = set(quiet.ids)
+    again = digests_of(table, agreement, cut, pin, edges)
+    still = SegmentSet.of(item.segment for item in again if item.segment in wanted and not item.equal)
+    if not still.ids:
+        return still
+    source, lake, comparer = edges
+    look = Look(source.rows(table, cut, still), comparer.keep(lake.rows(pin), still))
+    explained = {int(segment) for segment in comparer.count(comparer.candidates(look, still), "segment")}
+    return SegmentSet.of(set(still.ids) - explained)
