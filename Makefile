@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration lowest bench lock clean
+.PHONY: help setup demo check test integration lowest bench soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ lowest: ## the fast tests on the lowest versions that pyproject.toml allows
 bench: setup ## speed beside a hand-written join and reladiff, in one run
 	@[ -f bench/run.py ] || { echo "bench/run.py is not in this version" >&2; exit 2; }
 	@$(BIN)/python bench/run.py
+
+soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
+	@$(BIN)/python bench/soak.py
 
 lock: setup ## resolve the dependencies anew into the lock files
 	@$(COMPILE) --upgrade requirements-build.in -o requirements-build.lock

@@ -1,0 +1,166 @@
+"""`make soak`: sweeps in a loop beside writers at full speed. No finding may be false, and no planted drift may be missed.
+
+Writers insert and update with the database's clock as watermark, so nothing that they do is drift. Beside them drift is
+planted on keys that they leave alone: silent updates and deletes. Every sweep's findings must be among what was planted
+before it, and the last sweep, after the writers stopped and a last pull, must find all of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from itertools import cycle
+from pathlib import Path
+
+import psycopg
+import shop
+
+from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.world import World, open_world, with_session
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.result import DRIFT_KINDS
+from hudi_reconcile.demo.postgres import run_postgres
+from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.sweep import Swept, sweep
+
+CONFIG = """version: 1
+source:
+  url: postgresql+psycopg://{user}@{host}:{port}/{database}
+  password: ${{env:BENCH_PASSWORD}}
+tables:
+  - name: orders
+    source: {{table: public.orders}}
+    pull: {{strategy: timestamp, watermark: [updated_at]}}
+    lake: {{path: lake/orders}}
+"""
+RESERVED = 100  # every hundredth key is left to the planter
+NOW = "clock_timestamp() at time zone 'UTC'"
+
+
+@dataclass(slots=True)
+class Planted:
+    """Keys of planted drift by kind; a key is planted once."""
+
+    updated: set[int] = field(default_factory=set)
+    deleted: set[int] = field(default_factory=set)
+
+    def expected(self) -> dict[str, int]:
+        """What a sweep has to find."""
+        found = {"updated_without_watermark": len(self.updated), "deleted": len(self.deleted)}
+        return {kind: count for kind, count in found.items() if count}
+
+
+def write(url: str, rows: int, stop: threading.Event, done: list[int]) -> None:
+    """Short transactions without a pause: updates of two rows, and every tenth an insert."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        turn = 0
+        while not stop.is_set():
+            keys = [key for key in random.sample(range(1, rows), 2) if key % RESERVED]
+            with connection.transaction():
+                connection.execute(
+                    f"update orders set amount = amount + 0.01, updated_at = {NOW} where order_id = any(%s)", [keys]
+                )
+                if turn % 10 == 0:
+                    connection.execute(
+                        f"insert into orders select max(order_id) + 1, 1, 'NEW', 1, true, null, {NOW}, {NOW} from orders"
+                        " on conflict do nothing"
+                    )
+            turn += 1
+            done[0] += 1
+
+
+def plant(url: str, rows: int, planted: Planted) -> None:
+    """Two silent updates and one delete on keys that no writer touches."""
+    free = [key for key in range(RESERVED, rows, RESERVED) if key not in planted.updated | planted.deleted]
+    first, second, third = random.sample(free, 3)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("update orders set note = 'silently' where order_id = any(%s)", [[first, second]])
+        connection.execute("delete from orders where order_id = %s", [third])
+    planted.updated |= {first, second}
+    planted.deleted.add(third)
+
+
+def keys_of(swept: Swept) -> dict[str, int]:
+    """The drift that a sweep found, by kind."""
+    return {kind: swept.result.findings.get(kind, 0) for kind in DRIFT_KINDS if swept.result.findings.get(kind, 0)}
+
+
+def soak(world: World, url: str, given: argparse.Namespace) -> int:
+    """Pull and sweep until the time is up, then stop the writers and ask for everything."""
+    table = world.config.tables[0]
+    edges, job = world.edges(table), job_of(table, "soak")
+    pull(job, edges, full=False)
+    stop, done, planted, wrong = threading.Event(), [0], Planted(), 0
+    writers = [
+        threading.Thread(target=write, args=(url, given.rows, stop, done), daemon=True) for _ in range(given.writers)
+    ]
+    for writer in writers:
+        writer.start()
+    ways = cycle(("stream", "pushdown", "stream and one snapshot"))
+    begun, sweeps = time.monotonic(), 0
+    while time.monotonic() - begun < given.seconds:
+        if sweeps % 3 == 0:
+            pull(job, edges, full=False)
+        plant(url, given.rows, planted)
+        way = next(ways)
+        found = sweep(as_job(job, way), edges)
+        wrong += judged(f"{time.monotonic() - begun:5.0f} s {way}", found, planted, exact=False)
+        sweeps += 1
+    stop.set()
+    for writer in writers:
+        writer.join()
+    time.sleep(3)  # the bound stays two seconds behind the clock
+    pull(job, edges, full=False)
+    for way in ("stream", "pushdown"):
+        wrong += judged(f"at the end, {way}", sweep(as_job(job, way), edges), planted, exact=True)
+    print(f"{done[0]:,} transactions beside {sweeps} sweeps in {given.seconds} s; {wrong} sweeps wrong")
+    return 1 if wrong else 0
+
+
+def as_job(job: TableJob, way: str) -> TableJob:
+    """The job in one of the ways to look."""
+    return replace(job, mode="pushdown" if way == "pushdown" else "stream", one_snapshot="snapshot" in way)
+
+
+def judged(title: str, swept: Swept, planted: Planted, *, exact: bool) -> int:
+    """Print a sweep's answer; 1 where it is not what was planted."""
+    found, wanted = keys_of(swept), planted.expected()
+    # A planted row that has not been swept twice yet may be moving; none may be anything else, and none may be missing.
+    right = found == wanted if exact else all(found.get(kind, 0) <= wanted.get(kind, 0) for kind in found)
+    right = right and (exact or sum(found.values()) + swept.result.not_drift["moving"] >= sum(wanted.values()))
+    unverified = "; ".join(item.why for item in swept.result.unverified)
+    print(
+        f"{title:32s} {'ok   ' if right else 'WRONG'} found {found} planted {wanted} aside {dict(swept.result.not_drift)}"
+        f" {unverified}",
+        flush=True,
+    )
+    return 0 if right else 1
+
+
+def main() -> int:
+    """Start a server, fill it, soak."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=100_000)
+    arguments.add_argument("--seconds", type=int, default=180)
+    arguments.add_argument("--writers", type=int, default=2)
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory(prefix="hr-soak-") as folder, run_postgres() as server:
+        os.environ["BENCH_PASSWORD"] = server.password
+        url = server.url.replace("postgresql+psycopg://", "postgresql://")
+        shop.fill(url, given.rows)
+        text = CONFIG.format(user=server.user, host=server.host, port=server.port, database=server.database)
+        path = Path(folder) / "reconcile.yaml"
+        path.write_text(text)
+        with open_world(load_config(path, os.environ)) as world, with_session(world):
+            return soak(world, url, given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
