@@ -38,7 +38,7 @@ def canonical(item: Compared) -> str:
         return f"case when isfinite({name}) then {micros}::text else {name}::text end"
     if kind in (Kind.REAL, Kind.DOUBLE):
         value = _as_float(name) if item.as_float else f"{name}::float8"
-        magnitude = f"({_bits(f'float8send({value} + 0)')} & {_GREATEST})::text"  # adding 0 makes 0 of -0
+        magnitude = f"({_bits(f'float8send({value})')} & {_GREATEST})::text"
         return f"case when {name} = 'NaN' then 'NaN' when {value} < 0 then '-' || {magnitude} else {magnitude} end"
     return postgres.read(item.column) if kind in TEXT_KINDS else f"{name}::text"
 
