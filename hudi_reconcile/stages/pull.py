@@ -110,7 +110,7 @@ def _carry(job: TableJob, start: _Start, uncarried: frozenset[str]) -> _Start:
         names = ", ".join(sorted(uncarried if start.existing is not None else uncarried & typed))
         raise RefusedError(
             f"table {job.name}: {names} hold values that the lake's column cannot hold "
-            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14)",
+            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds)",
             fix="leave those rows out with source.where, or those columns with source.columns; "
             "a new lake.path would hold them as text",
         )

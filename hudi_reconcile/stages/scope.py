@@ -143,6 +143,7 @@ def _altered(name: str) -> Unverified:
     return Unverified(
         "column",
         name,
-        "holds values that the JDBC driver alters (NaN decimals; infinity, BC, beyond 9999, 1582-10-05 to 1582-10-14)",
+        "holds values that the JDBC driver alters (NaN decimals; infinity, BC, beyond 9999, 1582-10-05 to 1582-10-14; "
+        "digits below microseconds)",
         exclude_fix(name),
     )

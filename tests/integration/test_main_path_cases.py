@@ -130,7 +130,9 @@ def test_empty_source_is_drift_that_only_its_own_word_applies(spark: SparkSessio
 def test_column_that_cannot_be_compared_is_unverified_until_it_is_left_out_on_purpose(
     spark: SparkSession, project: Project
 ) -> None:
-    project.database.execute("alter table orders add column doc jsonb, add column \"Odd:Name 100%\" text default 'x'")
+    project.database.execute(
+        "alter table orders add column doc regclass default 'pg_class', add column \"Odd:Name 100%\" text default 'x'"
+    )
     project.settings["compare"] = {"rename": {"Odd:Name 100%": "odd_name"}}
     assert project.run("pull").code == 0
 

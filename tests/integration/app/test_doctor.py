@@ -21,7 +21,7 @@ tables:
     pull: {{strategy: timestamp, watermark: [updated_at]}}
     lake: {{path: lake/orders}}
 """
-ORDERS = "create table orders (order_id bigint primary key, place point, updated_at timestamptz)"
+ORDERS = "create table orders (order_id bigint primary key, place regclass, updated_at timestamptz)"
 
 
 @pytest.fixture
