@@ -50,7 +50,7 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 test: check integration ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
 
 integration: setup
-	@$(BIN)/pytest tests/integration
+	@$(BIN)/pytest -n 2 --dist loadfile tests/integration
 
 lowest: ## the fast tests on the lowest versions that pyproject.toml allows
 	@$(PYTHON) -m venv $(LOWEST)

@@ -6,6 +6,7 @@ Tests fail without them rather than skip; MariaDB's skip on a machine without on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from hudi_reconcile.demo.postgres import PostgresServer
 from hudi_reconcile.spark.jars import JarRequest
 from hudi_reconcile.spark.session import Session, SessionRequest, open_session
+from tests.support.alone import alone
 from tests.support.mariadb import MariaDatabase, MariaServer, any_maria, fresh_maria
 from tests.support.postgres import Database, any_server, fresh_database
 
@@ -53,7 +55,9 @@ def spark_session() -> Iterator[Session]:
     """Our own session, small, with every driver, and what it stands on."""
     jars = JarRequest(engine="mysql")
     request = SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"}, jars=jars, short=True)
-    with open_session(request) as session:
+    with ExitStack() as stack:
+        with alone("jars"):  # a first start fetches them
+            session = stack.enter_context(open_session(request))
         yield session
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.spark.jars import JarRequest, jar_folders, plan_jars, read_lock, verify
 from hudi_reconcile.spark.java import find_java
 from hudi_reconcile.spark.resolve import ResolverSettings, resolve
+from tests.support.alone import alone
 
 # Derby needs none: Spark brings its own 10.14, which its class loader finds before any other.
 _LOCK = read_lock(
@@ -70,8 +71,9 @@ class JdbcDatabase:
 def add_drivers(spark: SparkSession) -> None:
     """Put the drivers before the class loader of the running JVM, fetched where they are not here."""
     settings = ResolverSettings()
-    plan = plan_jars(JarRequest(), _LOCK, jar_folders(os.environ, settings.folder))
-    fetched = resolve(plan.missing, settings, find_java(os.environ)) if plan.missing else ()
+    with alone("jars"):
+        plan = plan_jars(JarRequest(), _LOCK, jar_folders(os.environ, settings.folder))
+        fetched = resolve(plan.missing, settings, find_java(os.environ)) if plan.missing else ()
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for jar in verify((*fetched, *plan.present), _LOCK):
