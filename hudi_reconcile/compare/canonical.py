@@ -70,7 +70,7 @@ def plain_number(value: SparkColumn) -> SparkColumn:
     """Decimal text by value: no plus, no leading zeros, no zeros at the end of the fraction, no minus before zero."""
     text = F.trim(value)
     whole = F.regexp_replace(F.regexp_extract(text, r"^[+-]?(\d*)", 1), r"^0+", "")
-    fraction = F.regexp_replace(F.regexp_extract(text, r"^[+-]?\d*\.(\d*)$", 1), r"0+$", "")
+    fraction = F.regexp_replace(F.regexp_extract(text, r"^[+-]?\d*\.(\d*)\z", 1), r"0+$", "")
     zero = (whole == "") & (fraction == "")
     sign = F.when(text.startswith("-") & ~zero, "-").otherwise("")
     digits = F.concat(
@@ -78,7 +78,7 @@ def plain_number(value: SparkColumn) -> SparkColumn:
         F.when(whole == "", "0").otherwise(whole),
         F.when(fraction == "", "").otherwise(F.concat(F.lit("."), fraction)),
     )
-    return F.when(text.rlike(r"^[+-]?(\d+\.?\d*|\.\d+)$"), digits).otherwise(text)
+    return F.when(text.rlike(r"^[+-]?(\d+\.?\d*|\.\d+)\z"), digits).otherwise(text)
 
 
 def value_of(item: Compared, canon: SparkColumn) -> SparkColumn:
