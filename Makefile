@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration lowest bench soak lock clean
+.PHONY: help setup demo check test integration lowest bench bench-modes soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -q --doctest-modules hudi_reconcile $(FAST_TESTS)
+	@$(BIN)/pytest -q -n 2 --doctest-modules hudi_reconcile $(FAST_TESTS)
 
 test: check integration ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
 
@@ -61,6 +61,9 @@ lowest: ## the fast tests on the lowest versions that pyproject.toml allows
 bench: setup ## speed beside a hand-written join and reladiff, in one run
 	@[ -f bench/run.py ] || { echo "bench/run.py is not in this version" >&2; exit 2; }
 	@$(BIN)/python bench/run.py
+
+bench-modes: setup ## stream, pushdown and auto beside each other, on loopback and on slow links
+	@$(BIN)/python bench/modes.py
 
 soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
 	@$(BIN)/python bench/soak.py
