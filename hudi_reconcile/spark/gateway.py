@@ -22,6 +22,8 @@ _STDERR = 2
 _TAIL_LINES = 400
 _SHOWN_LINES = 4
 _END_SECONDS = 20
+# Hudi sizes objects with a library that says at the first write that it may not look deeper; it works without.
+_NOISE = (b"# WARNING: Unable to get Instrumentation.", b"# WARNING: Unable to attach Serviceability Agent.")
 _RESOLVER_SIGNS = ("unresolved dependenc", "UNRESOLVED DEPENDENCIES", "module not found", "FAILED DOWNLOADS")
 RESOLVER_FIX = (
     "set DEFAULT_ARTIFACT_REPOSITORY to a Maven mirror, or spark.conf: {spark.jars.ivySettings: FILE}; then"
@@ -40,7 +42,7 @@ class JvmOutput:
         self._thread.start()
 
     def pass_on(self) -> None:
-        """From now on every line goes to stderr; what came before stays with `tail`."""
+        """From now on every line goes to stderr, without known noise; what came before stays with `tail`."""
         self._passing_on.set()
 
     def tail(self) -> str:
@@ -52,7 +54,7 @@ class JvmOutput:
         with os.fdopen(read_end, "rb") as stream:
             for line in stream:
                 self._lines.append(line)
-                if self._passing_on.is_set():
+                if self._passing_on.is_set() and not line.startswith(_NOISE):
                     os.write(_STDERR, line)
 
 

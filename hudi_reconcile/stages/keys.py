@@ -10,7 +10,7 @@ def refuse_key_faults(table: str, faults: KeyFaults) -> None:
     """Raises RefusedError where keys occur twice or are NULL throughout: comparing or writing them would be guessing."""
     if faults.null_keys:
         raise RefusedError(
-            f"table {table}: {faults.null_keys} source rows have a NULL key",
+            f"table {table}: {faults.null_keys} source rows have a NULL key, in every part of it",
             fix="choose other key columns (source.key), or leave those rows out with source.where",
         )
     if faults.duplicated_keys:

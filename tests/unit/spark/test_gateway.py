@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from hudi_reconcile.spark.gateway import explain_exit
+import os
+
+import pytest
+
+from hudi_reconcile.spark.gateway import JvmOutput, explain_exit
 
 IVY = """:: problems summary ::
 :::: WARNINGS
@@ -40,3 +44,18 @@ def test_credentials_in_a_mirrors_address_are_not_shown() -> None:
 
     assert "secret" not in error.message
     assert "//***@mirror.example" in error.message
+
+
+def test_output_after_the_start_goes_to_stderr_without_known_noise_and_is_kept_whole(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    read_end, write_end = os.pipe()
+    output = JvmOutput(read_end)
+    output.pass_on()
+    with os.fdopen(write_end, "w") as jvm:
+        jvm.write("# WARNING: Unable to get Instrumentation. Dynamic Attach failed.\n# WARNING: disk full\n")
+
+    tail = output.tail()
+
+    assert capfd.readouterr().err == "# WARNING: disk full\n"
+    assert "Instrumentation" in tail
