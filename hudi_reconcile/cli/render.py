@@ -60,6 +60,8 @@ def _comparison_lines(table: Document) -> Iterator[str]:
         return
     yield _field("source", f"{counted(source['rows'], 'row')} at {source['snapshot']}")
     yield _field("lake", f"{counted(lake['rows'], 'row')} at {lake['instant']}")
+    if digests := table.get("provenance", {}).get("digests"):
+        yield _field("digests", digests)
     drift = _counts(table["findings"], DRIFT_KINDS)
     yield _field("drift", f"{drift_rows(table):,}: {drift}" if drift else "none")
     if other := _counts(table["not_drift"], NOT_DRIFT_KINDS):

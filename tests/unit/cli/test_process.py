@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -57,13 +56,13 @@ def test_help_and_version_load_nothing_heavy(arguments: list[str]) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
-def test_help_answers_in_half_a_second() -> None:
-    def seconds() -> float:
-        start = time.monotonic()
-        subprocess.run([sys.executable, "-m", "hudi_reconcile", "--help"], capture_output=True, check=True)
-        return time.monotonic() - start
+def test_help_loads_few_modules() -> None:
+    # What takes time in a start is loading; a count does not depend on what else the machine does.
+    code = "import sys; from hudi_reconcile.cli.main import run; run(['--help']); sys.exit(str(len(sys.modules)))"
 
-    assert min(seconds() for _ in range(3)) < 0.5
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert int(done.stderr.splitlines()[-1]) < 200
 
 
 def test_noise_of_prints_descriptors_and_children_goes_to_stderr() -> None:
