@@ -47,11 +47,15 @@ Act = Callable[[TableRun], TableResult]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a command was called on: the config, the file it came from as typed, and the chosen tables."""
+    """What a command was called on: the config, the file it came from as typed, and the chosen tables.
+
+    `props` is the properties file that the config was made of, where there is no config file.
+    """
 
     config: Config
     config_file: str
     tables: tuple[TableConfig, ...]
+    props: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ def perform(command: str, call: Call, act: Act) -> Finished:
             "tool": __version__,
             "python": platform.python_version(),
             "config": call.config_file,
+            **({} if call.props is None else {"props": call.props}),
         }
         with open_world(config) as world:
             results, expected_rows = _checked(world, tables)

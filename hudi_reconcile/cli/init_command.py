@@ -8,9 +8,9 @@ import click
 
 from hudi_reconcile.cli.documents import head
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, OutputFormat, Settings, format_option, pass_settings
-from hudi_reconcile.cli.streams import emit, emit_json
+from hudi_reconcile.cli.streams import complain, emit, emit_json
 from hudi_reconcile.config.template import FILES
-from hudi_reconcile.core.errors import NotBuiltError, UsageError
+from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 
 
@@ -21,17 +21,30 @@ from hudi_reconcile.core.outcome import Outcome
 @pass_settings
 def init(settings: Settings, folder: Path, props: str | None, output_format: OutputFormat) -> Outcome:
     """Write a commented config, one rules file and .gitignore into DIR (default: here)."""
-    if props is not None:
-        raise NotBuiltError("init --from-props arrives with the incremental puller", fix="hudi-reconcile init [DIR]")
     if settings.config_path != DEFAULT_CONFIG:
         raise UsageError("init takes a folder, not -c", fix="hudi-reconcile init [DIR]")
-    written = write_new(folder, FILES)
+    written = write_new(folder, FILES if props is None else files_of_props(Path(props)))
     if output_format == "json":
         emit_json({**head("init", Outcome.CLEAN), "files": [str(path) for path in written]})
     else:
         emit("\n".join(f"wrote {path}" for path in written))
         emit(f"next: edit {written[0]}, then hudi-reconcile -c {written[0]} config validate")
     return Outcome.CLEAN
+
+
+def files_of_props(path: Path) -> dict[str, str]:
+    """The files for the table of a properties file; what its user must know goes to stderr. Raises ConfigError."""
+    from hudi_reconcile.app.props import read_props  # noqa: PLC0415 - keeps the work rooms out of --help
+    from hudi_reconcile.config.props_tree import PASSWORD_VARIABLE  # noqa: PLC0415 - as above
+    from hudi_reconcile.config.show import as_yaml  # noqa: PLC0415 - as above
+
+    found, notes = read_props(path, Path("reports"))
+    for note in notes:
+        complain(f"note: {note}")
+    if found.clear_password:
+        complain(f"note: {path} holds the password; the config does not: set {PASSWORD_VARIABLE} before you use it")
+    head = f"# Written from {path.name} by `hudi-reconcile init --from-props`; `hudi-reconcile init` shows every key.\n"
+    return {"reconcile.yaml": f"{head}{as_yaml(found.tree)}\n", ".gitignore": FILES[".gitignore"]}
 
 
 def write_new(folder: Path, files: dict[str, str]) -> tuple[Path, ...]:

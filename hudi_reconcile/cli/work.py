@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
+from hudi_reconcile.cli.options import (
+    DEFAULT_CONFIG,
+    OutputFormat,
+    Settings,
+    format_option,
+    pass_settings,
+    run_argument,
+    table_option,
+)
 from hudi_reconcile.cli.streams import complain, emit, emit_json
-from hudi_reconcile.core.errors import NotBuiltError, RefusedError
+from hudi_reconcile.core.errors import NotBuiltError, RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -20,7 +29,10 @@ if TYPE_CHECKING:
 @table_option
 @click.option("--full", is_flag=True, help="Read every row, whatever the checkpoint says.")
 @click.option(
-    "--props", type=click.Path(), hidden=False, metavar="FILE", help="HoodieStreamer properties (later version)."
+    "--props",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The table of HoodieStreamer properties; needs no config.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan of the pull (later version).")
 @format_option
@@ -30,15 +42,16 @@ def pull(
     tables: tuple[str, ...],
     *,
     full: bool,
-    props: str | None,
+    props: Path | None,
     dry_run: bool,
     output_format: OutputFormat,
 ) -> Outcome:
     """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
-    _refuse_later({"pull --props": props is not None, "pull --dry-run": dry_run})
+    _refuse_later({"pull --dry-run": dry_run})
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
 
-    return _told(run_pull(call_of(settings, tables), full=full), output_format)
+    call = call_of(settings, tables) if props is None else _call_of_props(settings, props, tables)
+    return _told(run_pull(call, full=full), output_format)
 
 
 @click.command()
@@ -118,6 +131,17 @@ def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
 
     config = settings.load()
     return Call(config, str(settings.config_path), config.select(tables))
+
+
+def _call_of_props(settings: Settings, props: Path, tables: tuple[str, ...]) -> Call:
+    if settings.config_path != DEFAULT_CONFIG:
+        raise UsageError("--props stands in for a config, so -c has no meaning", fix="give one of the two")
+    from hudi_reconcile.app.props import props_call  # noqa: PLC0415 - keeps Spark out of --help
+
+    call, notes = props_call(props, Path.cwd() / "reports", tables)
+    for note in notes:
+        complain(f"note: {note}")
+    return call
 
 
 def _told(finished: Finished, output_format: OutputFormat) -> Outcome:

@@ -106,7 +106,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
         case Outcome.CLEAN | Outcome.CORRECTED:
             return Advice("Nothing to do.")
         case Outcome.PULLED:
-            return Advice("Compare source and lake:", (f"{tool} sweep{_tables(run, concerned)}",))
+            return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
         case Outcome.DRIFT:
             return _drift_advice(run, concerned, guards or {})
         case Outcome.INCOMPLETE:
@@ -122,6 +122,11 @@ def command_prefix(run: Document) -> str:
     if not isinstance(config, str) or config == "reconcile.yaml":
         return "hudi-reconcile"
     return f"hudi-reconcile -c {shlex.quote(config)}"
+
+
+def _config_first(run: Document) -> tuple[str, ...]:
+    props = run.get("provenance", {}).get("props")
+    return (f"hudi-reconcile init --from-props {shlex.quote(props)}",) if isinstance(props, str) else ()
 
 
 def reasons(table: Document) -> list[tuple[str, str]]:

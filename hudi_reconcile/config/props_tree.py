@@ -1,0 +1,242 @@
+"""PURE: the plain tree of a config, built from sorted HoodieStreamer properties: what each of them means here.
+
+What it cannot take is told with its line; it never stops at the first. Messages repeat keys, never values.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from hudi_reconcile.config.fields import Location, Place
+from hudi_reconcile.config.properties import Property
+from hudi_reconcile.config.props_keys import Sorted, Wrong
+from hudi_reconcile.config.props_url import SourceUrl, source_url
+from hudi_reconcile.core.spelling import nearest
+
+Tree = dict[str, object]
+
+PASSWORD_VARIABLE = "HUDI_RECONCILE_SOURCE_PASSWORD"  # noqa: S105 - a variable's name
+_LEVELS = frozenset(
+    f"{base}{copies}"
+    for base in ("MEMORY_ONLY", "MEMORY_ONLY_SER", "MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "DISK_ONLY")
+    for copies in ("", "_2")
+) | {"DISK_ONLY_3", "OFF_HEAP", "NONE"}
+_GENERATORS = {
+    "SIMPLE", "COMPLEX", "NON_PARTITION", "CUSTOM",
+    "SimpleKeyGenerator", "ComplexKeyGenerator", "NonpartitionedKeyGenerator", "CustomKeyGenerator",
+    "SimpleAvroKeyGenerator", "ComplexAvroKeyGenerator", "NonpartitionedAvroKeyGenerator", "CustomAvroKeyGenerator",
+}  # fmt: skip
+# Spark's own way to read in parallel; the tool cuts the key itself.
+_PARALLEL = frozenset({"partitioncolumn", "lowerbound", "upperbound"})
+_QUERY = re.compile(r"\((?P<query>.+)\)\s*(?:as\s+)?\w*", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(slots=True)
+class PropsTree:
+    """Builds the tree; what is wrong goes to `found.wrong`. `lines` is where each key of the tree comes from."""
+
+    found: Sorted
+    place: Place
+    notes: list[str] = field(default_factory=list)
+    origins: dict[Location, Property] = field(default_factory=dict)
+    password: str | None = None
+    incrementing: bool = False
+
+    def tree(self) -> Tree:
+        """Everything that the properties say; wrong ones stand in `found.wrong` afterwards."""
+        source = self._source()
+        table = {
+            "name": self._name(),
+            "source": self._rows(),
+            "pull": self._pull(),
+            "lake": self._lake(),
+        }
+        for key in self.found.unused:
+            self.notes.append(f"{key} is not used: the tool settles it itself")
+        return {"version": 1, "source": source, "tables": [table]}
+
+    def to_write(self, tree: Tree, lake_path: str) -> Tree:
+        """The tree as a file of any folder may hold it: without a password, with whole paths and default reports."""
+        source, tables = tree["source"], tree["tables"]
+        if not isinstance(source, dict) or not isinstance(tables, list):
+            raise TypeError("a tree of other shape")
+        password = {"password": f"${{env:{PASSWORD_VARIABLE}}}"} if self.password is not None else {}
+        plain = {key: value if key == "password" else _escaped(value) for key, value in source.items()}
+        table = {**tables[0], "lake": {**tables[0]["lake"], "path": lake_path}}
+        return {"version": 1, "source": {**plain, **password}, "tables": [_escaped(table)]}
+
+    def _source(self) -> Tree:
+        jdbc = self.found.jdbc
+        user = jdbc["user"].value if "user" in jdbc else None
+        where = self._url(user)
+        source: Tree = {"url": where.url}
+        self._from("url", "source", "url")
+        if where.is_jdbc and "driver.class" in jdbc:
+            source["driver"] = jdbc["driver.class"].value
+            self._from("driver.class", "source", "driver")
+        options = {**where.options, **({"user": user} if where.is_jdbc and user else {})}
+        for name, one in self.found.extra.items():
+            if name.lower() in _PARALLEL:
+                self.notes.append(f"{one.key} is not used: the tool cuts the key into ranges itself")
+            elif name.lower() == "numpartitions":
+                source["max_connections"] = self._count(one)
+            else:
+                options[name] = one.value
+                self.origins["source", "jdbc", name] = one
+        if options:
+            source["jdbc"] = options
+        if (password := self._password(where)) is not None:
+            source["password"] = password
+        return source
+
+    def _url(self, user: str | None) -> SourceUrl:
+        one = self._needed("url")
+        if one is None:
+            return SourceUrl("jdbc:none:none", is_jdbc=True)
+        try:
+            where = source_url(one.value, user)
+        except ValueError as error:
+            self._wrong(one, str(error))
+            return SourceUrl("jdbc:none:none", is_jdbc=True)
+        if not where.is_jdbc and not (user or where.user):
+            self._wrong(one, "names no user, and there is no key `…jdbc.user`")
+        return where
+
+    def _password(self, where: SourceUrl) -> str | None:
+        jdbc = self.found.jdbc
+        plain, file = jdbc.get("password"), jdbc.get("password.file")
+        if plain is not None and file is not None:
+            self._wrong(file, f"excludes {plain.key}; keep the file")
+        if file is not None:
+            path = re.sub(r"^file:/*", "/", file.value)
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+                self._wrong(file, "is not a local path; copy the file here, readable by you alone")
+            return "${file:" + str(self.place.folder / path) + "}"
+        self.password = plain.value if plain is not None else where.password
+        return None if self.password is None else self.password.replace("${", "$${")
+
+    def _name(self) -> str:
+        if "name" in self.found.write:
+            self._from_write("name", "tables", 0, "name")
+            return self.found.write["name"].value
+        table = self.found.jdbc.get("table.name")
+        return "" if table is None else re.sub(r"\W", "", table.value.rsplit(".", 1)[-1])
+
+    def _rows(self) -> Tree:
+        rows: Tree = {}
+        table = self._needed("table.name")
+        if table is not None:
+            query = _QUERY.fullmatch(table.value.strip())
+            rows = {"table": table.value} if query is None else {"query": query["query"].strip()}
+            self.origins["tables", 0, "source", next(iter(rows))] = table
+        if "key" in self.found.write:
+            rows["key"] = _names(self.found.write["key"].value)
+            self._from_write("key", "tables", 0, "source", "key")
+        return rows
+
+    def _pull(self) -> Tree:
+        column, flag = self.found.jdbc.get("table.incr.column.name"), self.found.jdbc.get("incr.pull")
+        wanted = column is not None if flag is None else self._truth(flag)
+        if wanted and column is None:
+            self._wrong(flag, "needs the key `…jdbc.table.incr.column.name`")
+        if (level := self.found.jdbc.get("storage.level")) is not None:
+            self._level(level)
+        pull: Tree = {"strategy": "full"}
+        if wanted and column is not None:
+            pull = {"strategy": "timestamp", "watermark": [column.value]}
+            if self.incrementing:
+                pull = {"strategy": "incrementing", "incrementing": column.value}
+            self.origins["tables", 0, "pull"] = column
+        fallback = self.found.jdbc.get("incr.fallback.to.full.fetch")
+        if fallback is not None and self._truth(fallback):
+            pull["on_error"] = "full"
+        return pull
+
+    def _level(self, one: Property) -> None:
+        name = one.value.upper()
+        if name not in _LEVELS:
+            close = nearest(name, _LEVELS)
+            self._wrong(one, "is no storage level of Spark's" + (f"; did you mean {close!r}?" if close else ""))
+        elif not name.startswith("MEMORY_AND_DISK"):
+            self.notes.append(
+                f"{one.key}={name}: rows are held in memory and on disk all the same, so that none is read twice"
+            )
+
+    def _lake(self) -> Tree:
+        lake: Tree = {"path": ""}
+        if "path" in self.found.write:
+            lake["path"] = self.found.write["path"].value
+            self._from_write("path", "tables", 0, "lake", "path")
+        else:
+            self.found.wrong.append(Wrong(1, "hoodie.base.path", "is missing"))
+            lake["path"] = "none"
+        if "type" in self.found.write:
+            lake["type"] = self.found.write["type"].value.lower()
+            self._from_write("type", "tables", 0, "lake", "type")
+        if fields := self._partition_fields():
+            lake["partition_by"] = fields
+            self._from_write("partition", "tables", 0, "lake", "partition_by")
+        generator = self.found.write.get("generator")
+        if generator is not None and generator.value.rsplit(".", 1)[-1] not in _GENERATORS:
+            self._wrong(
+                generator, "derives partitions in a way that is not known here; use lake.partition_by: [day(column)]"
+            )
+        if self.found.options:
+            lake["options"] = {name: one.value for name, one in self.found.options.items()}
+            for name, one in self.found.options.items():
+                self.origins["tables", 0, "lake", "options", name] = one
+        return lake
+
+    def _partition_fields(self) -> list[str]:
+        one = self.found.write.get("partition")
+        fields = []
+        for name in _names(one.value) if one is not None else ():
+            column, _, how = name.partition(":")
+            if how.upper() not in ("", "SIMPLE"):
+                self._wrong(one, "holds a field that is not SIMPLE; use lake.partition_by: [day(column)] in a config")
+            fields.append(column)
+        return fields
+
+    def _count(self, one: Property) -> int:
+        if re.fullmatch(r"[1-9][0-9]{0,3}", one.value.strip()):
+            return int(one.value)
+        self._wrong(one, "expected a whole number from 1 up")
+        return 1
+
+    def _truth(self, one: Property) -> bool:
+        word = one.value.strip().lower()
+        if word not in ("true", "false"):
+            self._wrong(one, "expected true or false")
+        return word == "true"
+
+    def _needed(self, name: str) -> Property | None:
+        one = self.found.jdbc.get(name)
+        if one is None or not one.value:
+            self.found.wrong.append(Wrong(1 if one is None else one.line, f"hoodie.streamer.jdbc.{name}", "is missing"))
+            return None
+        return one
+
+    def _wrong(self, one: Property | None, text: str) -> None:
+        if one is not None:
+            self.found.wrong.append(Wrong(one.line, one.key, text))
+
+    def _from(self, name: str, *location: str | int) -> None:
+        if name in self.found.jdbc:
+            self.origins[location] = self.found.jdbc[name]
+
+    def _from_write(self, name: str, *location: str | int) -> None:
+        self.origins[location] = self.found.write[name]
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _escaped(value: object) -> object:
+    """Text that stands for itself: a properties file has no references."""
+    if isinstance(value, dict):
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_escaped(item) for item in value]
+    return value.replace("${", "$${") if isinstance(value, str) else value

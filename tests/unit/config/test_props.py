@@ -1,0 +1,225 @@
+"""HoodieStreamer properties as a config: every key in its place, everything wrong at once with its line, and no secret told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hudi_reconcile.config.fields import Place
+from hudi_reconcile.config.load import load_config, parse_config
+from hudi_reconcile.config.props import FromProps, parse_props
+from hudi_reconcile.config.props_keys import PREFIXES
+from hudi_reconcile.config.props_url import source_url
+from hudi_reconcile.config.show import as_yaml
+from hudi_reconcile.core.errors import ConfigError
+
+PLACE = Place("orders.properties", Path("/props"))
+BASE = {
+    "jdbc.url": "jdbc:postgresql://db:5433/shop",
+    "jdbc.user": "reader",
+    "jdbc.table.name": "public.orders",
+    "table.name": "orders",
+    "base.path": "lake/orders",
+}
+
+
+def text_of(prefix: str = "hoodie.streamer.jdbc.", /, **changes: str | None) -> str:
+    """Properties with changes; `jdbc.` stands for the prefix, anything else for `hoodie.`; two underscores for a dot."""
+    found = {**BASE, **{name.replace("__", "."): value for name, value in changes.items()}}
+    lines = []
+    for name, value in found.items():
+        key = prefix + name.removeprefix("jdbc.") if name.startswith("jdbc.") else f"hoodie.{name}"
+        lines += [] if value is None else [f"{key}={value}"]
+    return "\n".join(lines)
+
+
+def read(text: str) -> FromProps:
+    return parse_props(text, PLACE, Path("/here/reports"))
+
+
+def refused(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    return list(caught.value.problems)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize(
+    ("flag", "column"),
+    [
+        ("jdbc__incr__pull", "jdbc__table__incr__column__name"),
+        ("jdbc__incremental__pull", "jdbc__table__incremental__column__name"),
+    ],
+)
+def test_every_spelling_of_an_incremental_pull_means_the_same(prefix: str, flag: str, column: str) -> None:
+    found = read(text_of(prefix, **{flag: "true", column: "updated_at", "jdbc__password__file": "secret"}))
+
+    (table,) = found.config.tables
+    assert found.config.source.url == "postgresql+psycopg://reader@db:5433/shop"
+    assert found.config.reports == Path("/here/reports")
+    assert (table.name, table.source.table, table.lake.path) == ("orders", "public.orders", "/props/lake/orders")
+    assert (table.pull.strategy, table.pull.watermark, table.pull.on_error) == ("timestamp", ("updated_at",), "fail")
+
+
+def test_keys_partitions_fallback_and_options_land_in_their_places() -> None:
+    found = read(
+        text_of(
+            jdbc__incr__pull="true",
+            jdbc__table__incr__column__name="at",
+            jdbc__incr__fallback__to__full__fetch="true",
+            jdbc__extra__options__fetchsize="500",
+            jdbc__extra__options__numPartitions="3",
+            jdbc__extra__options__lowerBound="1",
+            jdbc__storage__level="disk_only",
+            datasource__write__recordkey__field="region, order_id",
+            datasource__write__partitionpath__field="region:SIMPLE,day",
+            datasource__write__table__type="MERGE_ON_READ",
+            datasource__write__keygenerator__class="org.apache.hudi.keygen.CustomKeyGenerator",
+            datasource__write__precombine__field="at",
+            keep__max__commits="200",
+        )
+    )
+
+    (table,) = found.config.tables
+    assert table.source.key == ("region", "order_id")
+    assert [field.lake_name for field in table.lake.partition_by] == ["region", "day"]
+    assert (table.lake.type, table.lake.options) == ("merge_on_read", {"hoodie.keep.max.commits": "200"})
+    assert table.pull.on_error == "full"
+    assert (found.config.source.max_connections, found.config.source.jdbc) == (3, {"fetchsize": "500"})
+    told = " ".join(found.notes)
+    assert [name in told for name in ("lowerBound", "storage.level=DISK_ONLY", "precombine")] == [True] * 3
+
+
+def test_without_an_incremental_column_every_row_is_fetched() -> None:
+    assert read(text_of()).config.tables[0].pull.strategy == "full"
+    assert read(text_of(jdbc__incr__pull="false", jdbc__table__incr__column__name="at")).config.tables[
+        0
+    ].pull.strategy == ("full")
+
+
+def test_number_as_incremental_column_is_pulled_by_it() -> None:
+    text = text_of(jdbc__incr__pull="true", jdbc__table__incr__column__name="id")
+
+    found = parse_props(text, PLACE, Path("reports"), incrementing=True)
+
+    assert (found.config.tables[0].pull.strategy, found.config.tables[0].pull.incrementing) == ("incrementing", "id")
+
+
+def test_subquery_as_table_is_a_query() -> None:
+    found = read(text_of(jdbc__table__name="(select * from orders) as t", datasource__write__recordkey__field="id"))
+
+    assert found.config.tables[0].source.query == "select * from orders"
+
+
+def test_everything_wrong_is_told_at_once_with_line_and_nearest_spelling() -> None:
+    text = (
+        "hoodie.streamer.jdbc.ulr=jdbc:postgresql://db/shop\n"
+        "hoodie.deltastremer.jdbc.user=me\n"
+        "hoodie.streamer.jdbc.incr.pull=yes\n"
+        "hoodie.streamer.jdbc.storage.level=MEMORY\n"
+        "include=base.properties\n"
+        "hoodie.streamer.jdbc.extra.options.numPartitions=0\n"
+        "hoodie.datasource.write.keygenerator.class=a.TimestampBasedKeyGenerator\n"
+        "hoodie.table.name=a\nhoodie.table.name=b\n"
+    )
+
+    problems = refused(text)
+
+    assert [line.split(":")[1] for line in problems] == ["1", "1", "1", "1", "2", "3", "4", "5", "6", "7", "9"]
+    shown = "\n".join(problems)
+    assert "ulr: unknown key; did you mean 'hoodie.streamer.jdbc.url'?" in shown
+    assert "did you mean 'hoodie.deltastreamer.jdbc.user'?" in shown
+    assert "hoodie.base.path: is missing" in shown
+    assert "other files are not included" in shown
+    assert "is given twice, first on line 8" in shown
+
+
+def test_keys_under_two_prefixes_may_agree_but_not_differ() -> None:
+    again = "\nhoodie.deltastreamer.jdbc.user="
+
+    assert read(text_of() + again + "reader").config.tables[0].name == "orders"
+    assert refused(text_of() + again + "writer") == [
+        "orders.properties:6: hoodie.deltastreamer.jdbc.user: says otherwise than hoodie.streamer.jdbc.user, first on line 2"
+    ]
+
+
+def test_what_the_config_itself_refuses_is_told_by_the_propertys_name() -> None:
+    (problem,) = refused(text_of(table__name="a/b"))
+
+    assert problem.startswith("orders.properties:4: hoodie.table.name: must work as a folder name")
+
+
+def test_password_of_the_file_loses_its_newline_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "pw").write_text(" s${x}\\\n")
+    place = Place("p", tmp_path)
+    found = parse_props(text_of(jdbc__password__file="pw"), place, Path("r"))
+
+    secret = found.config.source.password
+    assert secret is not None
+    assert secret.reveal({}, lambda path: path.read_text()) == " s${x}\\"
+
+
+def test_password_in_the_file_or_url_works_and_is_shown_nowhere() -> None:
+    for text in (
+        text_of(jdbc__password="s3${cret"),
+        text_of(jdbc__url="jdbc:postgresql://db/shop?user=x&password=s3${cret"),
+    ):
+        found = read(text)
+        secret = found.config.source.password
+        assert secret is not None
+        assert secret.reveal({}, Path.read_text) == "s3${cret"
+        assert found.clear_password
+        assert "cret" not in f"{found.config}{as_yaml(found.tree)}"
+    assert "cret" not in "".join(refused(text_of(jdbc__password="s3cret", jdbc__password__file="f")))
+
+
+@pytest.mark.parametrize(
+    ("url", "expected", "options"),
+    [
+        (
+            "jdbc:postgresql://[::1]/a%20b?sslmode=require&currentSchema=s",
+            "postgresql+psycopg://u%40x@[::1]:5432/a%20b?sslmode=require",
+            {"currentSchema": "s"},
+        ),
+        ("jdbc:mysql://h/shop?useSSL=false", "mysql+pymysql://u%40x@h:3306/shop?sslmode=disable", {}),
+        ("jdbc:mariadb://h:1/s?sslMode=VERIFY_CA", "mysql+pymysql://u%40x@h:1/s?sslmode=verify-ca", {}),
+    ],
+)
+def test_known_products_get_their_own_engine(url: str, expected: str, options: dict[str, str]) -> None:
+    found = source_url(url, "u@x")
+
+    assert (found.url, found.options) == (expected, options)
+
+
+@pytest.mark.parametrize("url", ["postgresql://db/shop", "jdbc:postgresql://a,b/shop", "jdbc:mysql://h/s?sslMode=odd"])
+def test_url_that_names_no_one_database_is_refused_without_repeating_it(url: str) -> None:
+    (problem,) = refused(text_of(jdbc__url=url))
+
+    assert problem.startswith("orders.properties:1: hoodie.streamer.jdbc.url: ")
+    assert url not in problem
+
+
+def test_other_products_stay_jdbc_with_user_and_driver() -> None:
+    found = read(text_of(jdbc__url="jdbc:h2:/data/shop", jdbc__driver__class="org.h2.Driver"))
+
+    source = found.config.source
+    assert (source.url, source.driver, source.jdbc) == ("jdbc:h2:/data/shop", "org.h2.Driver", {"user": "reader"})
+
+
+def test_config_that_is_written_down_means_the_same(tmp_path: Path) -> None:
+    text = text_of(
+        jdbc__incr__pull="true",
+        jdbc__table__incr__column__name="at",
+        jdbc__password__file="pw",
+        jdbc__extra__options__queryTimeout="${not a reference}",
+        datasource__write__partitionpath__field="region",
+    )
+    found = read(text)
+
+    (tmp_path / "reconcile.yaml").write_text(as_yaml(found.tree))
+    again = load_config(tmp_path / "reconcile.yaml", {})
+
+    assert again.tables == found.config.tables
+    assert again.source.model_dump() == found.config.source.model_dump()
+    assert parse_config(as_yaml(found.tree), PLACE, {}, Path.read_text).config.source.url == found.config.source.url
