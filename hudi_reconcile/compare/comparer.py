@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -79,19 +80,21 @@ class SparkComparer:
         source, lake = self._images(look, segments)
         return Frame(corrections.recheck(_frame(plan), source, lake, self._shape))
 
-    def ready(self, rechecked: Frame) -> Corrective:
-        """The ready corrections."""
-        rows = _frame(rechecked).where(F.col("status") == corrections.READY)
+    def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
+        """The ready corrections, or the doubled ones."""
+        rows = _frame(rechecked).where(F.col("status") == status)
         return Corrective(
             upserts=Frame(rows.where(F.col("action") == "upsert").select("source_row.*")),
             deletes=Frame(rows.where(F.col("action") == "delete").select("lake_row.*")),
             expected=Frame(corrections.expected_versions(rows, self._shape)),
         )
 
-    def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
-        """What the lake really shows for the ready corrections."""
+    def read_back(
+        self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = corrections.WRITTEN
+    ) -> dict[str, int]:
+        """What the lake really shows for the corrections of these statuses."""
         source, lake = self._images(look, segments)
-        rows = _frame(rechecked).where(F.col("status") == corrections.READY)
+        rows = _frame(rechecked).where(F.col("status").isin(*written))
         return corrections.read_back(rows, source, lake, self._shape)
 
     def segments_of(self, plan: Frame) -> SegmentSet:

@@ -9,6 +9,8 @@ from hudi_reconcile.compare.candidates import by_key
 from hudi_reconcile.compare.sides import Shape
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
+DOUBLED = "doubled"
+WRITTEN = (READY, DOUBLED)
 
 
 def planned_keys(findings: DataFrame) -> DataFrame:
@@ -20,7 +22,8 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     """Hold every planned key against both sides as they are now. Materialised; one row per correction.
 
     `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
-    longer the one that was compared, or a row to be deleted is there again. Only `ready` keys may be written.
+    longer the one that was compared, or a row to be deleted is there again. `ready` keys may be written, and so may
+    `doubled` ones, which the lake holds more than once: an upsert would write every copy, so they take another commit.
     """
     planned = plan.select(
         "segment",
@@ -32,9 +35,8 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     now = by_key(source, lake, shape, planned).where(F.col("action").isNotNull())
     superseded = ~F.col("planned_seqnos").eqNullSafe(F.col("lake_seqnos"))
     moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest"))
-    # Hudi would write the row into every copy's file; until extra copies can be removed, such a key is left and named.
-    doubled = (F.col("action") == "upsert") & (F.size("planned_seqnos") > 1)
-    status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, FAILED).otherwise(READY)
+    doubled = F.size("planned_seqnos") > 1
+    status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, DOUBLED).otherwise(READY)
     return now.withColumn("status", status).localCheckpoint(eager=True)
 
 

@@ -6,12 +6,14 @@ has (`hoodie.payload.delete.*`): no column is added, and a table that has nothin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import cast
 
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError
@@ -21,7 +23,7 @@ from hudi_reconcile.ports import Corrective
 
 DELETE = "_hr_delete"
 SEQNO = "_hr_seqno"
-_VALIDATOR = "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValidator"
+VALIDATOR = "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValidator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
     Raises LakeError for other columns or a key that occurs twice, NotBuiltError for an upsert of a key the lake has twice.
     """
     rows = _exact_rows(batch, table).localCheckpoint()
-    expected = _exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
+    expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
     facts = _facts_of(rows, expected, table)
     check_facts(facts, table)
     marker = tombstone_seq(facts.greatest_seq, known_seq)
@@ -94,7 +96,8 @@ def _exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
     return upserts.withColumn(DELETE, F.lit(False)).unionByName(deletes.withColumn(DELETE, F.lit(True)))
 
 
-def _exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
+def exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
+    """The expected versions, the key in the lake's own types; one row per version."""
     types = {column.name: column for column in table.columns}
     wanted = (*(types[name] for name in table.record_key), LakeColumn(SEQNO, "string"))
     return as_table(expected, wanted, table.path).distinct()
@@ -110,7 +113,7 @@ def _facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable) -> BatchFa
         F.max(upserted).alias("_hr_upserted"),
     )
     copies = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
-    joined = batch.alias("b").join(copies.alias("e"), _same_keys("b", "e", table.record_key), "left")
+    joined = batch.alias("b").join(copies.alias("e"), same_keys("b", "e", table.record_key), "left")
     found = joined.agg(
         F.coalesce(F.sum("_hr_rows"), F.lit(0)),
         F.count(F.lit(1)),
@@ -124,30 +127,53 @@ def _facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable) -> BatchFa
 
 def correction_options(table: LakeTable, view: str, marker: int) -> dict[str, str]:
     """Write options that delete by marker and refuse the commit unless every key is as expected and nobody else writes."""
-    queries = (f"{_versions_sql(table, view)}#0", f"{_pending_sql(table.path)}#1")
+    queries = (f"{versions_sql(table, view)}#0", f"{pending_sql(table.path)}#1")
     return {
         "hoodie.payload.delete.field": READ_SEQ,
         "hoodie.payload.delete.marker": str(marker),
-        "hoodie.precommit.validators": _VALIDATOR,
+        "hoodie.precommit.validators": VALIDATOR,
         "hoodie.precommit.validators.single.value.sql.queries": ";".join(queries),
         # The commit is to be the correction alone: a failing compaction after it would hide its outcome.
         "hoodie.compact.inline": "false",
     }
 
 
-def _same_keys(left: str, right: str, keys: tuple[str, ...]) -> SparkColumn:
+@contextmanager
+def plain_reads(spark: SparkSession) -> Iterator[None]:
+    """What SQL reads of Hudi tables, it reads without any index, as `load` of this room does, for the length of a block.
+
+    Validators run on threads of a pool that do not know Spark's jars: on a partitioned table with a metadata table the
+    index's own query dies there. And an index must never hide the version of a row.
+    """
+    names = ("hoodie.enable.data.skipping", "hoodie.metadata.enable")
+    before = {name: spark.conf.get(name, None) for name in names}
+    for name in names:
+        spark.conf.set(name, "false")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+def same_keys(left: str, right: str, keys: tuple[str, ...]) -> SparkColumn:
+    """The condition that two aliased frames hold the same key, NULL parts included."""
     return reduce(
         SparkColumn.__and__, (F.col(f"{left}.`{name}`").eqNullSafe(F.col(f"{right}.`{name}`")) for name in keys)
     )
 
 
-def _versions_sql(table: LakeTable, view: str) -> str:
+def versions_sql(table: LakeTable, view: str) -> str:
+    """How many expected versions are gone, or are there without being expected; 0 where nothing changed."""
     # Reads what is committed now, without our own files; row versions survive rewrites of the file and compaction.
     # Both directions: a version that is gone, and one that is there and was not expected. Hudi wants its table's
     # placeholder somewhere in the text.
     keys = ", ".join(f"`{name}`" for name in table.record_key)
     on = " and ".join(f"p.`{name}` <=> t.`{name}`" for name in table.record_key)
-    lake = f"select {keys}, _hoodie_commit_seqno sn from hudi_table_changes('{_text(table.path)}', 'latest_state', 'earliest')"
+    lake = f"select {keys}, _hoodie_commit_seqno sn from hudi_table_changes('{sql_text(table.path)}', 'latest_state', 'earliest')"
     planned = f"select {keys}, {SEQNO} sn from {view} where {SEQNO} is not null"
     found = f"select t.* from ({lake}) t left semi join {view} p on {on}"
     return (
@@ -156,15 +182,17 @@ def _versions_sql(table: LakeTable, view: str) -> str:
     )
 
 
-def _pending_sql(path: str) -> str:
+def pending_sql(path: str) -> str:
+    """How many writers are in flight, our own included."""
     # Without the filter on actions a rollback or clean would count. Our own write is the 1.
     return (
-        f"select count(*) from hudi_query_timeline('{_text(path)}', 'false') where action in "
+        f"select count(*) from hudi_query_timeline('{sql_text(path)}', 'false') where action in "
         "('commit', 'deltacommit', 'replacecommit') and state <> 'COMPLETED' and 'x' <> '<TABLE_NAME>'"
     )
 
 
-def _text(path: str) -> str:
+def sql_text(path: str) -> str:
+    """The path as it may stand in a validator's query. Raises LakeError for one that cannot."""
     # `;` and `#` part the validator's queries, so they cannot be in one.
     if set(path) & set("'\\;#"):
         raise LakeError(f"lake path {path} holds one of ' \\ ; # and cannot be corrected", fix="move the table")

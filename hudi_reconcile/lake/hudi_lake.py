@@ -22,6 +22,7 @@ from hudi_reconcile.core.values import (
 )
 from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake import lease_file, recover, timeline
+from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
 from hudi_reconcile.lake.bridge import Timeline, skip_probes, timeline_now
 from hudi_reconcile.lake.files import Files
@@ -128,13 +129,27 @@ class HudiLake:
         with evaluating(self._path):
             found = correction.prepare(batch, table, known_seq)
             check_values(found.rows, table.record_key, table.partition_fields)
-        view = f"_hr_expected_{uuid4().hex}"
-        found.expected.createOrReplaceTempView(view)
-        try:
+        with self._view(found.expected) as view:
             options = {**self._write_options(table), **correction.correction_options(table, view, found.marker)}
             return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
-        finally:
-            self._spark.catalog.dropTempView(view)
+
+    def replace(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
+        """Every copy of the expected keys replaced by the one right row, or by none, in one commit.
+
+        Raises SupersededError where anything was committed meanwhile, RefusedError where Hudi cannot do it in one commit.
+        """
+        self._check_owned(table)
+        pin = self.pin()
+        if pin is None:
+            raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
+        with evaluating(self._path):
+            found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin))
+            check_values(found.rows, table.record_key, table.partition_fields)
+        with self._view(found.expected) as view:
+            options = {**self._write_options(table), **doubled.replace_options(table, view, found, pin)}
+            return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
 
     @contextmanager
     def lease(self, owner: str) -> Iterator[None]:
@@ -156,6 +171,17 @@ class HudiLake:
         finally:
             if not interrupted:
                 lease_file.give_back(self._files, self._path, taken)
+
+    @contextmanager
+    def _view(self, frame: DataFrame) -> Iterator[str]:
+        """The frame under a name of its own for the validators' SQL, which then reads files and no index."""
+        view = f"_hr_expected_{uuid4().hex}"
+        frame.createOrReplaceTempView(view)
+        try:
+            with correction.plain_reads(self._spark):
+                yield view
+        finally:
+            self._spark.catalog.dropTempView(view)
 
     def _known_seq(self, checkpoint: Checkpoint) -> int:
         """The greatest read sequence handed out so far, by the timeline and by the caller."""

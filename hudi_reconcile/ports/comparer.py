@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -76,15 +76,17 @@ class Comparer(Protocol):
         ...
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
-        """Every planned correction held against both sides as they are now: `status` ready, moved or superseded."""
+        """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded."""
         ...
 
-    def ready(self, rechecked: Frame) -> Corrective:
-        """The ready corrections: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
+    def ready(self, rechecked: Frame, status: str = "ready") -> Corrective:
+        """The corrections of one status: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
         ...
 
-    def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
-        """What the lake really shows for the ready corrections: `applied` and `failed`."""
+    def read_back(
+        self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
+    ) -> dict[str, int]:
+        """What the lake really shows for the corrections of these statuses: `applied` and `failed`."""
         ...
 
     def segments_of(self, plan: Frame) -> SegmentSet:

@@ -93,6 +93,15 @@ class Lake(Protocol):
         """Upserts and deletes in one commit, only if every key is still as expected. Raises SupersededError."""
         ...
 
+    def replace(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
+        """Reduce keys that the lake holds more than once to their right row, or to none, in one commit.
+
+        Raises SupersededError where anything was committed meanwhile, RefusedError where it cannot be one commit.
+        """
+        ...
+
     def find_commit(self, key: str, value: str) -> Instant | None:
         """The commit whose metadata holds this value under this key, active or archived; None where there is none."""
         ...

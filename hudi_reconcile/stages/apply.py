@@ -7,37 +7,22 @@ sides once more, and the commit itself goes through only if the lake still holds
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from hudi_reconcile.core.errors import SupersededError
 from hudi_reconcile.core.guards import refusals
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.segments import HashSegments, SegmentSet, parse
-from hudi_reconcile.core.values import Checkpoint, Instant
-from hudi_reconcile.ports import Corrective, Edges, Frame, Lake, Look
+from hudi_reconcile.core.segments import HashSegments, parse
+from hudi_reconcile.core.values import Instant
+from hudi_reconcile.ports import Edges, Lake, Look
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
+from hudi_reconcile.stages.commits import PLAN_LABEL, Work, Written, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice, pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_stale
-from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of
+from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.watermarks import watermark_of
-
-PLAN_LABEL = "plan"
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A plan's corrections that are still to be made, and where."""
-
-    job: TableJob
-    plan: Plan
-    action: str | None
-    sides: Sides
-    rows: Frame
-    touched: SegmentSet
-    scope: Scope
 
 
 def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edges: Edges) -> TableResult:
@@ -88,7 +73,7 @@ def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
     return "all" in parts or planned <= set(parts)
 
 
-def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edges: Edges) -> _Work:
+def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edges: Edges) -> Work:
     table = edges.source.describe()
     lake_table = existing(job, edges.lake.look())
     refuse_foreign(job, lake_table)
@@ -98,34 +83,23 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     comparer = edges.make(scope.agreement, cut)
     rows = comparer.planned(comparer.load(findings_path), action)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer)
-    return _Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope)
+    return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope)
 
 
-def _execute(work: _Work, edges: Edges) -> Done:
+def _execute(work: Work, edges: Edges) -> Done:
     if not work.touched.ids:
-        return Done({}, None, None, unverified=work.scope.unverified)
+        return Done({}, (), None, unverified=work.scope.unverified)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
     rechecked = comparer.recheck(work.rows, look, work.touched)
-    status = dict(comparer.count(rechecked, "status"))
-    ready = status.pop("ready", 0)
-    instant = None
-    if ready:
-        earlier = None if checkpoint is None else checkpoint.checkpoint
-        try:
-            instant = _commit(work, rechecked, earlier, moment.clock_micros)
-        except SupersededError:
-            status["superseded"] = status.get("superseded", 0) + ready
-        else:
-            for name, rows in _read_back(work, rechecked).items():
-                status[name] = status.get(name, 0) + rows
-    return _verified(work, edges, status, instant)
+    earlier = None if checkpoint is None else checkpoint.checkpoint
+    return _verified(work, edges, write_corrections(work, rechecked, earlier, moment.clock_micros))
 
 
-def _verified(work: _Work, edges: Edges, status: Mapping[str, int], instant: Instant | None) -> Done:
+def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
     found = _verify(work, edges)
     source_rows = work.sides.source.rows_now(work.sides.table)
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
@@ -135,38 +109,13 @@ def _verified(work: _Work, edges: Edges, status: Mapping[str, int], instant: Ins
     precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0
     unverified = (*scope.unverified, *hidden_digits(scope, precision))
-    return Done(status, instant, found, source_rows, sides.lake.count(found.pin), fetched, unverified, precision)
-
-
-def _commit(work: _Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Instant:
-    sides, job = work.sides, work.job
-    read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    found = sides.comparer.ready(rechecked)
-    upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, read_seq)
-    # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
-    carried = (
-        Checkpoint(job.strategy, job.watermark, None, None, read_seq, sides.table.identity)
-        if earlier is None
-        else replace(earlier, read_seq=read_seq)
+    lake_rows = sides.lake.count(found.pin)
+    return Done(
+        wrote.status, wrote.instants, found, source_rows, lake_rows, fetched, unverified, precision, wrote.notes
     )
-    labels = {
-        "kind": "apply",
-        "run_id": job.run_id,
-        "sweep": work.plan.run_id,
-        PLAN_LABEL: f"{work.plan.plan_id}:{work.action or 'all'}",
-    }
-    table = existing(job, sides.lake.look())
-    return sides.lake.correct(Corrective(upserts, found.deletes, found.expected), table, carried, labels)
 
 
-def _read_back(work: _Work, rechecked: Frame) -> Mapping[str, int]:
-    sides = work.sides
-    pin, _ = pinned(sides.lake)
-    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
-    return sides.comparer.read_back(rechecked, look, work.touched)
-
-
-def _verify(work: _Work, edges: Edges) -> Confirmed:
+def _verify(work: Work, edges: Edges) -> Confirmed:
     mark = watermark_of(work.job.name, work.job.watermark, work.sides.table)
     waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark)
     return look_twice(work.sides, waiting, work.touched)

@@ -29,19 +29,20 @@ _PART = "only a part of the plan was asked for (--only): the rest is still to be
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of the corrections: counts by status, the commit, the verification of the touched segments.
+    """What became of the corrections: counts by status, the commits, the verification of the touched segments.
 
     `source_rows` and `lake_rows` are the whole table's afterwards.
     """
 
     status: Mapping[str, int]
-    instant: Instant | None
+    instants: tuple[Instant, ...]
     verified: Confirmed | None
     source_rows: int = 0
     lake_rows: int = 0
     rows_fetched: int = 0
     unverified: tuple[Unverified, ...] = ()
     precision: tuple[Precision, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bool) -> TableResult:
@@ -82,6 +83,7 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
     moving = done.verified is not None and (done.verified.kinds.get("moving", 0) > 0 or not done.verified.steady)
     fine = everything and not left and not moving
     verified = done.verified
+    why = () if fine else _why(done, left, complete=complete)
     return TableResult(
         name=job.name,
         outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
@@ -100,12 +102,12 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
             superseded=done.status.get("superseded", 0),
             moved=done.status.get("moved", 0),
             failed=done.status.get("failed", 0),
-            instants=() if done.instant is None else (done.instant.completed,),
+            instants=tuple(instant.completed for instant in done.instants),
         ),
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
-        notes=(*settings_notes(job), *_no_savepoint(job, plan), *(() if fine else _why(done, left, complete=complete))),
+        notes=(*settings_notes(job), *_no_savepoint(job, plan), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 
@@ -131,10 +133,7 @@ def _why(done: Done, left: Mapping[str, int], *, complete: bool) -> tuple[str, .
     if done.status.get("moved"):
         notes.append("moved: the source changed these rows after the sweep; sweep again")
     if done.status.get("failed"):
-        notes.append(
-            "failed: the lake does not show these rows as they should be: the merge ignored them, "
-            "or the lake holds the key more than once, which this version finds but does not repair"
-        )
+        notes.append("failed: the lake does not show these rows as they should be; sweep again")
     if left:
         notes.append("the touched segments still hold drift: sweep again")
     return tuple(notes)

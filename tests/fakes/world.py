@@ -7,7 +7,7 @@ A journal point is a name such as `lake.pin`; a test may hang an action on a poi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -232,6 +232,7 @@ class FakeLake:
     checks_versions: bool = True
     dropped_writes: set[int] = field(default_factory=set)
     writes: int = 0
+    cannot_replace: str = ""
 
     @property
     def now(self) -> list[Row]:
@@ -305,6 +306,21 @@ class FakeLake:
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
     ) -> Instant:
         self.journal.reached("lake.correct")
+        doubled = Counter(row["id"] for row in self.now)
+        assert all(doubled[row["id"]] < 2 for row in rows_of(batch.expected)), "Hudi would write every copy"
+        return self._corrected(batch, checkpoint, labels)
+
+    def replace(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
+        self.journal.reached("lake.replace")
+        if self.cannot_replace:
+            raise RefusedError(self.cannot_replace, fix="another lake.path")
+        instant = self._corrected(batch, checkpoint, labels)
+        self.commits[-1] = replace(self.commits[-1], rows=tuple(self.stamped(row) for row in self.now))
+        return instant
+
+    def _corrected(self, batch: Corrective, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         expected: dict[Any, list[str]] = {}
         for row in rows_of(batch.expected):
             expected.setdefault(row["id"], []).extend([row["_hr_seqno"]] if row["_hr_seqno"] else [])
@@ -417,7 +433,7 @@ class FakeComparer:
         found = []
         for row in rows_of(plan):
             fact = now.get(row["key"]) or self._fact(row["key"], [], [])
-            status = "ready"
+            status = "doubled" if len(fact["seqnos"]) > 1 else "ready"
             if row["source"] != fact["source"]:
                 status = "moved"
             if row["seqnos"] != fact["seqnos"]:
@@ -425,19 +441,21 @@ class FakeComparer:
             found.append({**fact, "action": row["action"], "status": status})
         return Frame(found)
 
-    def ready(self, rechecked: Frame) -> Corrective:
-        rows = [row for row in rows_of(rechecked) if row["status"] == "ready"]
+    def ready(self, rechecked: Frame, status: str = "ready") -> Corrective:
+        rows = [row for row in rows_of(rechecked) if row["status"] == status]
         return Corrective(
             upserts=Frame([row["source_row"] for row in rows if row["action"] == "upsert"]),
             deletes=Frame([row["lake_row"] for row in rows if row["action"] == "delete"]),
             expected=Frame([{"id": r["key"][0], "_hr_seqno": s} for r in rows for s in (r["seqnos"] or [None])]),
         )
 
-    def read_back(self, rechecked: Frame, look: Look, segments: SegmentSet) -> dict[str, int]:
+    def read_back(
+        self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
+    ) -> dict[str, int]:
         lake = self._images(rows_of(look.lake), "lake")
         found: Counter[str] = Counter()
         for row in rows_of(rechecked):
-            if row["status"] == "ready":
+            if row["status"] in written:
                 shown = [image for image, _, _ in lake.get(row["key"], [])]
                 wanted = [] if row["action"] == "delete" else [row["source"]]
                 found["applied" if shown == wanted else "failed"] += 1

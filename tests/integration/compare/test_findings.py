@@ -260,16 +260,17 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
     assert compare.read_back(rechecked, look(now.source, after), ALL) == {"applied": 2, "failed": 1}
 
 
-def test_doubled_key_is_failed_and_left_while_every_copy_of_a_deleted_one_is_expected(spark: SparkSession) -> None:
+def test_doubled_keys_are_told_apart_and_every_copy_of_them_is_expected(spark: SparkSession) -> None:
     compare = comparer(spark, ONE)
     copies = [row(id=i, _seqno=f"{i}{copy}") for i in (1, 2) for copy in "ab"]
     both = look(source_frame(spark, row(id=1)), lake_frame(spark, *copies))
     plan = compare.planned(compare.findings(compare.candidates(both, ALL), both, ALL, PENDING), None)
 
     rechecked = compare.recheck(plan, both, ALL)
-    ready = compare.ready(rechecked)
+    doubled = compare.ready(rechecked, "doubled")
 
-    assert compare.count(rechecked, "status") == {"failed": 1, "ready": 1}
-    expected = sorted((item["id"], item["_hr_seqno"]) for item in spark_frame(ready.expected).collect())
-    assert expected == [(2, "2a"), (2, "2b")]
-    assert spark_frame(ready.upserts).collect() == []
+    assert compare.count(rechecked, "status") == {"doubled": 2}
+    expected = sorted((item["id"], item["_hr_seqno"]) for item in spark_frame(doubled.expected).collect())
+    assert expected == [(1, "1a"), (1, "1b"), (2, "2a"), (2, "2b")]
+    assert [item["c0"] for item in spark_frame(doubled.upserts).collect()] == [1]
+    assert spark_frame(compare.ready(rechecked).expected).collect() == []

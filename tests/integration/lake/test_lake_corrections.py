@@ -210,8 +210,8 @@ def test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_
         return 1
 
     spark.udf.register("wait_for_the_other", wait_for_the_other, "int")
-    pending = correction._pending_sql
-    monkeypatch.setattr(correction, "_pending_sql", lambda path: pending(path) + " and wait_for_the_other(1) = 1")
+    pending = correction.pending_sql
+    monkeypatch.setattr(correction, "pending_sql", lambda path: pending(path) + " and wait_for_the_other(1) = 1")
     batch = corrective(
         spark, lake, schema, upserts=[(1, -1, 2)], deletes="false", expected=versions(lake, ("id",), (1,))
     )

@@ -317,15 +317,86 @@ def test_pending_rows_at_the_verification_leave_the_apply_corrected() -> None:
     assert (result.outcome, result.not_drift["pending"]) == (Outcome.CORRECTED, 1)
 
 
-def test_duplicate_in_the_lake_is_made_one_row() -> None:
+def doubled(*, singles: bool) -> tuple[World, Plan]:
+    """Row 1 twice in the lake, row 3 twice there and gone at the source; with `singles` row 2 is changed too."""
     world = pulled(*ROWS)
     rows = world.lake.now
-    world.lake.plant([*rows, {**rows[0], "v": 7, SEQNO: "zz"}])
+    copies = [{**row, "v": 7, SEQNO: f"zz{row['id']}"} for row in rows if row["id"] in (1, 3)]
+    world.lake.plant([*rows, *copies], world.lake.commits[-1].checkpoint)
+    world.source.delete(3)
+    if singles:
+        world.source.put(2, 21, 200)
+    plan = swept(world).draft
+    assert plan is not None
+    world.journal.calls.clear()
+    return world, plan
 
-    result = applied(world, swept(world).draft)
 
-    assert result.outcome is Outcome.CORRECTED
+def test_keys_that_the_lake_holds_twice_become_one_row_or_none_in_one_commit() -> None:
+    world, plan = doubled(singles=False)
+    before = len(world.lake.commits)
+
+    result = applied(world, plan)
+
+    assert (result.outcome, counts(result)["applied"]) == (Outcome.CORRECTED, 2)
     assert world.lake_holds() == world.source_holds()
+    assert len(world.lake.commits) == before + 1
+    assert applied(world, plan).already_applied
+
+
+def test_doubled_keys_come_after_the_other_corrections_whose_versions_they_would_move() -> None:
+    world, plan = doubled(singles=True)
+
+    result = applied(world, plan)
+
+    assert (result.outcome, counts(result)["applied"]) == (Outcome.CORRECTED, 3)
+    assert [call for call in world.journal.calls if call in ("lake.correct", "lake.replace")] == [
+        "lake.correct",
+        "lake.replace",
+    ]
+    assert result.corrections.instants == tuple(commit.instant.completed for commit in world.lake.commits[-2:])
+    assert applied(world, plan).already_applied
+
+
+def test_kill_between_the_two_commits_leaves_the_plan_to_be_applied_again() -> None:
+    world, plan = doubled(singles=True)
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    world.journal.before("lake.replace", die)
+    with pytest.raises(KeyboardInterrupt):
+        applied(world, plan)
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 2, "superseded": 1, "moved": 0, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
+    assert world.lake_holds() == world.source_holds()
+
+
+def test_writer_between_the_two_commits_supersedes_the_doubled_keys_alone() -> None:
+    world, plan = doubled(singles=True)
+    world.journal.before("lake.replace", lambda: world.silently_change_lake(1, 99))
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 1, "superseded": 2, "moved": 0, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
+
+
+def test_doubled_keys_that_cannot_be_one_commit_are_refused_and_counted_failed_beside_others() -> None:
+    world, plan = doubled(singles=False)
+    world.lake.cannot_replace = "a partition has a comma"
+    refuse(world, plan, "comma")
+
+    world, plan = doubled(singles=True)
+    world.lake.cannot_replace = "a partition has a comma"
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 1, "superseded": 0, "moved": 0, "failed": 2}
+    assert result.outcome is Outcome.INCOMPLETE
+    assert any("comma" in note for note in result.notes)
 
 
 def test_part_of_a_plan_is_incomplete_and_the_rest_finishes_it() -> None:

@@ -1,0 +1,96 @@
+"""Keys that the lake holds more than once, reduced to their right row in one commit.
+
+Hudi's upsert writes a row into every copy, and its delete on merge_on_read removes one of two copies of a file. So the
+partitions that hold a copy are written anew without the copies (`insert_overwrite`): readers see the state before or
+the state after. Nothing at all may have been committed since the rows were read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.values import LakePin, LakeTable
+from hudi_reconcile.lake.correct import VALIDATOR, exact_versions, pending_sql, same_keys, sql_text, versions_sql
+from hudi_reconcile.lake.schema import as_table
+from hudi_reconcile.ports import Corrective
+
+_PARTITION = "_hoodie_partition_path"
+MOST_PARTITIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """All rows that the replaced partitions hold afterwards, the versions that were expected, and the partitions' paths."""
+
+    rows: DataFrame
+    expected: DataFrame
+    partitions: tuple[str, ...]
+
+
+def replacement(batch: Corrective, table: LakeTable, now: DataFrame) -> Replacement:
+    """The partitions of `now` that hold a copy, without the copies, and the right rows.
+
+    Raises RefusedError where the partitions cannot be named to Hudi.
+    """
+    expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
+    keys = expected.select(*table.record_key).distinct().alias("k")
+    same = same_keys("t", "k", table.record_key)
+    copies = now.alias("t").join(keys, same, "left_semi")
+    partitions = tuple(
+        sorted(row[0] for row in copies.select(_PARTITION).distinct().limit(MOST_PARTITIONS + 1).collect())
+    )
+    check_partitions(partitions, table)
+    others = now.where(F.col(_PARTITION).isin(*partitions)).alias("t").join(keys, same, "left_anti")
+    right = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
+    kept = as_table(others.select(*[F.col(f"`{column.name}`") for column in table.columns]), table.columns, table.path)
+    return Replacement(kept.unionByName(right), expected, partitions)
+
+
+def check_partitions(partitions: tuple[str, ...], table: LakeTable) -> None:
+    """Raises RefusedError for more partitions than are rewritten for doubled keys, or for a name that holds a comma."""
+    if len(partitions) > MOST_PARTITIONS:
+        raise RefusedError(
+            f"Hudi table {table.path}: doubled keys are spread over more than {MOST_PARTITIONS} partitions, each of which "
+            "would be written anew",
+            fix="write the table anew into another lake.path (pull --full), or repair it in parts: sweep and apply again",
+        )
+    if any("," in one for one in partitions):
+        raise RefusedError(
+            f"Hudi table {table.path}: a partition that holds doubled keys has a comma in its path, which Hudi takes for two",
+            fix="pull into a new lake.path with another partition_by",
+        )
+
+
+def replace_options(table: LakeTable, view: str, found: Replacement, pin: LakePin) -> dict[str, str]:
+    """Write options that replace just these partitions, and refuse where anything was committed since the pin."""
+    queries = (
+        f"{versions_sql(table, view)}#0",
+        f"{_since_sql(table.path, pin.instant.completed)}#0",
+        f"{pending_sql(table.path)}#1",
+    )
+    options = {
+        "hoodie.precommit.validators": VALIDATOR,
+        "hoodie.precommit.validators.single.value.sql.queries": ";".join(queries),
+        "hoodie.compact.inline": "false",
+        # Two rows of one key outside the plan stay two; each row stays what it was.
+        "hoodie.combine.before.insert": "false",
+        "hoodie.merge.allow.duplicate.on.inserts": "true",
+    }
+    if not table.partition_fields:
+        return {**options, "hoodie.datasource.write.operation": "insert_overwrite_table"}
+    # Named, so that a partition is replaced even where no row is left in it.
+    paths = {"hoodie.static.overwrite.partition.paths": ",".join(found.partitions)}
+    return {**options, **paths, "hoodie.datasource.write.operation": "insert_overwrite"}
+
+
+def _since_sql(path: str, completed: str) -> str:
+    return (
+        f"select count(*) from hudi_query_timeline('{sql_text(path)}', 'false') where action in "
+        f"('commit', 'deltacommit', 'replacecommit') and state = 'COMPLETED' and completion_time > '{completed}' "
+        "and 'x' <> '<TABLE_NAME>'"
+    )

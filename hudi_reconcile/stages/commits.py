@@ -1,0 +1,104 @@
+"""The commits of an apply: one for upserts and deletes; one more where the lake holds planned keys more than once.
+
+The second writes partitions anew, which gives every row in them a new version, so it comes last. Decides the order and
+what is counted when one of them is not made; which rows may be written is decided before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.segments import SegmentSet
+from hudi_reconcile.core.values import Checkpoint, Instant
+from hudi_reconcile.ports import Corrective, Frame, Look
+from hudi_reconcile.stages.confirm import Sides, pinned
+from hudi_reconcile.stages.lake_state import existing
+from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.scope import Scope
+
+PLAN_LABEL = "plan"
+READY, DOUBLED = "ready", "doubled"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A plan's corrections that are still to be made, and where."""
+
+    job: TableJob
+    plan: Plan
+    action: str | None
+    sides: Sides
+    rows: Frame
+    touched: SegmentSet
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of every planned row, by status; the commits that were made; why one was not."""
+
+    status: Mapping[str, int]
+    instants: tuple[Instant, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Written:
+    """Make the commits and read back what the lake shows.
+
+    Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
+    """
+    counts = dict(work.sides.comparer.count(rechecked, "status"))
+    rows = {status: counts.pop(status, 0) for status in (READY, DOUBLED)}
+    read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    instants: list[Instant] = []
+    written, notes = [], []
+    for status in [status for status, found in rows.items() if found]:
+        last = status == DOUBLED or not rows[DOUBLED]
+        try:
+            instants.append(_commit(work, rechecked, _carried(work, earlier, read_seq), status, last=last))
+            written.append(status)
+        except SupersededError:
+            counts["superseded"] = counts.get("superseded", 0) + rows[status]
+        except RefusedError as error:
+            if not instants:
+                raise
+            counts["failed"] = counts.get("failed", 0) + rows[status]
+            notes.append(f"{error.message}; {error.fix}")
+    for name, found in _read_back(work, rechecked, tuple(written)).items() if written else ():
+        counts[name] = counts.get(name, 0) + found
+    return Written(counts, tuple(instants), tuple(notes))
+
+
+def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
+    # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
+    if earlier is None:
+        return Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
+    return replace(earlier, read_seq=read_seq)
+
+
+def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, last: bool) -> Instant:
+    sides, job = work.sides, work.job
+    found = sides.comparer.ready(rechecked, status)
+    upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq)
+    # A plan counts as applied by the label of its last commit; a kill between the two leaves it to be applied again.
+    part = f"{work.plan.plan_id}:{work.action or 'all'}"
+    labels = {
+        "kind": "apply",
+        "run_id": job.run_id,
+        "sweep": work.plan.run_id,
+        PLAN_LABEL: part if last else f"{part}:first",
+    }
+    table = existing(job, sides.lake.look())
+    batch = Corrective(upserts, found.deletes, found.expected)
+    write = sides.lake.replace if status == DOUBLED else sides.lake.correct
+    return write(batch, table, carried, labels)
+
+
+def _read_back(work: Work, rechecked: Frame, written: tuple[str, ...]) -> Mapping[str, int]:
+    sides = work.sides
+    pin, _ = pinned(sides.lake)
+    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
+    return sides.comparer.read_back(rechecked, look, work.touched, written=written)
