@@ -59,6 +59,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         max_upsert_share=float(table.policy.max_upsert_share),
         savepoint=table.policy.savepoint,
         run_id=run_id,
+        max_plan_age_micros=table.policy.max_plan_age // timedelta(microseconds=1),
         mode=table.sweep.mode,
         one_snapshot=table.sweep.snapshot == "shared",
         rename=dict(table.compare.rename),

@@ -19,6 +19,7 @@ from hudi_reconcile.cli.options import (
 )
 from hudi_reconcile.cli.streams import complain, emit, emit_json
 from hudi_reconcile.core.errors import NotBuiltError, RefusedError, UsageError
+from hudi_reconcile.core.guards import ACCEPTABLE
 from hudi_reconcile.core.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -83,6 +84,12 @@ def sweep(
     "--approve-deletes", type=click.IntRange(min=0), metavar="N", help="Deletes beyond the limits: the plan's count."
 )
 @click.option("--allow-empty-source", is_flag=True, help="The source is meant to be empty.")
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(ACCEPTABLE),
+    help="Go on in spite of this guard; the refusal says which. May be given more than once.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @format_option
 @pass_settings
@@ -94,6 +101,7 @@ def apply(
     only: Literal["upsert", "delete"] | None,
     approve_deletes: int | None,
     allow_empty_source: bool,
+    accept: tuple[str, ...],
     yes: bool,
     output_format: OutputFormat,
 ) -> Outcome:
@@ -107,7 +115,7 @@ def apply(
     if not yes:
         counts = ((name, one.plan.upserts, one.plan.deletes) for name, one in found.items())
         _ask("; ".join(f"{name}: {upserts} upserts, {deletes} deletes" for name, upserts, deletes in counts))
-    approval = Approval(only, approve_deletes, allow_empty_source)
+    approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept))
     call = Call(config, str(settings.config_path), config.select(tuple(found)))
     return _told(run_apply(call, found, approval), output_format)
 

@@ -75,6 +75,10 @@ class SparkComparer:
         rows = corrections.planned_keys(_frame(frame))
         return Frame(rows if action is None else rows.where(F.col("action") == action))
 
+    def differing_columns(self, frame: Frame) -> dict[str, int]:
+        """Findings by the columns in which they differ."""
+        return corrections.differing_columns(_frame(frame))
+
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""
         source, lake = self._images(look, segments)

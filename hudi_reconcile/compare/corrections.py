@@ -59,6 +59,11 @@ def counted(frame: DataFrame, column: str) -> dict[str, int]:
     return {row[column]: row["count"] for row in frame.groupBy(column).count().collect()}
 
 
+def differing_columns(findings: DataFrame) -> dict[str, int]:
+    """Rows by the columns in which they differ, by the columns' source names."""
+    return counted(findings.select(F.explode("columns").alias("column")), "column")
+
+
 def expected_versions(rows: DataFrame, shape: Shape) -> DataFrame:
     """The record key columns under their lake names and `_hr_seqno`, one row per version that the plan compared.
 

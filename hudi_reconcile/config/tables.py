@@ -198,6 +198,7 @@ class PolicyConfig(Section):
     max_deletes: int = Field(1000, ge=0, description="Deletes beyond this need --approve-deletes.")
     max_delete_share: Share = Field(Decimal("0.05"), description="Deletes as a share of the lake's rows.")
     max_upsert_share: Share = Field(Decimal("0.2"), description="Upserts as a share of the lake's rows.")
+    max_plan_age: Duration = Field(timedelta(days=1), description="An older plan is not applied; sweep again.")
     savepoint: Literal["deletes", "always", "never"] = Field("deletes", description="deletes | always | never")
 
 

@@ -48,7 +48,7 @@ tables:
       # cdc: false             # true: Hudi's change log, for `changes`
     # compare: {exclude: [], rename: {}, tolerance: {}}    # rename: source name -> lake name
     # sweep: {mode: auto, segments: auto, settle: 0s, snapshot: none}  # mode: auto | pushdown | stream
-    # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, savepoint: deletes}
+    # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, max_plan_age: 1d, savepoint: deletes}
     # mask: {}                 # column -> hmac | redact; keys cannot be masked
     # rules: rules/orders.yaml
 """

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from hudi_reconcile.core.result import Guard
+
+LEAST_OVERLAP = 0.5
+MOST_IN_ONE_COLUMN = 0.2
+LEAST_KEYS, LEAST_ROWS = 10, 100  # of fewer, a share says nothing
+LEAST_LOST_ROWS = 10
+# What `--accept` may name: guards that an operator who knows better may pass, one by one.
+ACCEPTABLE = (
+    "max_upsert_share",
+    "key_overlap",
+    "same_column_share",
+    "shrunken_source",
+    "changed_schema",
+    "expired_plan",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +33,13 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class PlanCounts:
-    """What a plan would do, and to how much."""
+    """What a plan would do, and to how much. `by_column`: rows that differ in a column, watermarks left out."""
 
     upserts: int
     deletes: int
     source_rows: int
     lake_rows: int
+    by_column: Mapping[str, int] = field(default_factory=dict)
 
 
 def guards(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
@@ -48,13 +64,60 @@ def guards(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
             policy.max_upsert_share,
             upsert_share,
             counts.lake_rows == 0 or upsert_share <= policy.max_upsert_share,
-            "so many differences look like a wrong mapping; if they are real: pull --full, or raise policy.max_upsert_share",
+            "so many differences look like a wrong mapping; if they are real: pull --full, raise policy.max_upsert_share, "
+            "or apply with --accept max_upsert_share",
         ),
+        _key_overlap(counts),
+        _same_column(counts),
+    )
+
+
+def _key_overlap(counts: PlanCounts) -> Guard:
+    fewer = min(counts.source_rows, counts.lake_rows)
+    overlap = min(1.0, round((counts.lake_rows - counts.deletes) / fewer, 6)) if fewer else 1.0
+    return Guard(
+        "key_overlap",
+        LEAST_OVERLAP,
+        overlap,
+        ok=fewer < LEAST_KEYS or overlap >= LEAST_OVERLAP,
+        fix="so few common keys look like a wrong mapping: another table, key or key column; "
+        "if they are meant: apply with --accept key_overlap",
+    )
+
+
+def _same_column(counts: PlanCounts) -> Guard:
+    column, rows = max(counts.by_column.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+    share = _share(rows, counts.lake_rows)
+    return Guard(
+        "same_column_share",
+        MOST_IN_ONE_COLUMN,
+        share,
+        ok=counts.lake_rows < LEAST_ROWS or share <= MOST_IN_ONE_COLUMN,
+        fix=f"{rows} rows differ in column {column}: the same value may be written in two forms (time zone, padding, "
+        "case); look at the findings; if they are real: apply with --accept same_column_share",
+    )
+
+
+def shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> Guard:
+    """The source's rows at apply against those of the sweep: a source that is being emptied must not delete on."""
+    least = planned_rows - max(LEAST_LOST_ROWS, int(planned_rows * policy.max_delete_share))
+    return Guard(
+        "shrunken_source",
+        f"at least {max(least, 0)} source rows ({planned_rows} at the sweep)",
+        rows_now,
+        ok=rows_now >= least,
+        fix="sweep again; if the rows are meant to be gone: apply with --accept shrunken_source",
     )
 
 
 def refusals(
-    found: tuple[Guard, ...], *, deletes: int, approved: int | None, allow_empty: bool, only: str | None = None
+    found: tuple[Guard, ...],
+    *,
+    deletes: int,
+    approved: int | None,
+    allow_empty: bool,
+    only: str | None = None,
+    accepted: Collection[str] = (),
 ) -> tuple[Guard, ...]:
     """The guards that forbid an apply, given what the operator approved.
 
@@ -62,13 +125,15 @@ def refusals(
     at another plan. With `only` the limits of the other part do not count: it writes nothing.
     """
     no = []
-    other = {"upsert": ("max_deletes", "max_delete_share"), "delete": ("max_upsert_share",)}.get(only or "", ())
+    other = {"upsert": ("max_deletes", "max_delete_share"), "delete": ("max_upsert_share", "same_column_share")}.get(
+        only or "", ()
+    )
     for guard in found:
         if guard.name in other:
             continue
         approvable = guard.name in ("max_deletes", "max_delete_share") and approved == deletes
         allowed = guard.name == "empty_source" and allow_empty
-        if not guard.ok and not approvable and not allowed:
+        if not guard.ok and not approvable and not allowed and guard.name not in accepted:
             no.append(guard)
     if approved is not None and approved != deletes:
         no.append(

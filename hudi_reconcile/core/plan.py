@@ -17,6 +17,8 @@ from hudi_reconcile.core.result import Guard
 
 VERSION = 1
 EXPIRES_AFTER_MICROS = 24 * 3600 * 1_000_000
+MAX_AGE = "max_age_micros"
+SCHEMA = "schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +63,38 @@ class Plan:
         """sha256 of the plan's canonical bytes."""
         return sha256(canonical_bytes(_body(self))).hexdigest()
 
+    def required(self, name: str) -> str | None:
+        """What a requirement expects; None where the plan does not name it."""
+        return next((item.expected for item in self.requirements if item.name == name), None)
+
+    @property
+    def max_age_micros(self) -> int:
+        """How old the plan may be at apply: `policy.max_plan_age` when it was made, 24 hours where it does not say."""
+        return int(self.required(MAX_AGE) or EXPIRES_AFTER_MICROS)
+
     @property
     def expires_micros(self) -> int:
-        """When the plan is too old to be applied: 24 hours after it was made."""
-        return self.created_micros + EXPIRES_AFTER_MICROS
+        """When the plan is too old to be applied."""
+        return self.created_micros + self.max_age_micros
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What the operator said: which part of the plan, how many deletes were looked at, whether empty is meant."""
+    """What the operator said: which part of the plan, how many deletes were looked at, what is meant in spite of a guard."""
 
     only: Literal["upsert", "delete"] | None = None
     approve_deletes: int | None = None
     allow_empty_source: bool = False
+    accept: frozenset[str] = frozenset()
 
 
 def steps_of(plan: Plan) -> tuple[Step, ...]:
     """What apply does with this plan, in order. `apply` executes these names, `plan` prints these sentences."""
     return (
-        Step("require", f"check that the plan is for {plan.lake_path}, not older than 24 h and not applied before"),
+        Step(
+            "require",
+            f"check that the plan is for {plan.lake_path}, not older than {_hours(plan.max_age_micros)} and not applied before",
+        ),
         Step("guard", "hold the plan against the policy; a refusal writes nothing"),
         Step("recheck", f"read the {plan.upserts + plan.deletes} keys again on both sides; drop what moved meanwhile"),
         Step(
@@ -142,6 +157,10 @@ def parse(found: Mapping[str, Any]) -> Plan:
 def canonical_bytes(value: Any) -> bytes:
     """JSON with sorted keys and no blanks, UTF-8: the same value always gives the same bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _hours(micros: int) -> str:
+    return f"{micros / 3_600_000_000:g} h"
 
 
 def _body(plan: Plan) -> dict[str, Any]:

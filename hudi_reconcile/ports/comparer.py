@@ -75,6 +75,10 @@ class Comparer(Protocol):
         """The findings that are corrections; of one action only where one is named."""
         ...
 
+    def differing_columns(self, findings: Frame) -> dict[str, int]:
+        """How many findings differ in a column, by the columns' source names."""
+        ...
+
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded."""
         ...

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from hudi_reconcile.core.guards import refusals
+from hudi_reconcile.core.guards import Policy, refusals, shrunken_source
 from hudi_reconcile.core.plan import Approval, Plan
-from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result import Guard, TableResult
 from hudi_reconcile.core.segments import HashSegments, parse
-from hudi_reconcile.core.values import Instant
-from hudi_reconcile.ports import Edges, Lake, Look
+from hudi_reconcile.core.values import Instant, SourceTable
+from hudi_reconcile.ports import Edges, Lake, Look, Source
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
 from hudi_reconcile.stages.commits import PLAN_LABEL, Work, Written, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice, pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.requirements import refuse_stale
+from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_stale
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.watermarks import watermark_of
 
@@ -33,21 +33,31 @@ def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edg
         if earlier is not None:
             return already_applied(job, plan, earlier, complete=_is_whole(plan, landed))
         table = edges.source.describe()
-        refuse_stale(job, plan, table, edges.clock.utc_micros())
+        refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept)
         no = refusals(
-            plan.guards,
+            (*plan.guards, *_shrunken(job, plan, table, edges.source)),
             deletes=plan.deletes,
             approved=approval.approve_deletes,
             only=action,
             allow_empty=approval.allow_empty_source,
+            accepted=approval.accept,
         )
         if no:
             return refused(job, plan, no)
         work = _work(job, plan, findings_path, action, edges)
+        refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
         planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(action or "", plan.upserts + plan.deletes)
         whole_plan = _is_whole(plan, {*landed, action or "all"})
         done = done_result(job, plan, _execute(work, edges), planned=planned, complete=whole_plan)
         return replace(done, schema=work.scope.schema, columns=work.scope.types)
+
+
+def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
+    planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
+    if not plan.deletes or not isinstance(planned, int) or not planned:
+        return ()
+    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
+    return (shrunken_source(planned, source.rows_now(table), policy),)
 
 
 def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:

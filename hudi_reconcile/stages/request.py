@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS
 from hudi_reconcile.core.schema_drift import KnownColumns
 from hudi_reconcile.core.values import PartitionField, TableType
 
@@ -35,6 +36,7 @@ class TableJob:
     max_upsert_share: float
     savepoint: str
     run_id: str
+    max_plan_age_micros: int = EXPIRES_AFTER_MICROS
     mode: Mode = "auto"
     one_snapshot: bool = False
     cdc: bool = False

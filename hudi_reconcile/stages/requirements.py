@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.plan import SCHEMA, Plan
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.stages.request import TableJob
 
+_HOUR_MICROS = 3_600_000_000
 
-def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int) -> None:
+
+def schema_text(agreement: Agreement) -> str:
+    """The compared columns and their types on both sides, as a plan requires them."""
+    return "; ".join(
+        f"{i.column.name} {i.column.declared} = {i.column.lake_name} {i.lake_type}" for i in agreement.columns
+    )
+
+
+def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int, accept: Collection[str] = ()) -> None:
     """Raises RefusedError for a plan of another lake, source or key, or one that is too old."""
     pairs = (
         ("lake path", plan.lake_path, job.lake_path),
@@ -21,9 +33,23 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int)
                 f"table {job.name}: the plan of run {plan.run_id} is for {what} {planned}, the config now means {found}",
                 fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
             )
-    if now_micros >= plan.expires_micros:
-        hours = (now_micros - plan.created_micros) // 3_600_000_000
+    if now_micros >= plan.expires_micros and "expired_plan" not in accept:
+        hours = (now_micros - plan.created_micros) // _HOUR_MICROS
+        limit = f"{plan.max_age_micros / _HOUR_MICROS:g}"
         raise RefusedError(
-            f"table {job.name}: the plan of run {plan.run_id} is {hours} h old (limit 24 h)",
-            fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
+            f"table {job.name}: the plan of run {plan.run_id} is {hours} h old (limit {limit} h: policy.max_plan_age)",
+            fix=f"sweep again: hudi-reconcile sweep -t {job.name}; or apply with --accept expired_plan",
         )
+
+
+def refuse_changed_schema(job: TableJob, plan: Plan, agreement: Agreement, accept: Collection[str]) -> None:
+    """Raises RefusedError where the compared columns or their types are no longer those of the sweep."""
+    planned, found = plan.required(SCHEMA), schema_text(agreement)
+    if planned in (None, found) or "changed_schema" in accept:
+        return
+    before, now = (set(text.split("; ")) for text in (planned or "", found))
+    was, became = ("; ".join(sorted(one)) or "nothing" for one in (before - now, now - before))
+    raise RefusedError(
+        f"table {job.name}: the schema changed since the plan of run {plan.run_id}: planned {was}, found {became}",
+        fix=f"sweep again: hudi-reconcile sweep -t {job.name}; or apply with --accept changed_schema",
+    )

@@ -8,7 +8,7 @@ from hudi_reconcile.core.classify import NOT_DRIFT
 from hudi_reconcile.core.cost import Choice
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Plan, Requirement
+from hudi_reconcile.core.plan import MAX_AGE, SCHEMA, Plan, Requirement
 from hudi_reconcile.core.result import (
     DRIFT_KINDS,
     Corrections,
@@ -25,6 +25,7 @@ from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.mode import choose_mode
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
@@ -82,7 +83,9 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
     precision = precision_of(scope, comparer, lambda: edges.source.rows(scope.table, ground.cut))
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *_unverified(job, found))
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    draft = _draft(job, ground, found, edges.clock) if drift and found.steady and not found.missed_rows else None
+    draft = (
+        _draft(job, ground, found, comparer, edges.clock) if drift and found.steady and not found.missed_rows else None
+    )
     result = replace(_result(job, ground, found, unverified, draft), precision=precision)
     rows = sum(found.kinds.values())
     fetched = _fetched(ground, found) + (found.source_rows if precision else 0)
@@ -146,11 +149,13 @@ def _unverified(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
     return tuple(items)
 
 
-def _draft(job: TableJob, ground: _Ground, found: Confirmed, clock: Clock) -> Plan:
+def _draft(job: TableJob, ground: _Ground, found: Confirmed, comparer: Comparer, clock: Clock) -> Plan:
     deletes = found.kinds.get("deleted", 0)
     drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
     upserts = sum(drift.values()) - deletes
-    counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows)
+    by_column = {} if found.findings is None else comparer.differing_columns(comparer.planned(found.findings, None))
+    apart = {name: rows for name, rows in by_column.items() if name not in job.watermark}
+    counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart)
     policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
     return Plan(
         run_id=job.run_id,
@@ -171,6 +176,8 @@ def _draft(job: TableJob, ground: _Ground, found: Confirmed, clock: Clock) -> Pl
             Requirement("lake_path", job.lake_path),
             Requirement("source_identity", ground.scope.table.identity),
             Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
+            Requirement(SCHEMA, schema_text(ground.scope.agreement)),
+            Requirement(MAX_AGE, str(job.max_plan_age_micros)),
         ),
         files={},
     )

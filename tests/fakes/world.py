@@ -428,6 +428,13 @@ class FakeComparer:
         legal = {"upsert", "delete"} if action is None else {action}
         return Frame([row for row in rows_of(findings) if row["action"] in legal])
 
+    def differing_columns(self, findings: Frame) -> dict[str, int]:
+        names = [item.column.name for item in self.agreement.columns]
+        both = [row for row in rows_of(findings) if row["in_source"] and row["lake_row"]]
+        held = [[row["lake_row"][item.column.lake_name] for item in self.agreement.columns] for row in both]
+        pairs = [zip(names, row["source"], lake, strict=True) for row, lake in zip(both, held, strict=True)]
+        return dict(Counter(name for pair in pairs for name, ours, theirs in pair if ours != theirs))
+
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         now = {fact["key"]: fact for fact in self._facts(look, segments)}
         found = []

@@ -24,6 +24,8 @@ def test_plan_within_every_limit_passes_every_guard() -> None:
         "max_deletes": True,
         "max_delete_share": True,
         "max_upsert_share": True,
+        "key_overlap": True,
+        "same_column_share": True,
     }
 
 
@@ -85,3 +87,38 @@ def test_empty_source_that_is_meant_still_needs_its_deletes_approved() -> None:
 
 def test_upserts_beyond_their_share_cannot_be_approved_as_deletes() -> None:
     assert refused(upserts=201, deletes=3, approved=3) == {"max_upsert_share"}
+
+
+@pytest.mark.parametrize(
+    ("source", "lake", "deletes", "ok"),
+    [
+        (10, 10, 5, True),
+        (10, 10, 6, False),
+        (9, 9, 9, True),  # of so few keys a share says nothing
+        (5, 100, 95, True),  # a source that shrank is no wrong mapping
+        (1000, 10, 6, False),
+        (0, 100, 100, True),  # that is empty_source's to say
+    ],
+)
+def test_key_overlap_is_what_the_lake_shares_with_the_smaller_side(
+    source: int, lake: int, deletes: int, *, ok: bool
+) -> None:
+    assert held(source=source, lake=lake, deletes=deletes)["key_overlap"] is ok
+
+
+@pytest.mark.parametrize(("lake", "rows", "ok"), [(100, 20, True), (100, 21, False), (99, 99, True)])
+def test_same_column_share_counts_the_column_that_differs_most(lake: int, rows: int, *, ok: bool) -> None:
+    counts = PlanCounts(rows, 0, lake, lake, {"a": 1, "b": rows})
+
+    (guard,) = [one for one in guards(counts, POLICY) if one.name == "same_column_share"]
+
+    assert guard.ok is ok
+    assert "column b" in guard.fix
+
+
+def test_accepted_guard_alone_is_passed() -> None:
+    found = guards(PlanCounts(500, 6, 1000, 10, {}), POLICY)
+
+    no = refusals(found, deletes=6, approved=6, allow_empty=False, accepted={"key_overlap"})
+
+    assert {guard.name for guard in no} == {"max_upsert_share"}

@@ -127,7 +127,77 @@ def test_plan_older_than_a_day_is_refused() -> None:
     world, plan = drifted()
     world.clock.now_micros = plan.created_micros + EXPIRES_AFTER_MICROS
 
-    refuse(world, plan, r"24 h old \(limit 24 h\)")
+    refuse(world, plan, r"24 h old \(limit 24 h: policy.max_plan_age\)")
+    assert applied(world, plan, Approval(accept=frozenset({"expired_plan"}))).outcome is Outcome.CORRECTED
+
+
+def test_age_that_the_policy_allows_is_the_plans_own() -> None:
+    world, plan = drifted(max_plan_age_micros=3_600_000_000)
+    world.clock.now_micros = plan.created_micros + 3_600_000_000
+
+    refuse(world, plan, r"1 h old \(limit 1 h")
+
+
+def test_schema_that_changed_since_the_plan_is_refused_with_both_and_may_be_accepted() -> None:
+    world, plan = drifted()
+    world.source.columns = (COLUMNS[0], replace(COLUMNS[1], declared="integer", bits=32), COLUMNS[2])
+
+    refuse(world, plan, "planned v bigint = v bigint, found v integer = v bigint")
+    assert applied(world, plan, Approval(accept=frozenset({"changed_schema"}))).corrections.applied == 3
+
+
+def test_source_that_shrank_since_the_sweep_is_refused_before_it_deletes_on() -> None:
+    world = pulled(*((key, key, 100) for key in range(40)))
+    for key in range(5):
+        world.source.delete(key)
+    plan = swept(world, max_delete_share=0.2).draft
+    assert plan is not None
+    for key in range(5, 16):
+        world.source.delete(key)
+
+    result = applied(world, plan, max_delete_share=0.2)
+
+    assert result.outcome is Outcome.REFUSED
+    assert [(g.limit, g.found) for g in result.guards if g.name == "shrunken_source"] == [
+        ("at least 25 source rows (35 at the sweep)", 24)
+    ]
+    accepted = applied(world, plan, Approval(accept=frozenset({"shrunken_source"})), max_delete_share=0.2)
+    assert accepted.corrections.applied == 5
+
+
+def test_keys_that_hardly_meet_are_refused_as_a_wrong_mapping() -> None:
+    world = pulled(*((key, key, 100) for key in range(10)))
+    for key in range(6):
+        world.source.delete(key)
+        world.source.put(key + 100, key, 90)
+    plan = swept(world).draft
+    assert plan is not None
+
+    result = applied(world, plan)
+
+    assert result.outcome is Outcome.REFUSED
+    assert result.error is not None
+    assert "guard key_overlap: limit 0.5, found 0.4" in result.error.message
+    assert "--accept key_overlap" in result.error.fix
+    assert applied(world, plan, Approval(accept=frozenset({"key_overlap"}))).outcome is Outcome.CORRECTED
+
+
+def test_one_column_that_differs_in_too_many_rows_is_refused_by_its_name() -> None:
+    world = pulled(*((key, key, 100) for key in range(100)))
+    for key in range(21):
+        world.source.put(key, key + 1, 100)
+    plan = swept(world).draft
+    assert plan is not None
+
+    result = applied(world, plan)
+
+    assert result.outcome is Outcome.REFUSED
+    assert result.error is not None
+    assert "guard same_column_share: limit 0.2, found 0.21" in result.error.message
+    assert "21 rows differ in column v" in result.error.fix
+    assert (
+        applied(world, plan, Approval(only="upsert", accept=frozenset({"same_column_share"}))).corrections.applied == 21
+    )
 
 
 def test_plan_of_just_under_a_day_is_carried_out() -> None:
