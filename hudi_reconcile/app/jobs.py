@@ -85,6 +85,7 @@ def request_of(table: TableConfig) -> TableRequest:
         partition_columns=tuple(field.column for field in table.lake.partition_by),
         exclude=tuple(table.compare.exclude),
         rename=dict(table.compare.rename),
+        hidden=frozenset(table.mask),
     )
 
 

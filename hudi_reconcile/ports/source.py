@@ -10,6 +10,7 @@ from typing import Protocol
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.cost import Probe
+from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
     Moment,
@@ -32,12 +33,17 @@ class KeyFaults:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A pull's rows, materialised, with what was counted on the same read."""
+    """A pull's rows, materialised, with what was counted on the same read.
+
+    `parts` are the rows of each part; `bytes_estimate` is by the catalog's row width, None where it knows none.
+    """
 
     frame: Frame
     rows: int
     greatest_micros: int | None
     null_watermark_rows: int
+    parts: tuple[int, ...] = ()
+    bytes_estimate: int | None = None
 
 
 class Source(Protocol):
@@ -69,6 +75,10 @@ class Source(Protocol):
 
     def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
         """Rows as `c0, c1, …` in the order of `table.columns`, read in parallel when used. None: all segments."""
+        ...
+
+    def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
+        """How a pull's window would be read: parts, SQL, expected rows. Reads no row."""
         ...
 
     def staged(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hudi_reconcile.core.values import Moment, SourceTable
+from hudi_reconcile.source.catalogued import Catalogued
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
@@ -95,6 +96,14 @@ class Engine(Protocol):
 
     def table_facts(self, request: TableRequest) -> TableFacts:
         """What `doctor` says of one table; reads no row."""
+        ...
+
+    def statistics(self, table: SourceTable) -> Catalogued:
+        """What the catalog knows of the first key column and of the rows' width; reads no row."""
+        ...
+
+    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
+        """How many rows a read is expected to bring, None where only counting would tell. `name` is quoted."""
         ...
 
     def close(self) -> None:

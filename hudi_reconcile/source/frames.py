@@ -9,15 +9,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
-from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet, ranges, spread
+from hudi_reconcile.core.parts import ReadPlan
+from hudi_reconcile.core.segments import RangeSegments, SegmentSet, ranges
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.source.engine import JdbcTarget
 from hudi_reconcile.sql import statements
 from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.parts import ALL
 
 FETCH_ROWS = 2_000
-ALL = "1 = 1"
-SERIAL_ROWS = 50_000  # below this many rows a second connection costs more than it saves
 _DAY_MICROS = 86_400_000_000
 _HANDED_OVER = {
     (Kind.DATE, "string"): "date",
@@ -33,36 +33,29 @@ class JdbcRead:
 
     query: str
     predicates: tuple[str, ...]
+    fetch_rows: int = FETCH_ROWS
 
     @property
     def statements(self) -> tuple[str, ...]:
         """The SQL text of every part, shortened; no row values stand in it, only segment edges."""
         return tuple(f"select * from ({self.query}) hr where {p[:400]}" for p in self.predicates)
 
+    @staticmethod
+    def of(plan: ReadPlan) -> JdbcRead:
+        """The plan's read."""
+        return JdbcRead(plan.sql, tuple(part.predicate for part in plan.parts), plan.fetch_rows)
 
-def plan_read(
-    dialect: Dialect,
-    table: SourceTable,
-    segmentation: Segmentation,
-    segments: SegmentSet | None,
-    *,
-    where: tuple[str, ...],
-    parts: int,
+    def part(self, number: int) -> JdbcRead:
+        """One part of it."""
+        return JdbcRead(self.query, (self.predicates[number],), self.fetch_rows)
+
+
+def ranges_read(
+    dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, where: tuple[str, ...]
 ) -> JdbcRead:
-    """How to read all segments, or only some: key ranges where the key can be ranged, whole shares by hash otherwise.
-
-    A hash segment is computed in Spark, so the source cannot serve one alone: the whole table comes and Spark filters.
-    """
-    query = statements.rows_query(dialect, table.name, table.columns, where)
-    keys = tuple((f"c{table.columns.index(column)}", column) for column in table.key_columns)
-    if isinstance(segmentation, RangeSegments):
-        if segments is not None:
-            some = ranges(segmentation, segments)
-            select = statements.select_list(dialect, table.columns)
-            return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], some, where), (ALL,))
-        return JdbcRead(query, tuple(statements.range_predicate(keys[0][0], r) for r in spread(segmentation, parts)))
-    shares = [dialect.hash_predicate(keys, part, parts) for part in range(parts)] if parts > 1 else [None]
-    return JdbcRead(query, tuple(ALL if share is None else share for share in shares[: 1 if None in shares else None]))
+    """Some segments of a table whose key is cut into ranges: in one statement, served by the key's index."""
+    select = statements.select_list(dialect, table.columns)
+    return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], ranges(cut, segments), where), (ALL,))
 
 
 def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
@@ -73,7 +66,7 @@ def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple
         url=target.url,
         table=f"({query}) hr",
         predicates=list(plan.predicates),
-        properties={"fetchsize": str(FETCH_ROWS), "preferTimestampNTZ": "true", **target.properties},
+        properties={"fetchsize": str(plan.fetch_rows), "preferTimestampNTZ": "true", **target.properties},
     )
     return _typed(rows if witness is None else _witnessed(rows, witness.expected), columns)
 
@@ -88,18 +81,12 @@ def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     # A dialect may hand over a calendar value as ISO text, and a real as a double, where its driver would alter them.
     # By position: databases that fold unquoted names to upper case call them C0, C1, …
     shown = []
-    for index, ((name, found), column) in enumerate(zip(rows.dtypes, columns, strict=True)):
+    # A last column beyond these is the key that a part's predicate names; nobody asks for it, so it is not sent.
+    for index, ((name, found), column) in enumerate(zip(rows.dtypes, columns, strict=False)):
         wanted = _HANDED_OVER.get((column.kind, found))
         value = F.col(name) if wanted is None else F.col(name).cast(wanted)
         shown.append(value.alias(f"c{index}"))
     return rows.select(*shown)
-
-
-def parts_for(rows_estimate: int, *, max_connections: int, cores: int) -> int:
-    """How many parallel parts a full read takes."""
-    if rows_estimate < SERIAL_ROWS:
-        return 1
-    return max(1, min(max_connections, cores))
 
 
 def watermark_micros(columns: tuple[Column, ...], names: tuple[str, ...]) -> SparkColumn:

@@ -16,8 +16,9 @@ from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported
 from hudi_reconcile.core.jdbc_url import place_of, product_of
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.values import Moment
+from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.catalog import UniqueKey, described
+from hudi_reconcile.source.catalogued import Catalogued
 from hudi_reconcile.source.engine import Described, JdbcTarget
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.jdbc_names import find, parts_of
@@ -168,6 +169,14 @@ class JdbcEngine:
         found, indexes = self._describe(request)
         leading = frozenset(index.columns[0] for index in indexes if not index.is_partial)
         return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=leading)
+
+    def statistics(self, table: SourceTable) -> Catalogued:  # noqa: ARG002 - no driver tells any
+        """None: JDBC knows of no histogram and no row length."""
+        return Catalogued("JDBC tells no statistics")
+
+    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:  # noqa: ARG002 - as above
+        """None: to count a window would be to read it."""
+        return None
 
     def close(self) -> None:
         """Give the connection back; the next question opens another."""

@@ -13,10 +13,11 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.values import Moment
+from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import watermark_text
 from hudi_reconcile.source import mysql_session
 from hudi_reconcile.source.catalog import UniqueKey, described
+from hudi_reconcile.source.catalogued import Catalogued, from_mysql
 from hudi_reconcile.source.engine import Described, JdbcTarget
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import ControlPlane
@@ -160,6 +161,16 @@ class MysqlEngine:
             bool(grants) and not is_super,
             frozenset(leads),
         )
+
+    def statistics(self, table: SourceTable) -> Catalogued:
+        """information_schema's row length."""
+        schema, name = mysql.split_name(table.name)
+        rows = self._plane.rows(mysql.STATISTICS_QUERY, {"schema": schema, "name": name})
+        return from_mysql([dict(row) for row in rows])
+
+    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
+        """The planner's estimate."""
+        return self._estimate(name, predicates)
 
     def close(self) -> None:
         """Give the connection back to the server."""

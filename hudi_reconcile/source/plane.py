@@ -5,6 +5,8 @@ Messages carry the SQLSTATE and the first line of the server's text, never a pas
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,14 +16,17 @@ from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.retry import ROUNDS, Passing, of_state, wait_seconds
 
+log = logging.getLogger("hudi_reconcile")
 CONNECT_SECONDS = 10
+_UNREACHABLE = frozenset({2002, 2003})  # PyMySQL's numbers
 # What a driver's error means in our words: a kind of database knows its own error codes.
 Named = Callable[[DBAPIError, Connection], SourceError | UsageError]
 
 
 class ControlPlane:
-    """Small queries on one database; keeps the texts it sent.
+    """Small queries on one database, which outlive a broken connection; keeps the texts it sent.
 
     `driver` is SQLAlchemy's name of the driver; `arguments` are the driver's own and make the session read only, in UTC and
     bounded.
@@ -39,6 +44,7 @@ class ControlPlane:
         self.connection = connection
         self._sent: list[str] = []
         self._named = named
+        self._has_connected = False
         url = sa.URL.create(
             driver,
             username=connection.user,
@@ -56,10 +62,16 @@ class ControlPlane:
             raise UsageError(f"the {driver} driver is not installed", fix="pip install hudi-reconcile") from error
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Sequence[sa.RowMapping]:
-        """All rows of one statement. Raises SourceError with the server's reason."""
-        self._sent.append(" ".join(sql.split()))
-        with self._named_errors(), self._engine.connect() as connection:
-            return connection.execute(sa.text(_escaped(sql)), dict(parameters or {})).mappings().all()
+        """All rows of one statement, sent again where the connection broke. Raises SourceError with the server's reason."""
+
+        def ask() -> Sequence[sa.RowMapping]:
+            with self._engine.connect() as connection:
+                self._has_connected = True
+                self._sent.append(" ".join(sql.split()))
+                return connection.execute(sa.text(_escaped(sql)), dict(parameters or {})).mappings().all()
+
+        with self._named_errors():
+            return self._repeated(ask)
 
     @contextmanager
     def transaction(self, isolation: str) -> Iterator[Callable[[str], Sequence[sa.RowMapping]]]:
@@ -86,6 +98,19 @@ class ControlPlane:
         """Give the connection back to the server."""
         self._engine.dispose()
 
+    def _repeated(self, ask: Callable[[], Sequence[sa.RowMapping]]) -> Sequence[sa.RowMapping]:
+        # A server that was never reached is not waited for: then the address is wrong, or the password.
+        for attempt in range(1, ROUNDS):
+            try:
+                return ask()
+            except DBAPIError as error:
+                if not self._has_connected or not _is_broken(error):
+                    raise
+                wait = wait_seconds(attempt)
+                log.warning("%s: the connection broke; asked again in %.1f s", self.connection.place, wait)
+                time.sleep(wait)
+        return ask()
+
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
         try:
@@ -96,6 +121,17 @@ class ControlPlane:
             raise SourceError(
                 f"{self.connection.place}: {type(error).__name__}", fix="run: hudi-reconcile doctor"
             ) from error
+
+
+def _is_broken(error: DBAPIError) -> bool:
+    found = error.orig
+    code = next(iter(getattr(found, "args", ())), None)
+    state = getattr(found, "sqlstate", None)
+    refused = (
+        type(found).__name__ == "OperationalError" and state is None and not isinstance(code, int)
+    )  # psycopg: connecting
+    known = of_state(state, code if isinstance(code, int) else None)
+    return error.connection_invalidated or refused or known is Passing.BROKEN or code in _UNREACHABLE
 
 
 def _escaped(sql: str) -> str:

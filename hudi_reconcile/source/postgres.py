@@ -11,8 +11,9 @@ from sqlalchemy.exc import DBAPIError
 
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.values import Moment
+from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.catalog import UniqueKey, described
+from hudi_reconcile.source.catalogued import Catalogued, from_postgres
 from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane
@@ -194,6 +195,15 @@ class PostgresEngine:
         found = self.describe(request)
         row = self._plane.one(_TABLE_QUERY, {"name": request.table})
         return TableFacts(found.table, found.key_proven, row["can_read"], row["can_write"], frozenset(row["indexed"]))
+
+    def statistics(self, table: SourceTable) -> Catalogued:
+        """pg_class and pg_stats, as far as this role may see them."""
+        names = {"name": table.name, "key": table.key[0], "columns": [column.name for column in table.columns]}
+        return from_postgres([dict(row) for row in self._plane.rows(postgres.STATISTICS_QUERY, names)])
+
+    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
+        """The planner's estimate."""
+        return self._estimate(name, predicates)
 
     def close(self) -> None:
         """Give the connection back to the server."""

@@ -10,7 +10,10 @@ from hudi_reconcile.core.kinds import Column
 
 @dataclass(frozen=True, slots=True)
 class TableRequest:
-    """One table to read. `table` is a SQL-quoted name, `where` a predicate for pull and sweep alike."""
+    """One table to read. `table` is a SQL-quoted name, `where` a predicate for pull and sweep alike.
+
+    `hidden` are masked columns: none of their values may stand in a statement.
+    """
 
     name: str
     table: str
@@ -21,6 +24,7 @@ class TableRequest:
     partition_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
 
     @property
     def predicates(self) -> tuple[str, ...]:

@@ -15,17 +15,21 @@ from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.segments import HashSegments, KeyExtent, Segmentation, SegmentSet
+from hudi_reconcile.core.parts import Limits, ReadPlan
+from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, Staged
 from hudi_reconcile.source import inside
 from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.frames import ALL, JdbcRead, parts_for, plan_read, read, watermark_micros
+from hudi_reconcile.source.frames import JdbcRead, ranges_read, read, watermark_micros
+from hudi_reconcile.source.part_reads import Work, joined, read_parts
+from hudi_reconcile.source.parts import Wanted, planned
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql import statements
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
+from hudi_reconcile.sql.parts import ALL
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,6 +44,7 @@ class TableSource:
         self._spark = spark
         self._zone = ZoneInfo(zone)
         self._reads: list[str] = []
+        self._plans: dict[tuple[SourceTable, str | None, bool], ReadPlan] = {}
         self._proven_key = False
 
     def describe(self) -> SourceTable:
@@ -124,25 +129,34 @@ class TableSource:
         if bucket is not None:
             query = statements.rows_query(self._dialect, table.name, table.columns, (*where, bucket))
             return Frame(self._read(JdbcRead(query, (ALL,)), table))
-        plan = plan_read(
-            self._dialect, table, segmentation, segments, where=self._where(table, None), parts=self._parts(table)
-        )
-        return Frame(self._read(plan, table))
+        if segments is not None and isinstance(segmentation, RangeSegments):
+            return Frame(self._read(ranges_read(self._dialect, table, segmentation, segments, where), table))
+        # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
+        return Frame(self._read(JdbcRead.of(self._planned(table, segmentation, waits=False)), table))
+
+    def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
+        """How a pull's window would be read; reads no row."""
+        return self._planned(table, segmentation, window)
 
     def staged(
         self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
     ) -> Staged:
         """Read a pull's window exactly once: rows, count and checkpoint come from the same materialised read.
 
-        A part of it that gets lost fails the pull; it is never read a second time (localCheckpoint cuts the lineage).
+        A part whose read breaks is read again, alone. Rows that are here are never read a second time: if Spark loses
+        them, the pull fails.
         """
-        where = self._where(table, window)
-        parts = self._parts(table) if window.after_micros is None else 1
-        if parts == 1:
-            plan = JdbcRead(statements.rows_query(self._dialect, table.name, table.columns, where), (ALL,))
-        else:
-            plan = plan_read(self._dialect, table, segmentation, None, where=where, parts=parts)
-        frame = self._read(plan, table).localCheckpoint(eager=True)
+        plan = self._planned(table, segmentation, window)
+        whole, session, target = JdbcRead.of(plan), self._session(), self._engine.jdbc()
+        self._reads += whole.statements
+        work = Work(
+            table.name,
+            len(plan.parts),
+            lanes=self._limits(waits=True).lanes,
+            read=lambda number: read(session, target, whole.part(number), table.columns),
+        )
+        parts = read_parts(session, work)
+        frame = joined(parts)
         micros = watermark_micros(table.columns, window.columns)
         usable = micros if below_micros is None else F.when(micros < F.lit(below_micros), micros)
         row = frame.agg(
@@ -151,7 +165,11 @@ class TableSource:
             F.sum(F.when(micros.isNull(), 1).otherwise(0)).alias("nulls"),
         ).collect()[0]
         nulls = int(row["nulls"] or 0) if window.columns else 0
-        return Staged(Frame(frame), int(row["rows"]), row["greatest"], nulls)
+        rows = int(row["rows"])
+        size = None if plan.row_bytes is None else round(rows * plan.row_bytes)
+        return Staged(
+            Frame(frame), rows, row["greatest"], nulls, parts=tuple(p.rows for p in parts), bytes_estimate=size
+        )
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
@@ -168,14 +186,25 @@ class TableSource:
         found = self._request.predicates
         if window is None:
             return found
-        predicate = statements.window_predicate(
-            self._dialect, window, {column.name: column for column in table.columns}
-        )
+        predicate = self._window(table, window)
         return found if predicate is None else (*found, predicate)
 
-    def _parts(self, table: SourceTable) -> int:
-        cores = self._session().sparkContext.defaultParallelism
-        return parts_for(self._estimate(table), max_connections=self._engine.max_connections, cores=cores)
+    def _window(self, table: SourceTable, window: Window) -> str | None:
+        return statements.window_predicate(self._dialect, window, {column.name: column for column in table.columns})
+
+    def _planned(
+        self, table: SourceTable, cut: Segmentation, window: Window | None = None, *, waits: bool = True
+    ) -> ReadPlan:
+        predicate = None if window is None else self._window(table, window)
+        asked = (table, predicate, waits)
+        if asked not in self._plans:
+            hidden = self._request.hidden
+            wanted = Wanted(table, cut, self._request.predicates, predicate, hidden)
+            self._plans[asked] = planned(self._engine, wanted, self._limits(waits=waits))
+        return self._plans[asked]
+
+    def _limits(self, *, waits: bool) -> Limits:
+        return Limits(self._engine.max_connections, self.cores, waits)
 
     def _estimate(self, table: SourceTable) -> int:
         return table.rows_estimate

@@ -5,6 +5,7 @@ The reasons of the required ones were measured; the user's `spark.conf` wins ove
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ _DEFAULTS = {
 }
 
 _GIB = 1 << 30
+_LOCAL_TRIES = 3
 _OURS = {
     "spark.master": "spark.master of the config, one level up",
     "spark.jars": "jars.paths, where each file is hashed and reported",
@@ -94,6 +96,18 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
+def with_retry(master: str) -> str:
+    """A local master whose tasks are tried three times, as a cluster tries them four times; alone it would try once.
+
+    >>> with_retry("local"), with_retry("local[*]"), with_retry("local[2,1]")
+    ('local[1,3]', 'local[*,3]', 'local[2,1]')
+    """
+    if master == "local":
+        return f"local[1,{_LOCAL_TRIES}]"
+    found = re.fullmatch(r"local\[\s*(\d+|\*)\s*\]", master)
+    return master if found is None else f"local[{found[1]},{_LOCAL_TRIES}]"
+
+
 def driver_memory(memory_bytes: int) -> str:
     """A quarter of the machine's memory, at least 1 and at most 4 GiB.
 
@@ -107,7 +121,7 @@ def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
     if not is_local(launch.master):
         return {"spark.master": launch.master}
     return {
-        "spark.master": launch.master,
+        "spark.master": with_retry(launch.master),
         "spark.driver.memory": driver_memory(machine.memory_bytes),
         # Loopback only: no port is open to the network, and no host name must resolve.
         "spark.driver.host": "127.0.0.1",

@@ -19,6 +19,7 @@ from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classi
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.parts import PlannedPart, ReadPlan
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.segments import KeyExtent, RangeSegments, Segmentation, SegmentSet
@@ -174,6 +175,11 @@ class FakeSource:
     def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
         self.journal.reached("source.rows")
         return Frame(self._positional(table, lambda row: row["id"] not in self.lost_in_reads))
+
+    def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
+        self.journal.reached("source.planned")
+        rows = len(self._positional(table, lambda row: _in_window(row["at"], window)))
+        return ReadPlan("whole", ("a fake",), "select", (PlannedPart("1 = 1", rows),), 1_000)
 
     def staged(
         self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None

@@ -276,3 +276,9 @@ def bound(clock: int, oldest: int | None, running_seconds: int | None, *, sees_a
 def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
     """The planner's own estimate; the greatest `rows` of its lines counts."""
     return f"explain select 1 from {table}{statements.where(predicates)}"
+
+
+STATISTICS_QUERY = """
+select avg_row_length as row_bytes from information_schema.tables
+ where table_schema = :schema and table_name = :name and binary table_schema = :schema and binary table_name = :name
+"""

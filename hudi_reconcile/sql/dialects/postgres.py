@@ -228,3 +228,29 @@ def bound(clock: int, oldest: int | None, prepared: int | None, *, sees_all: boo
 def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
     """The planner's own row estimate, which uses the table's size where it was never analysed (reltuples is -1 then)."""
     return f"explain (format json) select 1 from {table}{statements.where(predicates)}"
+
+
+# One row: the table, its rows as last analysed, the width of the columns that are read, and the key column's own statistics.
+# pg_stats shows only what the role may read. Text is sorted by its bytes under the C locale of libc, in UTF-8.
+STATISTICS_QUERY = """
+select c.relkind::text as relkind, c.reltuples::bigint as rows_known, w.row_bytes,
+       s.null_frac as null_share, s.histogram_bounds::text::text[] as bounds,
+       s.most_common_vals::text::text[] as common, s.most_common_freqs as shares,
+       current_setting('server_encoding') = 'UTF8' and (
+         (l.collprovider = 'c' and l.collcollate in ('C', 'POSIX')) or
+         (l.collprovider = 'd' and d.datcollate in ('C', 'POSIX')
+           and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')) as is_bytewise
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_database d on d.datname = current_database()
+  left join pg_attribute a on a.attrelid = c.oid and a.attname = :key
+  left join pg_collation l on l.oid = a.attcollation
+  left join lateral (
+    select null_frac, histogram_bounds, most_common_vals, most_common_freqs from pg_stats
+     where schemaname = n.nspname and tablename = c.relname and attname = :key order by inherited desc limit 1) s on true
+  left join lateral (
+    select sum(width)::float8 as row_bytes from (
+      select max(avg_width) as width from pg_stats
+       where schemaname = n.nspname and tablename = c.relname and attname = any (:columns) group by attname) each) w on true
+ where c.oid = to_regclass(:name)
+"""

@@ -1,0 +1,77 @@
+"""Which failures of a database may pass, how long to wait before the next try, and what a driver said. Pure.
+
+A connection that broke, a server that restarts, a killed statement or a timeout may pass. Wrong SQL, a missing right or a value
+that cannot be read stay as they are: trying again would only repeat them.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+# A driver's own exceptions are named so: java.sql.SQLException, org.h2.jdbc.JdbcSQLSyntaxErrorException, …am.SqlException.
+_NAME = r"(?<![\w.$])((?!org\.apache\.spark)(?:[\w$]+\.)+\w*(?:SQL|Sql)\w*): ([^\n]*)"
+_SQL = re.compile("Caused by: " + _NAME)
+_SQL_FIRST = re.compile(_NAME)
+_BROKEN_STATES = ("08", "57P01", "57P02", "57P03", "58030")
+_CUT_STATES = ("57014", "70100", "40001", "40P01", "55P03")
+_BROKEN_CODES = frozenset({2006, 2013, 2055, 1053, 1927})  # MySQL and MariaDB: gone away, lost, killed, shutdown
+_BROKEN = re.compile(
+    r"terminating connection|connection (?:has been|was|is)? ?(?:closed|killed|reset|refused|aborted)|I/O error|"
+    r"server closed the connection|EOFException|Broken pipe|SocketException|communications? link failure|"
+    r"the database system is (?:starting|shutting)|unexpected end of stream|socket error|connection attempt failed|"
+    r"could not (?:connect|send)|SQLNonTransientConnectionException|SQLTransientConnectionException|ConnectException",
+    re.IGNORECASE,
+)
+_CUT = re.compile(r"statement timeout|canceling statement|execution was interrupted|timed out|timeout", re.IGNORECASE)
+
+ROUNDS = 4
+_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.5, 10.0
+
+
+class Passing(StrEnum):
+    """Whether a failure may pass: the connection broke; one statement was cut off; or it will stay."""
+
+    BROKEN = "broken"
+    CUT = "cut"
+    STAYS = "stays"
+
+
+def rounds(passing: Passing) -> int:
+    """How often such a work is tried. A statement that ran into its time limit twice will again."""
+    return {Passing.BROKEN: ROUNDS, Passing.CUT: 2, Passing.STAYS: 1}[passing]
+
+
+def wait_seconds(attempt: int) -> float:
+    """How long to wait after that attempt, counted from 1: half a second, four times as long each time, at most ten.
+
+    >>> [wait_seconds(attempt) for attempt in (1, 2, 3, 4)]
+    [0.5, 2.0, 8.0, 10.0]
+    """
+    return min(_FIRST_WAIT_SECONDS * 4.0 ** (attempt - 1), _LONGEST_WAIT_SECONDS)
+
+
+def of_state(state: str | None, code: int | None = None) -> Passing:
+    """What a SQLSTATE, or a MySQL error number, says.
+
+    >>> of_state("57P01"), of_state("42P01"), of_state(None, 2013)
+    (<Passing.BROKEN: 'broken'>, <Passing.STAYS: 'stays'>, <Passing.BROKEN: 'broken'>)
+    """
+    if (state or "").startswith(_BROKEN_STATES) or code in _BROKEN_CODES:
+        return Passing.BROKEN
+    return Passing.CUT if state in _CUT_STATES else Passing.STAYS
+
+
+def of_text(text: str) -> Passing:
+    """What the text of a Java exception says, where no SQLSTATE is to be had."""
+    reason = driver_reason(text)
+    said = text if reason is None else f"{reason[0]}: {reason[1]}"
+    if _BROKEN.search(said):
+        return Passing.BROKEN
+    return Passing.CUT if _CUT.search(said) else Passing.STAYS
+
+
+def driver_reason(text: str) -> tuple[str, str] | None:
+    """The innermost exception of a JDBC driver in a Java stack trace: its class and its first line; None without one."""
+    found = _SQL.findall(text) or _SQL_FIRST.findall(text)
+    return None if not found else (str(found[-1][0]), str(found[-1][1]))

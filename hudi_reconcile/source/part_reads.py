@@ -1,0 +1,126 @@
+"""Reads the parts of a pull, each by itself: its own connection, its own retry, its own line of progress.
+
+A part that fails is read again, alone, into a new frame; only finished frames are ever joined, so that nothing is in twice.
+Not more parts than lanes are read at a time, whatever Spark's cores.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.retry import Passing, driver_reason, of_text, rounds, wait_seconds
+
+log = logging.getLogger("hudi_reconcile")
+progress = logging.getLogger("hudi_reconcile.progress")  # the command line may show it as a bar
+_GROUP = "spark.jobGroup.id"
+_REASON_CHARS = 300
+ReadPart = Callable[[int], DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class PartRead:
+    """A part that has been read: its rows are held by Spark. `attempts` above 1: it was repeated."""
+
+    number: int
+    frame: DataFrame
+    rows: int
+    attempts: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is read: the table's name for messages, how many parts, how many at a time, and how one is read."""
+
+    table: str
+    parts: int
+    lanes: int
+    read: ReadPart
+
+
+def read_parts(spark: SparkSession, work: Work) -> tuple[PartRead, ...]:
+    """Every part once, in order. Raises SourceError with part, attempts and reason where one cannot be read; the others stop."""
+    group = f"hudi-reconcile-{uuid.uuid4().hex}"
+    found: dict[int, PartRead] = {}
+    with ThreadPoolExecutor(max(1, min(work.lanes, work.parts))) as pool:
+        futures = [pool.submit(_one, spark, work, number, group) for number in range(work.parts)]
+        try:
+            for future in as_completed(futures):
+                part = future.result()
+                found[part.number] = part
+                _told(work, part, found)
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            spark.sparkContext.cancelJobGroup(group)
+            raise
+    return tuple(found[number] for number in range(work.parts))
+
+
+def joined(parts: tuple[PartRead, ...]) -> DataFrame:
+    """All rows, each part's once. Joined in pairs: a plan of five hundred nested unions would be too deep."""
+    frames = [part.frame for part in parts]
+    while len(frames) > 1:
+        pairs = zip(frames[::2], frames[1::2], strict=False)
+        frames = [left.unionAll(right) for left, right in pairs] + ([frames[-1]] if len(frames) % 2 else [])
+    return frames[0]
+
+
+def _one(spark: SparkSession, work: Work, number: int, group: str) -> PartRead:
+    spark.sparkContext.setLocalProperty(_GROUP, group)  # of this thread alone
+    begun, attempt = time.monotonic(), 0
+    while True:
+        attempt += 1
+        try:
+            # The rows are held and the lineage is cut: a part is never read a second time once it is here.
+            frame = work.read(number).localCheckpoint(eager=True)
+            return PartRead(number, frame, frame.count(), attempt, time.monotonic() - begun)
+        except Exception as error:
+            if not type(error).__module__.startswith(("py4j.", "pyspark.")):
+                raise
+            passing, reason = _judged(error)
+            if attempt >= rounds(passing):
+                raise _failed(work, number, attempt, error, judged=(passing, reason)) from None
+            wait = wait_seconds(attempt)
+            log.warning(
+                "%s: part %d of %d failed (%s); read again in %.1f s", work.table, number + 1, work.parts, reason, wait
+            )
+            time.sleep(wait)
+
+
+def _judged(error: Exception) -> tuple[Passing, str]:
+    text = str(error)
+    found = driver_reason(text)
+    if found is not None and "DataException" in found[0]:  # its text quotes the value
+        return Passing.STAYS, "a value could not be read as its type"
+    return of_text(text), type(error).__name__ if found is None else found[1][:_REASON_CHARS]
+
+
+def _failed(work: Work, number: int, attempts: int, error: Exception, *, judged: tuple[Passing, str]) -> Exception:
+    passing, reason = judged
+    if passing is Passing.STAYS and driver_reason(str(error)) is None:
+        return error  # not the database's doing: the caller knows it or it is a bug
+    what = "part" if work.parts == 1 else f"part {number + 1} of {work.parts}"
+    times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    fix = "raise source.statement_timeout, then run again" if passing is Passing.CUT else "run the same command again"
+    return SourceError(
+        f"the source failed while rows were read: {work.table}, {what}, {times}: {reason}; nothing was written", fix=fix
+    )
+
+
+def _told(work: Work, part: PartRead, found: dict[int, PartRead]) -> None:
+    done, rows = len(found), sum(one.rows for one in found.values())
+    again = "" if part.attempts == 1 else f", {part.attempts} attempts"
+    progress.debug(
+        "%s: part %d of %d: %s rows in %.1f s%s",
+        work.table, part.number + 1, work.parts, f"{part.rows:,}", part.seconds, again,
+        extra={"bar": f"{work.table}: {done} of {work.parts} parts, {rows:,} rows", "is_last": done == work.parts},
+    )  # fmt: skip

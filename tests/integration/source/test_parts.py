@@ -1,0 +1,164 @@
+"""Reads in parts on real PostgreSQL: balanced by its statistics, every row once, whatever breaks in between."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.parts import ReadPlan
+from hudi_reconcile.core.segments import KeyExtent, Segmentation, choose
+from hudi_reconcile.core.window import full_window
+from hudi_reconcile.ports import Frame, Staged
+from hudi_reconcile.source import part_reads
+from hudi_reconcile.source.table_source import TableSource
+from tests.integration.source.support import engine, source
+from tests.support.postgres import Database
+
+ROWS = 60_000  # above what one part reads alone
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A table whose key is `expression` of 1 to ROWS; `how` it is to be cut, and a row that no statistics saw."""
+
+    type: str
+    expression: str
+    how: str
+    late: str
+    key: str = "k"
+
+
+KEYS = {
+    # 90 % of the rows in 1 % of the key range.
+    "skewed bigint": Keyed(
+        "bigint", "case when i % 10 = 0 then i * 1000 else 20000000 + i end", "range", "-9000000000"
+    ),
+    "uuid": Keyed("uuid", "md5(i::text)::uuid", "range", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"),
+    "timestamp": Keyed("timestamp", "timestamp '2024-01-01' + i * interval '61 seconds'", "range", "'0001-01-02'"),
+    "text by bytes": Keyed('text collate "C"', "'k''' || i || 'Ä'", "range", "'~'"),
+    "text by language": Keyed("text", "'k''' || i || 'Ä'", "hash", "'~'"),
+    "smallint and text": Keyed("smallint", "i % 10 / 9", "hash", "7", "k, v"),
+}
+
+
+def cut_of(found: TableSource) -> Segmentation:
+    table = found.describe()
+    extent: KeyExtent = found.extent(table)
+    return choose(table.key, extent, integer_key=table.key_columns[0].kind is Kind.INTEGER, wanted=None)
+
+
+def read_all(found: TableSource) -> tuple[ReadPlan, Staged]:
+    table, cut, window = found.describe(), cut_of(found), full_window(())
+    return found.planned(table, cut, window), found.staged(table, cut, window, None)
+
+
+def values(frame: Frame) -> list[str]:
+    assert isinstance(frame, DataFrame)
+    return sorted(row.c1 for row in frame.select("c1").collect())
+
+
+@contextmanager
+def killing(database: Database, *, at_most: int) -> Iterator[list[int]]:
+    """Ends backends that read a part, as soon as each is seen, while the block runs; yields the ended ones."""
+    ended: list[int] = []
+    over = threading.Event()
+
+    def kill() -> None:
+        with database.connect(autocommit=True) as administrator:
+            while not over.is_set() and len(ended) < at_most:
+                seen = administrator.execute(
+                    "select pid, pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()"
+                    " and pid <> pg_backend_pid() and query like '%%hr_k%%' and query not like '%%1=0%%'"
+                    " and xact_start < clock_timestamp() - interval '200 ms' and pid <> all (%s::int[]) limit 1",
+                    (ended,),
+                ).fetchall()
+                ended.extend(pid for pid, _ in seen)
+                over.wait(0.02)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield ended
+    finally:
+        over.set()
+        killer.join()
+
+
+@pytest.fixture
+def slow(pg: Database) -> Database:
+    """A view that takes a second to read, of a table without statistics."""
+    pg.execute(
+        "create table t (k bigint primary key, v text)",
+        f"insert into t select i, i from generate_series(1, {ROWS}) i",
+        "analyze t",
+        "create view slow as select k, v, case when k % 500 = 0 then pg_sleep(0.01)::text end as s from t",
+    )
+    return pg
+
+
+def test_part_whose_backend_is_killed_is_read_again_and_no_row_twice(
+    slow: Database, spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "hudi_reconcile.progress")
+    with source(slow, "slow", spark, key=("k",)) as found, killing(slow, at_most=4) as ended:
+        plan, staged = read_all(found)
+
+    assert len(ended) == 4
+    assert plan.how == "range"
+    assert "a sample of" in " ".join(plan.why)
+    assert values(staged.frame) == sorted(map(str, range(1, ROWS + 1)))
+    assert len([line for line in caplog.messages if ": part " in line and " rows in " in line]) == 2
+
+
+def test_part_that_never_comes_ends_in_an_error_that_names_it(
+    slow: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_reads, "wait_seconds", lambda _: 0.05)
+    with (
+        source(slow, "slow", spark, key=("k",)) as found,
+        killing(slow, at_most=1_000),
+        pytest.raises(SourceError) as failed,
+    ):
+        read_all(found)
+
+    assert "public.slow, part " in failed.value.message
+    assert "of 2, 4 attempts: " in failed.value.message
+    assert "nothing was written" in failed.value.message
+
+
+def test_small_queries_outlive_a_broken_connection_and_wrong_sql_is_sent_once(pg: Database) -> None:
+    with engine(pg) as found:
+        (pid,) = (row["pid"] for row in found.rows("select pg_backend_pid() as pid"))
+        pg.query(f"select pg_terminate_backend({pid}), pg_sleep(0.1)")
+        assert found.rows("select 1 as one") == [{"one": 1}]
+        with pytest.raises(SourceError, match="42P01"):
+            found.rows("select 1 from nowhere")
+
+    assert found.sent.count("select 1 from nowhere") == 1
+
+
+@pytest.mark.parametrize("keyed", KEYS.values(), ids=KEYS)
+def test_parts_are_even_and_hold_every_row_once(pg: Database, spark: SparkSession, keyed: Keyed) -> None:
+    pg.execute(
+        f"create table t (k {keyed.type}, v text, filler text)",
+        f"insert into t select {keyed.expression}, i, 'x' from generate_series(1, {ROWS}) i",
+        "analyze t",
+        f"insert into t values ({keyed.late}, 'late', null), (null, 'null', null)",
+    )
+    with source(pg, "t", spark, key=tuple(keyed.key.split(", "))) as found:
+        plan, staged = read_all(found)
+        swept = values(found.rows(found.describe(), cut_of(found)))
+
+    assert (plan.how, len(plan.parts)) == (keyed.how, 2), plan
+    assert max(staged.parts) <= 1.5 * sum(staged.parts) / len(staged.parts)
+    assert abs(plan.rows - ROWS) < ROWS * 0.02
+    expected = sorted(["late", "null", *map(str, range(1, ROWS + 1))])
+    assert values(staged.frame) == expected
+    assert swept == expected

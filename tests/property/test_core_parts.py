@@ -1,0 +1,116 @@
+"""Every key belongs to exactly one part, whatever the statistics say; SQL and Python agree on which."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.key_values import edge_text, key_value
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.parts import KeyValue, Limits, Parts, Statistics, plan
+from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.sql.parts import range_predicate
+
+ID = Column("id", Kind.INTEGER, "bigint", bits=64)
+LEAST, GREATEST = -(2**63), 2**63 - 1
+numbers = st.one_of(st.integers(LEAST, GREATEST), st.integers(-20, 20), st.sampled_from([LEAST, GREATEST]))
+texts = st.text("aäÄzZ'0 €", max_size=6).map(str.encode)
+shares = st.floats(0.0, 1.0)
+
+
+@st.composite
+def statistics(draw: st.DrawFn, values: st.SearchStrategy[KeyValue]) -> Statistics:
+    """Anything that a catalog might claim: unsorted, repeated, stale, shares that add up to more than everything."""
+    return Statistics(
+        rows=draw(st.integers(0, 10**9)),
+        why="whatever",
+        row_bytes=draw(st.one_of(st.none(), st.floats(0.0, 1e6))),
+        rows_known=draw(st.one_of(st.none(), st.integers(-1, 10**9))),
+        bounds=tuple(draw(st.lists(values, max_size=12))),
+        common=tuple(draw(st.lists(st.tuples(values, shares), max_size=4))),
+        null_share=draw(shares),
+        low=draw(st.one_of(st.none(), values)),
+        high=draw(st.one_of(st.none(), values)),
+    )
+
+
+limits = st.builds(Limits, st.integers(1, 20), st.integers(1, 20), st.booleans())
+
+
+def holders(found: Parts, key: KeyValue | None) -> list[int]:
+    def holds(index: int) -> bool:
+        part: Any = found.parts[index]
+        if key is None:
+            return bool(part.nulls)
+        return (part.low is None or part.low <= key) and (part.high is None or key < part.high)
+
+    return [index for index in range(len(found.parts)) if holds(index)]
+
+
+@example(Statistics(10**6, "", bounds=(1, 1, 1, 5), common=((5, 1.0),), rows_known=0), Limits(4, 2), 5)
+@given(statistics(numbers), limits, st.one_of(st.none(), numbers))
+def test_every_number_belongs_to_exactly_one_part(found: Statistics, limits: Limits, key: int | None) -> None:
+    parts = plan(found, limits, columns=8, can_hash=False)
+
+    assert holders(parts, key) == [parts.part_of(key)]
+    assert [part.nulls for part in parts.parts].count(True) == 1
+    for part in parts.parts:
+        for edge in (part.low, part.high):
+            assert edge is None or holders(parts, edge) == [parts.part_of(edge)]
+
+
+@given(statistics(texts), limits, st.one_of(st.none(), texts))
+def test_every_text_belongs_to_exactly_one_part(found: Statistics, limits: Limits, key: bytes | None) -> None:
+    parts = plan(found, limits, columns=8, can_hash=False)
+
+    assert holders(parts, key) == [parts.part_of(key)]
+
+
+@given(found=statistics(numbers), limits=limits, can_hash=st.booleans(), can_range=st.booleans())
+def test_plan_keeps_its_limits(found: Statistics, limits: Limits, *, can_hash: bool, can_range: bool) -> None:
+    parts = plan(found, limits, columns=8, can_hash=can_hash, can_range=can_range)
+
+    assert 1 <= len(parts.parts) <= limits.tasks
+    assert 100 <= parts.fetch_rows <= 10_000
+    assert all(part.rows >= 0 for part in parts.parts)
+    if not limits.waits and limits.cores > limits.connections:
+        assert len(parts.parts) <= limits.connections
+    if parts.how == "hash":
+        assert len(parts.parts) == limits.lanes
+
+
+@given(statistics(numbers), limits, st.lists(st.one_of(st.none(), numbers), max_size=20))
+def test_sql_of_the_parts_finds_every_row_once(found: Statistics, limits: Limits, keys: list[int | None]) -> None:
+    parts = plan(found, Limits(limits.connections, limits.cores, tasks=8), columns=8, can_hash=False)
+    with sqlite3.connect(":memory:") as database:
+        database.execute("create table t (hr_k integer)")
+        database.executemany("insert into t values (?)", [(key,) for key in keys])
+        seen = [
+            key
+            for part in parts.parts
+            for (key,) in database.execute(f"select hr_k from t where {range_predicate(postgres, ID, part)}")
+        ]
+    database.close()
+
+    assert sorted(seen, key=str) == sorted(keys, key=str)
+
+
+@given(st.decimals(-(10**30), 10**30, places=6, allow_nan=False))
+def test_decimal_edge_reads_back_as_it_was(number: Any) -> None:
+    column = Column("n", Kind.DECIMAL, "numeric(38,6)", precision=38, scale=6)
+    value = key_value(column, f"{number:f}")
+
+    assert value is not None
+    assert key_value(column, edge_text(column, value)) == value
+
+
+@given(st.uuids(), st.uuids())
+def test_uuids_are_in_the_order_of_their_text(left: Any, right: Any) -> None:
+    column = Column("u", Kind.UUID, "uuid")
+    values = [key_value(column, str(one)) for one in (left, right)]
+
+    assert [edge_text(column, value) for value in values if value is not None] == [str(left), str(right)]
+    assert (values[0] < values[1]) == (str(left) < str(right))  # type: ignore[operator]
