@@ -38,7 +38,7 @@ class Limits:
     @property
     def lanes(self) -> int:
         """How many parts are read at the same time."""
-        return max(1, min(self.connections, self.cores))
+        return max(1, min(self.connections, self.cores, self.tasks))
 
 
 @dataclass(frozen=True, slots=True)

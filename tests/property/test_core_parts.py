@@ -37,7 +37,7 @@ def statistics(draw: st.DrawFn, values: st.SearchStrategy[KeyValue]) -> Statisti
     )
 
 
-limits = st.builds(Limits, st.integers(1, 20), st.integers(1, 20), st.booleans())
+limits = st.builds(Limits, st.integers(1, 20), st.integers(1, 20), st.booleans(), st.integers(1, 24))
 
 
 def holders(found: Parts, key: KeyValue | None) -> list[int]:
