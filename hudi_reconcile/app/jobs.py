@@ -36,7 +36,6 @@ def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
         (table.pull.limit is not None, "pull.limit", "paged pulls", "remove it"),
         (table.pull.on_error == "full", "pull.on_error", "full", "use fail"),
         (table.lake.cdc, "lake.cdc", "true", "use false"),
-        (table.policy.savepoint == "always", "policy.savepoint", "always", "use never, or leave the default"),
     ]
     return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
 

@@ -98,7 +98,10 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Planned and done. `applied + superseded + moved + failed` equals `upserts + deletes` after an apply."""
+    """Planned and done. `applied + superseded + moved + failed` equals `upserts + deletes` after an apply.
+
+    `savepoint` is the instant that was kept from before, as Hudi's savepoint commands take it.
+    """
 
     upserts: int = 0
     deletes: int = 0
@@ -107,6 +110,7 @@ class Corrections:
     moved: int = 0
     failed: int = 0
     instants: tuple[str, ...] = ()
+    savepoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

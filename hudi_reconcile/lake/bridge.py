@@ -5,7 +5,8 @@ Only this module calls Hudi's Java classes for the timeline; their names change 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,6 +77,16 @@ class Timeline:
         line.loadCompletedInstantDetailsInMemory()
         return line
 
+    def savepoints(self) -> dict[str, str]:
+        """Requested times of the instants that have a savepoint, and who made it."""
+        line = self._active.getSavePointTimeline().filterCompletedInstants()
+        try:
+            return {
+                one.requested: str(line.readSavepointMetadata(one.java).getSavepointedBy()) for one in _actions(line)
+            }
+        except Py4JJavaError as error:
+            raise unreadable(self._path, "a savepoint", error) from error
+
     def properties(self) -> dict[str, str]:
         """The table's own properties, as in `hoodie.properties`."""
         found = self._client.getTableConfig().getProps()
@@ -125,16 +136,54 @@ def unreadable(path: str, what: str, error: Py4JJavaError) -> LakeError:
 
 def roll_back(spark: SparkSession, path: str, name: str, requested: str) -> bool:
     """Roll one instant that never completed back. LAZY: an EAGER client would roll back every other writer too."""
+    with _write_client(spark, path, name, {}) as client:
+        return bool(client.rollback(requested))
+
+
+@contextmanager
+def _write_client(spark: SparkSession, path: str, name: str, further: Mapping[str, str]) -> Iterator[Any]:
     jvm: Any = spark._jvm  # noqa: SLF001
     jsc: Any = spark._jsc  # noqa: SLF001
     properties = jvm.java.util.Properties()
     properties.setProperty("hoodie.clean.failed.writes.policy", "LAZY")
     properties.setProperty("hoodie.embed.timeline.server", "false")
     properties.setProperty("hoodie.write.auto.upgrade", "false")
+    for key, value in further.items():
+        properties.setProperty(key, value)
     config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(path).forTable(name)
     context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(jsc)
     client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config.withProps(properties).build())
     try:
-        return bool(client.rollback(requested))
+        yield client
     finally:
         client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoints:
+    """Makes and removes savepoints of one table. `metadata_table` must say what the table has, or it would be changed."""
+
+    spark: SparkSession
+    path: str
+    name: str
+    metadata_table: bool
+
+    def make(self, requested: str, user: str, comment: str) -> None:
+        """Keep what the table shows at this instant from being cleaned. Raises LakeError where Hudi refuses."""
+        self._act(lambda client: client.savepoint(requested, user, comment), f"a savepoint at {requested}")
+
+    def remove(self, requested: str) -> None:
+        """Let what only this savepoint kept be cleaned. Raises LakeError where Hudi refuses."""
+        self._act(lambda client: client.deleteSavepoint(requested), f"the removal of savepoint {requested}")
+
+    def _act(self, action: Callable[[Any], object], what: str) -> None:
+        further = {"hoodie.metadata.enable": str(self.metadata_table).lower()}
+        try:
+            with _write_client(self.spark, self.path, self.name, further) as client:
+                action(client)
+        except Py4JJavaError as error:
+            names = " <- ".join(cause_names(error))
+            raise LakeError(
+                f"Hudi table {self.path}: {what} failed ({names})",
+                fix="hudi-reconcile doctor, or policy.savepoint: never",
+            ) from error

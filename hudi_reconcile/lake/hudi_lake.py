@@ -24,7 +24,7 @@ from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake import lease_file, recover, timeline
 from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
-from hudi_reconcile.lake.bridge import Timeline, skip_probes, timeline_now
+from hudi_reconcile.lake.bridge import Savepoints, Timeline, skip_probes, timeline_now
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.frames import evaluating, newest_columns, pinned
 from hudi_reconcile.lake.holdable import check_types, check_values
@@ -34,6 +34,8 @@ from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
 from hudi_reconcile.ports import Corrective, Frame, NewTable
+
+SAVED_BY = "hudi-reconcile"
 
 
 class HudiLake:
@@ -151,6 +153,22 @@ class HudiLake:
             options = {**self._write_options(table), **doubled.replace_options(table, view, found, pin)}
             return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
 
+    def savepoint(self, comment: str) -> str:
+        """Keep the newest snapshot; one that has a savepoint already, whoever made it, is kept as it is."""
+        line = self._timeline()
+        requested = max((action.requested for action in line.completed()), default="")
+        if requested not in line.savepoints():
+            self._savepoints(line).make(requested, SAVED_BY, comment)
+        return requested
+
+    def drop_savepoints(self, keep: str) -> tuple[str, ...]:
+        """Remove every savepoint of ours but one; those of others stay."""
+        line = self._timeline()
+        old = tuple(one for one, user in line.savepoints().items() if user == SAVED_BY and one != keep)
+        for requested in old:
+            self._savepoints(line).remove(requested)
+        return old
+
     @contextmanager
     def lease(self, owner: str) -> Iterator[None]:
         """Hold the table's lease; what a killed process of ours left behind is rolled back first.
@@ -209,6 +227,10 @@ class HudiLake:
                 "); this version only reads such tables",
                 fix="sweep it, or pull into a table of this tool's own",
             )
+
+    def _savepoints(self, line: Timeline) -> Savepoints:
+        has_metadata_table = bool(line.properties().get(METADATA_PARTITIONS, ""))
+        return Savepoints(self._spark, self._path, self._name, has_metadata_table)
 
     def _target(self, table: LakeTable) -> Target:
         return Target(self._spark, self._path, table.name)

@@ -102,6 +102,14 @@ class Lake(Protocol):
         """
         ...
 
+    def savepoint(self, comment: str) -> str:
+        """Keep the newest snapshot from being cleaned; returns its instant as Hudi's savepoint commands take it."""
+        ...
+
+    def drop_savepoints(self, keep: str) -> tuple[str, ...]:
+        """Remove every savepoint of ours but one; returns those removed. Others' savepoints stay."""
+        ...
+
     def find_commit(self, key: str, value: str) -> Instant | None:
         """The commit whose metadata holds this value under this key, active or archived; None where there is none."""
         ...

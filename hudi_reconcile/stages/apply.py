@@ -121,7 +121,16 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
     unverified = (*scope.unverified, *hidden_digits(scope, precision))
     lake_rows = sides.lake.count(found.pin)
     return Done(
-        wrote.status, wrote.instants, found, source_rows, lake_rows, fetched, unverified, precision, wrote.notes
+        wrote.status,
+        wrote.instants,
+        found,
+        source_rows,
+        lake_rows,
+        fetched,
+        unverified,
+        precision,
+        wrote.notes,
+        wrote.savepoint,
     )
 
 

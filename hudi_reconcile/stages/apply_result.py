@@ -43,6 +43,7 @@ class Done:
     unverified: tuple[Unverified, ...] = ()
     precision: tuple[Precision, ...] = ()
     notes: tuple[str, ...] = ()
+    savepoint: str | None = None
 
 
 def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bool) -> TableResult:
@@ -103,19 +104,20 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
             moved=done.status.get("moved", 0),
             failed=done.status.get("failed", 0),
             instants=tuple(instant.completed for instant in done.instants),
+            savepoint=done.savepoint,
         ),
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
-        notes=(*settings_notes(job), *_no_savepoint(job, plan), *done.notes, *why),
+        notes=(*settings_notes(job), *_kept(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 
 
-def _no_savepoint(job: TableJob, plan: Plan) -> tuple[str, ...]:
-    if plan.deletes and job.savepoint != "never":
-        return ("no savepoint was made before the deletes: policy.savepoint is not carried out in this version",)
-    return ()
+def _kept(savepoint: str | None) -> tuple[str, ...]:
+    if savepoint is None:
+        return ()
+    return (f"savepoint {savepoint}: the table as it was before; kept until the next apply that makes one",)
 
 
 def _left(verified: Confirmed | None) -> Mapping[str, int]:

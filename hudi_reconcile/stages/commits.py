@@ -43,6 +43,7 @@ class Written:
     status: Mapping[str, int]
     instants: tuple[Instant, ...] = ()
     notes: tuple[str, ...] = ()
+    savepoint: str | None = None
 
 
 def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Written:
@@ -54,6 +55,7 @@ def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, 
     rows = {status: counts.pop(status, 0) for status in (READY, DOUBLED)}
     read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     instants: list[Instant] = []
+    savepoint = _savepoint(work) if any(rows.values()) else None
     written, notes = [], []
     for status in [status for status, found in rows.items() if found]:
         last = status == DOUBLED or not rows[DOUBLED]
@@ -69,7 +71,16 @@ def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, 
             notes.append(f"{error.message}; {error.fix}")
     for name, found in _read_back(work, rechecked, tuple(written)).items() if written else ():
         counts[name] = counts.get(name, 0) + found
-    return Written(counts, tuple(instants), tuple(notes))
+    if savepoint and instants:
+        work.sides.lake.drop_savepoints(keep=savepoint)
+    return Written(counts, tuple(instants), tuple(notes), savepoint if instants else None)
+
+
+def _savepoint(work: Work) -> str | None:
+    """One savepoint a table is kept: the newest from before an apply that wrote."""
+    deletes = work.plan.deletes > 0 and work.action != "upsert"
+    wanted = {"always": True, "deletes": deletes}.get(work.job.savepoint, False)
+    return work.sides.lake.savepoint(f"before apply {work.job.run_id}") if wanted else None
 
 
 def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:

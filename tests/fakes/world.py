@@ -239,6 +239,7 @@ class FakeLake:
     dropped_writes: set[int] = field(default_factory=set)
     writes: int = 0
     cannot_replace: str = ""
+    savepoints: list[str] = field(default_factory=list)
 
     @property
     def now(self) -> list[Row]:
@@ -336,6 +337,18 @@ class FakeLake:
         upserts = [row for row in rows_of(batch.upserts) if row["id"] not in self.dropped_writes]
         gone = {row["id"] for row in rows_of(batch.deletes)} - self.dropped_writes
         return self.plant(self._merged(upserts, gone), checkpoint, **labels)
+
+    def savepoint(self, comment: str) -> str:
+        self.journal.reached("lake.savepoint")
+        requested = self.commits[-1].instant.requested
+        self.savepoints.append(requested)
+        return requested
+
+    def drop_savepoints(self, keep: str) -> tuple[str, ...]:
+        self.journal.reached("lake.drop_savepoints")
+        old = tuple(one for one in self.savepoints if one != keep)
+        self.savepoints[:] = [keep]
+        return old
 
     def find_commit(self, key: str, value: str) -> Instant | None:
         found = [commit.instant for commit in self.commits if commit.labels.get(key) == value]

@@ -523,3 +523,46 @@ def test_apply_without_any_checkpoint_makes_one_that_pull_will_not_mistake_for_p
     found = world.lake.checkpoint()
     assert found is not None
     assert found.checkpoint.watermark_micros is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "only", "made"),
+    [("deletes", None, 1), ("deletes", "upsert", 0), ("always", "upsert", 1), ("never", None, 0)],
+)
+def test_savepoint_is_made_before_the_commit_where_the_policy_wants_one(policy: str, only: Any, made: int) -> None:
+    world, plan = drifted(savepoint=policy)
+    before = world.lake.commits[-1].instant.requested
+
+    result = applied(world, plan, Approval(only=only), savepoint=policy)
+
+    assert world.lake.savepoints == [before] * made
+    assert result.corrections.savepoint == (before if made else None)
+    if made:
+        calls = world.journal.calls
+        assert calls.index("lake.savepoint") < calls.index("lake.correct") < calls.index("lake.drop_savepoints")
+
+
+def test_only_the_newest_savepoint_is_kept_and_only_an_apply_that_wrote_removes_older_ones() -> None:
+    world, plan = drifted(savepoint="deletes")
+    world.lake.savepoints.append("000")
+    world.journal.before("lake.correct", lambda: world.silently_change_lake(2, 99))
+
+    lost = applied(world, plan, savepoint="deletes")
+
+    assert lost.corrections.savepoint is None
+    assert "000" in world.lake.savepoints
+    anew = swept(world).draft
+    before = world.lake.commits[-1].instant.requested
+    assert applied(world, anew, savepoint="deletes").corrections.savepoint == before
+    assert world.lake.savepoints == [before]
+
+
+def test_apply_that_has_nothing_left_to_write_makes_no_savepoint() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    plan = swept(world, savepoint="always").draft
+    world.source.put(1, 10, 100)
+
+    applied(world, plan, savepoint="always")
+
+    assert world.lake.savepoints == []
