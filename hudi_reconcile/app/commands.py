@@ -20,7 +20,7 @@ from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.store import COMPARED, Store
 from hudi_reconcile.stages.apply import apply
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
 
@@ -33,9 +33,9 @@ class PlanFile:
     findings: Path
 
 
-def run_pull(call: Call, *, full: bool) -> Finished:
-    """Bring the lake up to date."""
-    return perform("pull", call, lambda one: _pull(one, full=full))
+def run_pull(call: Call, *, full: bool, approval: Approval = NO_APPROVAL) -> Finished:
+    """Bring the lake up to date. `approval` is for a full fetch that replaces the table."""
+    return perform("pull", call, lambda one: _pull(one, full=full, approval=approval))
 
 
 def run_sweep(call: Call) -> Finished:
@@ -94,8 +94,8 @@ def _job(one: TableRun) -> TableJob:
     return replace(job_of(one.table, one.folder.run_id), known=known_columns(one.store, one.table.name))
 
 
-def _pull(one: TableRun, *, full: bool) -> TableResult:
-    return pull(_job(one), one.edges, full=full)
+def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
+    return pull(_job(one), one.edges, full=full, approval=approval)
 
 
 def _sweep(one: TableRun) -> TableResult:

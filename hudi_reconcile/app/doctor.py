@@ -111,8 +111,6 @@ def _source(
 
 
 def _source_table(engine: Engine, table: TableConfig, described: dict[str, SourceTable]) -> Iterator[Check]:
-    if table.source.table is None:
-        return
     request = request_of(table)
     try:
         facts = engine.table_facts(request)

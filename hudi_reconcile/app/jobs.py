@@ -31,10 +31,8 @@ def refuse_not_built(command: str, config: Config, tables: tuple[TableConfig, ..
 
 def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
     checks = [
-        (table.source.query is not None, "source.query", "custom queries", "read a table or view: source.table"),
         ("incrementing" in table.pull.strategy, "pull.strategy", table.pull.strategy, "use timestamp or full"),
         (table.pull.limit is not None, "pull.limit", "paged pulls", "remove it"),
-        (table.pull.on_error == "full", "pull.on_error", "full", "use fail"),
         (table.lake.cdc, "lake.cdc", "true", "use false"),
     ]
     return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
@@ -61,6 +59,9 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         max_plan_age_micros=table.policy.max_plan_age // timedelta(microseconds=1),
         mode=table.sweep.mode,
         one_snapshot=table.sweep.snapshot == "shared",
+        full_mode=table.pull.full_mode,
+        on_error=table.pull.on_error,
+        is_query=table.source.query is not None,
         rename=dict(table.compare.rename),
         tolerance=dict(table.compare.tolerance),
     )
@@ -77,6 +78,7 @@ def request_of(table: TableConfig) -> TableRequest:
     return TableRequest(
         name=table.name,
         table=table.source.table or "",
+        query=table.source.query,
         key=tuple(table.source.key or ()),
         columns=None if table.source.columns is None else tuple(table.source.columns),
         where=table.source.where,

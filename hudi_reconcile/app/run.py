@@ -20,7 +20,7 @@ from hudi_reconcile.app.page import page_of
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.errors import ReconcileError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Cost, Failure, RunResult, TableResult, run_document
 from hudi_reconcile.evidence.run_folder import RunFolder
@@ -152,7 +152,8 @@ def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, 
 
 def failure_result(name: str, error: ReconcileError) -> TableResult:
     """The result of a table whose work ended in a named error."""
-    return TableResult(name, error.outcome, error=Failure(error.type, error.message, error.fix))
+    guards = error.guards if isinstance(error, RefusedError) else ()
+    return TableResult(name, error.outcome, error=Failure(error.type, error.message, error.fix), guards=guards)
 
 
 def _unforeseen(name: str, error: Exception) -> TableResult:

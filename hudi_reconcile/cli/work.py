@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     help="The table of HoodieStreamer properties; needs no config.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan of the pull (later version).")
+@click.option(
+    "--approve-deletes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="A full fetch that replaces the table: delete these N rows, beyond the limits.",
+)
+@click.option("--allow-empty-source", is_flag=True, help="The source is meant to be empty.")
 @format_option
 @pass_settings
 def pull(
@@ -45,14 +52,18 @@ def pull(
     full: bool,
     props: Path | None,
     dry_run: bool,
+    approve_deletes: int | None,
+    allow_empty_source: bool,
     output_format: OutputFormat,
 ) -> Outcome:
     """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
     _refuse_later({"pull --dry-run": dry_run})
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.core.plan import Approval  # noqa: PLC0415 - as above
 
     call = call_of(settings, tables) if props is None else _call_of_props(settings, props, tables)
-    return _told(run_pull(call, full=full), output_format)
+    approval = Approval(None, approve_deletes, allow_empty_source)
+    return told(run_pull(call, full=full, approval=approval), output_format)
 
 
 @click.command()
@@ -73,7 +84,7 @@ def sweep(
     _refuse_later({"sweep --where-partition": bool(where_partition), "sweep --budget": budget is not None})
     from hudi_reconcile.app.commands import run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
-    return _told(run_sweep(call_of(settings, tables)), output_format)
+    return told(run_sweep(call_of(settings, tables)), output_format)
 
 
 @click.command()
@@ -114,10 +125,10 @@ def apply(
     found = plans_of(config, run, tables)
     if not yes:
         counts = ((name, one.plan.upserts, one.plan.deletes) for name, one in found.items())
-        _ask("; ".join(f"{name}: {upserts} upserts, {deletes} deletes" for name, upserts, deletes in counts))
+        ask("; ".join(f"{name}: {upserts} upserts, {deletes} deletes" for name, upserts, deletes in counts))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept))
     call = Call(config, str(settings.config_path), config.select(tuple(found)))
-    return _told(run_apply(call, found, approval), output_format)
+    return told(run_apply(call, found, approval), output_format)
 
 
 @click.command()
@@ -130,7 +141,7 @@ def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan import Approval  # noqa: PLC0415 - as above
 
-    return _told(run_all(call_of(settings, tables), Approval() if apply_too else None), output_format)
+    return told(run_all(call_of(settings, tables), Approval() if apply_too else None), output_format)
 
 
 def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
@@ -152,7 +163,8 @@ def _call_of_props(settings: Settings, props: Path, tables: tuple[str, ...]) -> 
     return call
 
 
-def _told(finished: Finished, output_format: OutputFormat) -> Outcome:
+def told(finished: Finished, output_format: OutputFormat) -> Outcome:
+    """Print a finished run; its outcome."""
     from hudi_reconcile.cli.render import render_run  # noqa: PLC0415 - only needed once there is a result
     from hudi_reconcile.core.result import run_document  # noqa: PLC0415 - as above
 
@@ -172,14 +184,15 @@ def _told(finished: Finished, output_format: OutputFormat) -> Outcome:
     return result.outcome
 
 
-def _ask(what: str) -> None:
+def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan latest") -> None:
+    """Ask before a write. Raises RefusedError for a no, and where nobody can be asked."""
     if not sys.stdin.isatty():
         raise RefusedError(
-            f"apply would write ({what}) and nobody can be asked: this is no terminal",
-            fix="look at the plan (hudi-reconcile plan latest), then add --yes",
+            f"{command} would write ({what}) and nobody can be asked: this is no terminal",
+            fix=f"look first ({look}), then add --yes",
         )
     if not click.confirm(f"{what}. Write this to the lake?", err=True):
-        raise RefusedError("the answer was no; nothing was written", fix="look at the plan: hudi-reconcile plan latest")
+        raise RefusedError("the answer was no; nothing was written", fix=f"look first: {look}")
 
 
 def _refuse_later(given: dict[str, bool]) -> None:

@@ -34,6 +34,10 @@ class SparkComparer:
         """One entry per segment that holds a row on either side."""
         return digests.segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
 
+    def source_digests(self, source: Frame) -> tuple[SegmentSum, ...]:
+        """The source's rows digested alone."""
+        return digests.source_digests(_frame(source), self._shape)
+
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
         return collected(text_digested(_frame(lake), "lake", self._shape))

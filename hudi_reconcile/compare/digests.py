@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.sides import Shape, digested, only
+from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.ports import SegmentDigest
 
@@ -36,6 +37,13 @@ def segment_digests(
         for row in met.collect()
     ]
     return tuple(sorted(found, key=lambda item: item.segment))
+
+
+def source_digests(rows: DataFrame, shape: Shape) -> tuple[SegmentSum, ...]:
+    """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
+    found = _sums(digested(rows, "source", shape), None, sign=1).collect()
+    sums = (SegmentSum(row["segment"], row["source_rows"], row["high"], row["low"]) for row in found)
+    return tuple(sorted(sums, key=lambda item: item.segment))
 
 
 def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFrame:

@@ -48,7 +48,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     begun, parts = 0, list[str]()
     for number, line in enumerate(_LINE_END.split(text), start=1):
         bare = line.lstrip(_BLANKS)
-        if not parts:
+        if not any(parts):  # a lone backslash begins nothing: a comment may still follow
+            parts = []
             if not bare or bare[0] in "#!":
                 continue
             begun = number

@@ -22,9 +22,7 @@ def pull_findings(pull: Raw) -> Iterator[Finding]:
 def table_findings(table: Raw) -> Iterator[Finding]:
     """A query is fetched in full; columns that the tool must show or read are carried, compared and unmasked."""
     source, pull = table.section("source"), table.section("pull")
-    implied = "incremental" if pull.get("watermark") or pull.get("incrementing") else "full"
-    if source.text("query") and (pull.get("strategy") or implied) != "full":
-        yield ("source", "query"), "is read in full only; say `strategy: full` under `pull`"
+    yield from _query_findings(source, pull)
     keys = {name.lower(): "a key column" for name in source.texts("key")}
     needed = {**_moving_columns(pull), **keys}
     for column in table.keys("mask"):
@@ -39,6 +37,14 @@ def table_findings(table: Raw) -> Iterator[Finding]:
     for column, role in needed.items() if columns else ():
         if column not in columns:
             yield ("source", "columns"), f"leaves out `{column}`, {role}"
+
+
+def _query_findings(source: Raw, pull: Raw) -> Iterator[Finding]:
+    if not source.text("query"):
+        return
+    implied = "incremental" if pull.get("watermark") or pull.get("incrementing") else "full"
+    if (pull.get("strategy") or implied) != "full":
+        yield ("source", "query"), "is read in full only; say `strategy: full` under `pull`"
 
 
 def _tolerance_findings(compare: Raw, needed: dict[str, str]) -> Iterator[Finding]:

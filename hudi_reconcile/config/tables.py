@@ -131,6 +131,11 @@ class PullConfig(Section):
         None, description="Rows per page; pages repeat until the bound taken at the start is reached."
     )
     on_error: Literal["fail", "full"] = Field("fail", description="full: fall back to a full fetch.")
+    full_mode: Literal["upsert", "overwrite"] | None = Field(
+        None,
+        description="What a full fetch does: upsert, or overwrite: what is gone at the source goes. Default: overwrite for "
+        "strategy full, else upsert.",
+    )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:

@@ -39,7 +39,8 @@ tables:
       # incrementing: null     # a column that only grows, such as order_id
       # overlap: 0s            # re-read this much behind the checkpoint
       # limit: null            # rows per page
-      # on_error: fail         # fail | full (fall back to a full fetch)
+      # on_error: fail         # fail | full (fall back to a full fetch where the checkpoint cannot be used)
+      # full_mode: null        # upsert | overwrite (rows gone at the source go); default: overwrite for strategy full
     lake:
       path: lake/orders        # any Hadoop path
       # type: copy_on_write    # copy_on_write | merge_on_read

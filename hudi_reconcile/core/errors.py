@@ -17,9 +17,12 @@ They never hold a secret or a value of a row.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hudi_reconcile.core.outcome import Outcome
+
+if TYPE_CHECKING:
+    from hudi_reconcile.core.result import Guard
 
 
 class ReconcileError(Exception):
@@ -81,6 +84,10 @@ class SupersededError(IncompleteError):
 
 
 class RefusedError(ReconcileError):
-    """A guard said no; nothing was written."""
+    """A guard said no; nothing was written. `guards` are those that were asked, with their numbers."""
 
     outcome = Outcome.REFUSED
+
+    def __init__(self, message: str, *, fix: str, guards: tuple[Guard, ...] = ()) -> None:
+        super().__init__(message, fix=fix)
+        self.guards = guards

@@ -42,18 +42,27 @@ class PlanCounts:
     by_column: Mapping[str, int] = field(default_factory=dict)
 
 
-def guards(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
-    """Every guard with its limit and what was found; a plan may be applied where all are ok."""
+def replacement_guards(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
+    """The guards of a pull that replaces the whole table: what it would delete; how much it writes is its nature."""
+    wanted = ("empty_source", "max_deletes", "max_delete_share")
+    return tuple(one for one in guards(counts, policy, verb="pull") if one.name in wanted)
+
+
+def guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[Guard, ...]:
+    """Every guard with its limit and what was found; a plan may be applied where all are ok.
+
+    `verb` is the command that takes the approval.
+    """
     delete_share = _share(counts.deletes, counts.lake_rows)
     upsert_share = _share(counts.upserts, counts.lake_rows)
-    approve = f"if the source really lost these rows: apply with --approve-deletes {counts.deletes}"
+    approve = f"if the source really lost these rows: {verb} with --approve-deletes {counts.deletes}"
     return (
         Guard(
             "empty_source",
             limit="at least 1 source row",
             found=counts.source_rows,
             ok=counts.source_rows > 0 or counts.lake_rows == 0,
-            fix="an empty source looks like a broken one; if it is meant: apply with --allow-empty-source",
+            fix=f"an empty source looks like a broken one; if it is meant: {verb} with --allow-empty-source",
         ),
         Guard("max_deletes", policy.max_deletes, counts.deletes, counts.deletes <= policy.max_deletes, approve),
         Guard(

@@ -20,9 +20,14 @@ def pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     return _load(spark, path, {"as.of.instant": pin.instant.requested})
 
 
+def newest(spark: SparkSession, path: str) -> DataFrame:
+    """The table as it is now, with Hudi's own columns."""
+    return _load(spark, path, {})
+
+
 def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
     """The table's columns as Spark reads them, without Hudi's own."""
-    return columns_of(_load(spark, path, {}))
+    return columns_of(newest(spark, path))
 
 
 @contextmanager

@@ -26,14 +26,16 @@ from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
 from hudi_reconcile.lake.bridge import Savepoints, Timeline, skip_probes, timeline_now
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.frames import evaluating, newest_columns, pinned
+from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinned
 from hudi_reconcile.lake.holdable import check_types, check_values
 from hudi_reconcile.lake.metadata import PREFIX, commit_metadata
-from hudi_reconcile.lake.options import WriteOptions, create_options, upsert_options
+from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_options, upsert_options
+from hudi_reconcile.lake.origin import origin_of
+from hudi_reconcile.lake.overwrite import would_overwrite
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
-from hudi_reconcile.ports import Corrective, Frame, NewTable
+from hudi_reconcile.ports import Corrective, Frame, NewTable, Origin, Replaced
 
 SAVED_BY = "hudi-reconcile"
 
@@ -118,6 +120,38 @@ class HudiLake:
         with evaluating(self._path):
             check_values(frame, table.record_key, table.partition_fields)
         return commit(self._target(table), frame, self._write_options(table), commit_metadata(checkpoint, labels))
+
+    def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
+        """What `overwrite` with these rows would do."""
+        pin = self.pin()
+        if pin is None:
+            return Replaced(0, 0)
+        with evaluating(self._path):
+            return would_overwrite(_spark(rows), pinned(self._spark, self._path, pin), table)
+
+    def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Make these rows all that the table holds, in one commit.
+
+        Raises LakeError that lists the differences where the frame has other columns than the table.
+        """
+        self._check_owned(table)
+        frame = as_table(_spark(rows), table.columns, self._path)
+        with evaluating(self._path):
+            check_values(frame, table.record_key, table.partition_fields)
+        options = overwrite_options(self._options, table, has_metadata_table=self._has_metadata_table())
+        return commit(self._target(table), frame, options, commit_metadata(checkpoint, labels))
+
+    def mark(self, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Commit checkpoint and labels alone."""
+        frame = newest(self._spark, self._path).select(*(column.name for column in table.columns)).limit(0)
+        return self.upsert(Frame(frame), table, checkpoint, labels)
+
+    def origin(self) -> Origin:
+        """Who wrote the table, by its properties and by what HoodieStreamer leaves on its commits."""
+        if not has_table(self._files, self._path):
+            return Origin()
+        line = self._timeline()
+        return origin_of(line, line.properties())
 
     def correct(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -217,8 +251,10 @@ class HudiLake:
         self._files.delete(f"{self._path}/.hoodie")
 
     def _write_options(self, table: LakeTable) -> dict[str, str]:
-        partitions = self._timeline().properties().get(METADATA_PARTITIONS, "")
-        return upsert_options(self._options, table, has_metadata_table=bool(partitions))
+        return upsert_options(self._options, table, has_metadata_table=self._has_metadata_table())
+
+    def _has_metadata_table(self) -> bool:
+        return bool(self._timeline().properties().get(METADATA_PARTITIONS, ""))
 
     def _check_owned(self, table: LakeTable) -> None:
         if not table.owned:

@@ -85,6 +85,16 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
     return {**found, **options.overrides}
 
 
+def overwrite_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
+    """Options of a commit after which its rows are all that the table holds: every file group is replaced."""
+    found = upsert_options(options, table, has_metadata_table=has_metadata_table)
+    return {
+        **found,
+        "hoodie.datasource.write.operation": "insert_overwrite_table",
+        "hoodie.compact.inline": "false",  # nothing is left to compact
+    }
+
+
 def _identity(name: str, key: tuple[str, ...], partitions: tuple[str, ...]) -> dict[str, str]:
     found = {
         "hoodie.table.name": name,

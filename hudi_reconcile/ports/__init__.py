@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.frame import Frame
-from hudi_reconcile.ports.lake import Corrective, Lake, NewTable
+from hudi_reconcile.ports.lake import Corrective, Lake, NewTable, Origin, Replaced
 from hudi_reconcile.ports.source import Inside, KeyFaults, Source, Staged
 
 __all__ = [
     "Clock", "Comparer", "Corrective", "Edges", "Frame", "Inside", "KeyFaults", "Lake", "Look", "MakeComparer", "NewTable",
-    "SegmentDigest", "Source", "Staged",
+    "Origin", "Replaced", "SegmentDigest", "Source", "Staged",
 ]  # fmt: skip
 
 

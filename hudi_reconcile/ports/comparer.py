@@ -39,6 +39,10 @@ class Comparer(Protocol):
         """Digest both sides at once, one entry per segment that holds a row on either side, ordered by segment."""
         ...
 
+    def source_digests(self, source: Frame) -> tuple[SegmentSum, ...]:
+        """Digest the source's rows alone; each call reads them once more. Ordered by segment."""
+        ...
+
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """Digest the lake by canonical text, as a source that digests its own rows does; ordered by segment."""
         ...

@@ -46,6 +46,27 @@ class Corrective:
     expected: Frame
 
 
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What a replacement of all rows would do to the lake: rows it shows now, and how many of those would be gone."""
+
+    lake_rows: int
+    gone_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who wrote the table, as far as it tells: its key generator, and the checkpoint that HoodieStreamer left.
+
+    `instant` is the commit that carries the streamer's checkpoint.
+    """
+
+    key_generator: str | None = None
+    streamer_key: str | None = None
+    streamer_checkpoint: str | None = None
+    instant: Instant | None = None
+
+
 class Lake(Protocol):
     """One Hudi table. Every method raises LakeError where the table or its storage does not answer."""
 
@@ -85,6 +106,22 @@ class Lake(Protocol):
 
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Write full images in one commit that carries checkpoint and labels; an empty frame commits those alone."""
+        ...
+
+    def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
+        """What `overwrite` with these rows would do, by the record keys on both sides; reads, and writes nothing."""
+        ...
+
+    def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Make these rows all that the table holds, in one commit that carries checkpoint and labels."""
+        ...
+
+    def mark(self, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        """Commit checkpoint and labels alone; no row changes."""
+        ...
+
+    def origin(self) -> Origin:
+        """Who wrote the table; nothing known where there is no table."""
         ...
 
     def correct(

@@ -95,7 +95,7 @@ def _known(request: TableRequest, setting: str, name: str, columns: Mapping[str,
     if name not in columns:
         hint = nearest(name, columns)
         raise UsageError(
-            f"table {request.name}: {setting} names column {name}, which {request.table} does not have"
+            f"table {request.name}: {setting} names column {name}, which {request.title} does not have"
             + (f" (did you mean {hint}?)" if hint else ""),
             fix=f"columns are: {', '.join(columns)}",
         )

@@ -55,6 +55,10 @@ class Database(Protocol):
         """The table's columns in their order."""
         ...
 
+    def shape(self, sql: str) -> list[Reported]:
+        """The columns that a statement gives."""
+        ...
+
     def primary_key(self, table: Relation) -> tuple[str, ...]:
         """The primary key's columns in key order; empty without one."""
         ...
@@ -191,6 +195,8 @@ class JdbcEngine:
 
     def _describe(self, request: TableRequest) -> tuple[Described, list[DriverIndex]]:
         database = self._database()
+        if request.query is not None:
+            return self._describe_query(request, database), []
         table = find(database, database.facts(), request.table, self.place)
         is_full = len(parts_of(request.table)) > 2 or table.schema is None  # noqa: PLR2004 - catalog, schema and name
         qualifiers = (table.catalog if is_full else None, table.schema, table.name)
@@ -214,6 +220,14 @@ class JdbcEngine:
                     fix="name another key: source.key",
                 )
         return found, indexes
+
+    def _describe_query(self, request: TableRequest, database: Database) -> Described:
+        name = statements.derived(request.query or "")
+        columns = tuple(self._dialect.column_of(one) for one in database.shape(f"select * from {name} where 1 = 0"))
+        count = self.rows(statements.count_query(name, request.predicates))[0]["hr_rows"]
+        return described(
+            request, columns, (), name=name, identity=f"{self.place}/{request.query_id}", rows_estimate=int(count)
+        )
 
     def _clock(self) -> tuple[int, str]:
         refused: SourceError | None = None

@@ -20,6 +20,7 @@ from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued, from_mysql
 from hudi_reconcile.source.engine import Described, JdbcTarget
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.mysql_query import describe_query
 from hudi_reconcile.source.plane import ControlPlane
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
@@ -87,6 +88,8 @@ class MysqlEngine:
 
     def describe(self, request: TableRequest) -> Described:
         """The table as the catalog has it now."""
+        if request.query is not None:
+            return describe_query(self._plane, request, server=self._identity())
         found = self._table(request.table)
         here = {"schema": found["schema_name"], "name": found["name"]}
         columns = tuple(
@@ -148,6 +151,8 @@ class MysqlEngine:
     def table_facts(self, request: TableRequest) -> TableFacts:
         """Ask the catalog for one table; reads no row. Raises as `describe`."""
         found = self.describe(request)
+        if request.query is not None:
+            return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset())
         row = self._table(request.table)
         here = {"schema": row["schema_name"], "name": row["name"]}
         indexes = self._plane.rows(mysql.INDEXES_QUERY, here)

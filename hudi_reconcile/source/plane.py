@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -21,6 +21,7 @@ from hudi_reconcile.core.retry import ROUNDS, Passing, of_state, wait_seconds
 log = logging.getLogger("hudi_reconcile")
 CONNECT_SECONDS = 10
 _UNREACHABLE = frozenset({2002, 2003})  # PyMySQL's numbers
+Shape = TypeVar("Shape")
 # What a driver's error means in our words: a kind of database knows its own error codes.
 Named = Callable[[DBAPIError, Connection], SourceError | UsageError]
 
@@ -68,10 +69,17 @@ class ControlPlane:
             with self._engine.connect() as connection:
                 self._has_connected = True
                 self._sent.append(" ".join(sql.split()))
-                return connection.execute(sa.text(_escaped(sql)), dict(parameters or {})).mappings().all()
+                text = _escaped(sql) if parameters else sql.replace(":", "\\:")
+                return connection.execute(sa.text(text), dict(parameters or {})).mappings().all()
 
         with self._named_errors():
             return self._repeated(ask)
+
+    def shape(self, sql: str, of: Callable[[Any], Shape]) -> Shape:
+        """What the driver's cursor tells of the columns that a statement gives."""
+        self._sent.append(" ".join(sql.split()))
+        with self._named_errors(), self._engine.connect() as connection:
+            return of(connection.execute(sa.text(sql.replace(":", "\\:"))).cursor)
 
     @contextmanager
     def transaction(self, isolation: str) -> Iterator[Callable[[str], Sequence[sa.RowMapping]]]:

@@ -17,6 +17,7 @@ from hudi_reconcile.source.catalogued import Catalogued, from_postgres
 from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane
+from hudi_reconcile.source.postgres_query import describe_query
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import postgres
@@ -114,6 +115,8 @@ class PostgresEngine:
 
     def describe(self, request: TableRequest) -> Described:
         """The table as the catalog has it now."""
+        if request.query is not None:
+            return describe_query(self._plane, request, server=self._identity())
         found = self._table(request.table)
         name = str(found["name"])
         columns = tuple(
@@ -193,6 +196,8 @@ class PostgresEngine:
     def table_facts(self, request: TableRequest) -> TableFacts:
         """Ask the catalog for one table; reads no row. Raises as `describe`."""
         found = self.describe(request)
+        if request.query is not None:
+            return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset())
         row = self._plane.one(_TABLE_QUERY, {"name": request.table})
         return TableFacts(found.table, found.key_proven, row["can_read"], row["can_write"], frozenset(row["indexed"]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from hudi_reconcile.core.kinds import Column
 
@@ -12,6 +13,7 @@ from hudi_reconcile.core.kinds import Column
 class TableRequest:
     """One table to read. `table` is a SQL-quoted name, `where` a predicate for pull and sweep alike.
 
+    With a `query` its answer is the table, and there is no other.
     `hidden` are masked columns: none of their values may stand in a statement.
     """
 
@@ -20,11 +22,22 @@ class TableRequest:
     key: tuple[str, ...] = ()
     columns: tuple[str, ...] | None = None
     where: str | None = None
+    query: str | None = None
     watermark: tuple[str, ...] = ()
     partition_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
+
+    @property
+    def title(self) -> str:
+        """What is read, for messages."""
+        return self.table if self.query is None else "source.query"
+
+    @property
+    def query_id(self) -> str:
+        """The query's part of the source's identity: another text is another source."""
+        return f"query:{sha256((self.query or '').encode()).hexdigest()[:16]}"
 
     @property
     def predicates(self) -> tuple[str, ...]:

@@ -82,6 +82,21 @@ class JvmDatabase:
             rows = _listed(meta.getColumns(table.catalog, schema, name, "%"), wanted)
         return [_reported(row) for row in rows if row["TABLE_NAME"] == table.name]
 
+    def shape(self, sql: str) -> list[Reported]:
+        """The columns that a statement gives."""
+        with self._result(sql) as result:
+            meta = result.getMetaData()
+            return [
+                Reported(
+                    str(meta.getColumnLabel(at)),
+                    int(meta.getColumnType(at)),
+                    str(meta.getColumnTypeName(at)),
+                    int(meta.getPrecision(at)),
+                    int(meta.getScale(at)),
+                )
+                for at in range(1, int(meta.getColumnCount()) + 1)
+            ]
+
     def primary_key(self, table: Relation) -> tuple[str, ...]:
         """The primary key's columns in key order; empty without one."""
         with self._metadata() as meta:

@@ -13,6 +13,17 @@ def where(predicates: tuple[str, ...]) -> str:
     return " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
 
 
+def derived(query: str) -> str:
+    r"""A query as something to select from. The line end closes a comment at its end.
+
+    >>> derived("select 1 as a -- one;")
+    '(select 1 as a -- one\n) hr_q'
+    >>> derived("select 1 as a ; ")
+    '(select 1 as a\n) hr_q'
+    """
+    return f"({query.strip().rstrip(';').rstrip()}\n) hr_q"
+
+
 def select_list(dialect: Dialect, columns: tuple[Column, ...]) -> str:
     """The columns under positional names `c0, c1, …`: no odd name ever reaches Spark's parser."""
     return ", ".join(f"{dialect.read(column)} as c{index}" for index, column in enumerate(columns))

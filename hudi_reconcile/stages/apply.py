@@ -86,7 +86,7 @@ def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
 def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edges: Edges) -> Work:
     table = edges.source.describe()
     lake_table = existing(job, edges.lake.look())
-    refuse_foreign(job, lake_table)
+    refuse_foreign(job, lake_table, edges.lake.origin)
     refuse_mismatch(job, table, lake_table)
     scope = scope_of(job, table, lake_table, edges.source, whole=True)
     cut = parse(plan.segmentation)

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hudi_reconcile.core.errors import LakeError, RefusedError
-from hudi_reconcile.core.values import LakeTable, SourceTable
+from hudi_reconcile.core.values import READ_SEQ, LakeTable, SourceTable
+from hudi_reconcile.ports import Origin
 from hudi_reconcile.stages.request import TableJob
 
 
-def refuse_foreign(job: TableJob, table: LakeTable) -> None:
-    """Raises RefusedError for a Hudi table that this tool did not create: its ordering would drop corrections in silence."""
-    if not table.owned:
-        ordering = ", ".join(table.ordering_fields) or "none"
-        raise RefusedError(
-            f"table {job.name}: {job.lake_path} is a Hudi table made by another writer (ordering field: {ordering})",
-            fix="pull into a new lake.path, or only sweep this one: hudi-reconcile sweep -t " + job.name,
-        )
+class UntrustedWindowError(RefusedError):
+    """The checkpoint is lost or of other columns: no incremental window can start at it. A full fetch would heal it."""
+
+    @property
+    def type(self) -> str:
+        """A refusal like any other to those who read the result."""
+        return RefusedError.__name__
+
+
+def refuse_foreign(job: TableJob, table: LakeTable, origin: Callable[[], Origin]) -> None:
+    """Raises RefusedError for a Hudi table that this tool did not create: its ordering would drop corrections in silence.
+
+    `origin` is asked only then: the message says what such a table lacks.
+    """
+    if table.owned:
+        return
+    raise RefusedError(
+        f"table {job.name}: {job.lake_path} is a Hudi table made by another writer (ordering field: "
+        f"{', '.join(table.ordering_fields) or 'none'}). {what_is_missing(table, origin())}",
+        fix="pull into a new lake.path, or only sweep this one: hudi-reconcile sweep -t " + job.name,
+    )
+
+
+def what_is_missing(table: LakeTable, origin: Origin) -> str:
+    """What a table of another writer has not, and what it has instead."""
+    found = [f"a pull needs the ordering field {READ_SEQ} and a checkpoint of its own, and this version adopts neither"]
+    if origin.streamer_checkpoint is not None:
+        at = "" if origin.instant is None else f" of commit {origin.instant.completed}"
+        found.append(f"HoodieStreamer's checkpoint is {origin.streamer_checkpoint!r} ({origin.streamer_key}{at})")
+    if origin.key_generator is not None:
+        found.append(f"keys are made by {origin.key_generator.rsplit('.', 1)[-1]} from {', '.join(table.record_key)}")
+    return "; ".join(found)
 
 
 def refuse_mismatch(job: TableJob, source: SourceTable, table: LakeTable) -> None:

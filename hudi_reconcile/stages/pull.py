@@ -6,20 +6,26 @@ a second query; rows and checkpoint land in the same commit, so a kill at any mo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.carry import carried, carried_anew
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, Pulled, SideState, TableResult
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant, LakeTable, Moment, SourceTable
 from hudi_reconcile.core.window import Window, full_window, is_empty, next_checkpoint, next_window
-from hudi_reconcile.ports import Edges, Lake, NewTable, Source, Staged
+from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.keys import refuse_key_faults
-from hudi_reconcile.stages.lake_state import refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.lake_state import UntrustedWindowError, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.overwrite import allowed, overwrites, refuse_torn
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
+
+NO_APPROVAL = Approval()
+Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +42,58 @@ class _Start:
     notes: tuple[str, ...] = ()
 
 
-def pull(job: TableJob, edges: Edges, *, full: bool) -> TableResult:
+def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
     """Bring the lake up to the source's safe bound. `full` reads every row whatever the checkpoint says.
 
-    Raises RefusedError for a lake table that this tool did not make or whose checkpoint is lost; nothing is written then.
+    Raises RefusedError for a lake table that this tool did not make or whose checkpoint is lost, and for a replacement
+    that would delete more than is allowed; nothing is written then.
     """
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
-        start = _start(job, source, lake, full=full)
+        start = _trusted(job, source, lake, full=full)
         if is_empty(start.window):
             return _result(job, start, None, start.before)
         start = _carry(job, start, frozenset(source.uncarried(start.table, start.window)))
         cut = cut_of(job, start.table, source)
+        if start.existing is not None and start.window.before_micros is None and overwrites(job):
+            return _overwrite(job, start, edges, approval)
         staged = source.staged(start.table, cut, start.window, start.bound_micros)
         if staged.rows == 0 and start.existing is not None:
             return _result(job, start, staged, start.before)
         return _result(job, start, staged, _write(job, start, staged, lake))
+
+
+def _trusted(job: TableJob, source: Source, lake: Lake, *, full: bool) -> _Start:
+    """The start; of a full fetch where the config allows one in place of a window that cannot be trusted."""
+    try:
+        return _start(job, source, lake, full=full)
+    except UntrustedWindowError as lost:
+        if job.on_error != "full":
+            raise
+        start = _start(job, source, lake, full=True)
+        return replace(start, notes=(*start.notes, f"every row was fetched (pull.on_error: full): {lost.message}"))
+
+
+def _overwrite(job: TableJob, start: _Start, edges: Edges, approval: Approval) -> TableResult:
+    """Make the source's rows all that the lake holds, in one commit."""
+    source, lake, table = edges.source, edges.lake, start.existing
+    if table is None:
+        raise ValueError("there is nothing to replace")
+    before = source.rows_now(start.table)
+    staged = source.staged(start.table, cut_of(job, start.table, source), start.window, start.bound_micros)
+    refuse_torn(job, staged.rows, before, source.rows_now(start.table))
+    gone = 0
+
+    def land(rows: Frame, checkpoint: Checkpoint, labels: dict[str, str]) -> Instant:
+        nonlocal gone
+        found = lake.would_overwrite(rows, table)
+        allowed(job, found, staged.rows, approval)
+        gone = found.gone_rows
+        return lake.overwrite(rows, table, checkpoint, labels)
+
+    after = _write(job, start, staged, lake, land)
+    note = f"the whole table was replaced; {gone} of its rows were gone at the source"
+    return _result(job, replace(start, notes=(*start.notes, note)), staged, after)
 
 
 def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> _Start:
@@ -77,19 +119,19 @@ def _checkpoint(
 ) -> CheckpointAt | None:
     if existing is None:
         return None
-    refuse_foreign(job, existing)
+    refuse_foreign(job, existing, lake.origin)
     refuse_mismatch(job, table, existing)
     found = lake.checkpoint()
     if full:
         return found
     if found is None:
-        raise RefusedError(
+        raise UntrustedWindowError(
             f"table {job.name}: {job.lake_path} exists, but no commit on its timeline carries our checkpoint",
             fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
         )
     if found.checkpoint.watermark != job.watermark:
         was = ", ".join(found.checkpoint.watermark) or "none"
-        raise RefusedError(
+        raise UntrustedWindowError(
             f"table {job.name}: the checkpoint was made with watermark {was}, the config says "
             f"{', '.join(job.watermark) or 'none'}",
             fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
@@ -122,9 +164,10 @@ def _carry(job: TableJob, start: _Start, uncarried: frozenset[str]) -> _Start:
     return replace(start, table=table, notes=notes)
 
 
-def _write(job: TableJob, start: _Start, staged: Staged, lake: Lake) -> CheckpointAt:
+def _write(job: TableJob, start: _Start, staged: Staged, lake: Lake, land: Land | None = None) -> CheckpointAt:
     earlier = None if start.before is None else start.before.checkpoint
-    reached = next_checkpoint(None if earlier is None else earlier.watermark_micros, staged.greatest_micros)
+    same = earlier is not None and earlier.watermark == start.watermark.names
+    reached = next_checkpoint(earlier.watermark_micros if earlier and same else None, staged.greatest_micros)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     checkpoint = Checkpoint(
         strategy=job.strategy,
@@ -135,10 +178,13 @@ def _write(job: TableJob, start: _Start, staged: Staged, lake: Lake) -> Checkpoi
         source_identity=start.table.identity,
     )
     rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq)
+    labels = {"kind": "pull", "run_id": job.run_id}
     if start.existing is None:
-        instant = lake.create(rows, _new_table(job, start.table), checkpoint, {"kind": "pull", "run_id": job.run_id})
+        instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)
+    elif land is not None:
+        instant = land(rows, checkpoint, labels)
     else:
-        instant = lake.upsert(rows, start.existing, checkpoint, {"kind": "pull", "run_id": job.run_id})
+        instant = lake.upsert(rows, start.existing, checkpoint, labels)
     return CheckpointAt(checkpoint, instant)
 
 

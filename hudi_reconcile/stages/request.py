@@ -42,4 +42,7 @@ class TableJob:
     cdc: bool = False
     rename: Mapping[str, str] = field(default_factory=dict)
     tolerance: Mapping[str, Decimal] = field(default_factory=dict)
+    full_mode: Literal["upsert", "overwrite"] | None = None
+    on_error: Literal["fail", "full"] = "fail"
+    is_query: bool = False
     known: KnownColumns = field(default_factory=KnownColumns)

@@ -27,6 +27,7 @@ from hudi_reconcile.stages.mode import choose_mode
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
+from hudi_reconcile.stages.steady import unsteady
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
 
@@ -81,10 +82,13 @@ def sweep(job: TableJob, edges: Edges) -> Swept:
     waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
     found = look_twice(sides, waiting, None)
     precision = precision_of(scope, comparer, lambda: edges.source.rows(scope.table, ground.cut))
-    unverified = (*scope.unverified, *hidden_digits(scope, precision), *_unverified(job, found))
+    moving = unsteady(job, sides)
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *_unverified(job, found), *moving)
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     draft = (
-        _draft(job, ground, found, comparer, edges.clock) if drift and found.steady and not found.missed_rows else None
+        _draft(job, ground, found, comparer, edges.clock)
+        if drift and found.steady and not found.missed_rows and not moving
+        else None
     )
     result = replace(_result(job, ground, found, unverified, draft), precision=precision)
     rows = sum(found.kinds.values())

@@ -36,7 +36,19 @@ from hudi_reconcile.core.values import (
     SourceTable,
 )
 from hudi_reconcile.core.window import Window
-from hudi_reconcile.ports import Corrective, Edges, Frame, Inside, KeyFaults, Look, NewTable, SegmentDigest, Staged
+from hudi_reconcile.ports import (
+    Corrective,
+    Edges,
+    Frame,
+    Inside,
+    KeyFaults,
+    Look,
+    NewTable,
+    Origin,
+    Replaced,
+    SegmentDigest,
+    Staged,
+)
 from hudi_reconcile.stages.apply import apply
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.request import TableJob
@@ -185,7 +197,9 @@ class FakeSource:
         self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
     ) -> Staged:
         self.journal.reached("source.staged")
-        found = self._positional(table, lambda row: _in_window(row["at"], window))
+        found = self._positional(
+            table, lambda row: _in_window(row["at"], window) and row["id"] not in self.lost_in_reads
+        )
         marks = [row["c2"] for row in found if row["c2"] is not None] if window.columns else []
         usable = [mark for mark in marks if below_micros is None or mark < below_micros]
         nulls = sum(row["c2"] is None for row in found) if window.columns else 0
@@ -240,6 +254,7 @@ class FakeLake:
     writes: int = 0
     cannot_replace: str = ""
     savepoints: list[str] = field(default_factory=list)
+    made_by: Origin = field(default_factory=Origin)
 
     @property
     def now(self) -> list[Row]:
@@ -308,6 +323,21 @@ class FakeLake:
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         self.journal.reached("lake.upsert")
         return self.plant(self._merged(rows_of(rows), set()), checkpoint, **labels)
+
+    def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
+        there = {row["id"] for row in rows_of(rows)}
+        return Replaced(len(self.now), sum(row["id"] not in there for row in self.now))
+
+    def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        self.journal.reached("lake.overwrite")
+        return self.plant([self.stamped(row) for row in rows_of(rows)], checkpoint, **labels)
+
+    def mark(self, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        self.journal.reached("lake.mark")
+        return self.plant(self.now, checkpoint, **labels)
+
+    def origin(self) -> Origin:
+        return self.made_by
 
     def correct(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -399,6 +429,9 @@ class FakeComparer:
         return summed(
             (self._segment(key), crc32(repr((key, image)).encode())) for key, all_ in images for image, _, _ in all_
         )
+
+    def source_digests(self, source: Frame) -> tuple[SegmentSum, ...]:
+        return self.sums(rows_of(source), "c")
 
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         return self.sums(rows_of(lake), "lake")

@@ -14,7 +14,7 @@ from hudi_reconcile.cli.registry import COMMANDS, called_command
 
 CONTRACT = {
     "init", "doctor", "config", "pull", "sweep", "findings", "plan", "apply", "run", "check", "changes", "report",
-    "history", "audit", "jars", "demo",
+    "history", "audit", "jars", "demo", "state",
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 from hudi_reconcile.cli.main import group, run
 from hudi_reconcile.cli.registry import COMMANDS
 
-# Contract, section 3: every command with its options and arguments.
+# Contract, section 3, and `state`: every command with its options and arguments.
 CONTRACT = """
 init [DIR] --from-props
 doctor -t
@@ -21,6 +21,9 @@ findings RUN -t --kind --format
 plan RUN -t
 apply RUN -t --only --approve-deletes --yes --allow-empty-source
 run -t --apply
+state show -t
+state set -t --checkpoint --yes
+state reset -t --yes
 check -t --fail-on
 changes -t --type --from --to --format
 report RUN -o

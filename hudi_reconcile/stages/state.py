@@ -1,0 +1,96 @@
+"""A table's checkpoint by hand: what it is and which commit carries it, and another one in an empty commit of its own.
+
+Decides what may be set. It writes no row: the next pull reads from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.moments import watermark_micros
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Pulled, SideState, TableResult
+from hudi_reconcile.core.values import Checkpoint, CheckpointAt, LakeTable, Moment
+from hudi_reconcile.ports import Edges, Lake, Origin, Source
+from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.watermarks import Watermark, watermark_of
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a lake table says of how far it was pulled; `table` is None where there is none."""
+
+    table: LakeTable | None
+    checkpoint: CheckpointAt | None
+    origin: Origin
+
+
+def state_of(lake: Lake) -> State:
+    """The newest checkpoint of ours, and what another writer left. Reads the timeline only."""
+    table = lake.look()
+    if table is None:
+        return State(None, None, Origin())
+    return State(table, lake.checkpoint(), lake.origin())
+
+
+def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> TableResult:
+    """Let the next pull begin after `value`; None: at the beginning. Commits the new checkpoint and no row.
+
+    Raises UsageError for a value that is none of the table's watermark or lies above the safe bound, RefusedError for a
+    table that this tool did not make.
+    """
+    source, lake = edges.source, edges.lake
+    with lake.lease(job.run_id):
+        described = source.describe()
+        table = existing(job, lake.look())
+        refuse_foreign(job, table, lake.origin)
+        refuse_mismatch(job, described, table)
+        watermark = watermark_of(job.name, job.watermark, described)
+        moment = source.moment()
+        micros = None if value is None else _micros(job, watermark, value, source, moment)
+        before = lake.checkpoint()
+        checkpoint = Checkpoint(
+            strategy=job.strategy,
+            watermark=watermark.names,
+            watermark_micros=micros,
+            text=watermark.text(micros),
+            read_seq=max(moment.clock_micros, 0 if before is None else before.checkpoint.read_seq + 1),
+            source_identity=described.identity,
+        )
+        action = "reset" if value is None else "set"
+        labels = {"kind": "state", "run_id": job.run_id, "state": action, "by": by}
+        instant = lake.mark(table, checkpoint, labels)
+    was = None if before is None else before.checkpoint.text
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.PULLED,
+        source=SideState(0, moment.snapshot),
+        checkpoint=checkpoint.text,
+        notes=(
+            f"checkpoint {action} by {by}: {was or 'none'} -> {checkpoint.text or 'none'}; no row was read or written",
+        ),
+        pull=Pulled(0, "incremental", was, checkpoint.text, instant.completed),
+    )
+
+
+def _micros(job: TableJob, watermark: Watermark, value: str, source: Source, moment: Moment) -> int:
+    bound = watermark.bound(moment, source.zone_offset_micros)
+    if bound is None:
+        raise UsageError(
+            f"table {job.name}: strategy {job.strategy} has no watermark, so there is no checkpoint to set",
+            fix=f"hudi-reconcile pull -t {job.name} reads every row",
+        )
+    try:
+        micros = watermark_micros(watermark.kind, value)
+    except ValueError as error:
+        example = watermark.text(bound)
+        raise UsageError(f"--checkpoint: {error}", fix=f"write it like {example}, the safe bound of now") from None
+    if micros >= bound:
+        raise RefusedError(
+            f"table {job.name}: --checkpoint lies at or above the safe bound {watermark.text(bound)}: "
+            "rows that are still to be committed would never be pulled",
+            fix="name an earlier time",
+        )
+    return micros
