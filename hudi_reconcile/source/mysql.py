@@ -25,6 +25,7 @@ from hudi_reconcile.source.plane import ControlPlane
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import mysql
+from hudi_reconcile.sql.pushdown import mysql as pushdown
 
 _READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
 _UNKNOWN_ROWS = 1_000_000  # of a view whose plan this user may not see
@@ -59,9 +60,9 @@ class MysqlEngine:
         return mysql
 
     @property
-    def digests(self) -> Digests | None:
-        """Rows come to Spark."""
-        return None
+    def digests(self) -> Digests:
+        """MySQL and MariaDB digest their own rows."""
+        return pushdown
 
     @property
     def place(self) -> str:

@@ -93,6 +93,9 @@ class Digests(Protocol):
         """A SELECT of one text of that length, to time the link with."""
         ...
 
-    def unmerged(self, select: str, /) -> str:
-        """The select, such that its expressions are computed once however often an outer select names them."""
+    def unmerged(self, select: str, /, *, narrow: bool) -> str:
+        """The select, such that its expressions are computed once however often an outer select names them.
+
+        `narrow`: it has two numbers a row. Otherwise whole texts, and computing them twice may cost less than keeping them.
+        """
         ...

@@ -43,13 +43,14 @@ def digest_query(
     `segments`: only the rows of these are read, as far as an index can tell them; others may come too (`sums_of`).
     A row whose text cannot be built is not counted, so that it shows as a difference.
     """
-    inner = database.unmerged(_texts(database, table, what, predicates, segments=segments))
+    inner = database.unmerged(_texts(database, table, what, predicates, segments=segments), narrow=False)
     fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
     row = database.unmerged(
-        f"select {_segment(database, what)} as hr_segment, {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t"
+        f"select {_segment(database, what)} as hr_segment, {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t",
+        narrow=False,
     )
     digest = database.md5_number("hr_row", canon.DIGEST_HEX_DIGITS)
-    rows = database.unmerged(f"select hr_segment, {digest} as hr_v from ({row}) hr_d")
+    rows = database.unmerged(f"select hr_segment, {digest} as hr_v from ({row}) hr_d", narrow=True)
     half = 1 << canon.HALF_BITS
     return (
         f"select hr_segment, count(hr_v) as hr_rows, sum({database.floored('hr_v', half)}) as hr_high,"
@@ -59,9 +60,9 @@ def digest_query(
 
 def width_query(database: Digests, table: str, what: Digested) -> str:
     """SELECT of `hr_rows` and `hr_bytes`: how many rows there are, and the length of their row texts together."""
-    inner = database.unmerged(_texts(database, table, what, (), segments=None))
+    inner = database.unmerged(_texts(database, table, what, (), segments=None), narrow=False)
     fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
-    row = database.unmerged(f"select {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t")
+    row = database.unmerged(f"select {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t", narrow=False)
     return f"select count(*) as hr_rows, sum(octet_length(hr_row)) as hr_bytes from ({row}) hr_d"
 
 

@@ -204,7 +204,7 @@ def uncarried(column: Column) -> str | None:
 # busy reader is not cut off.
 _SESSION = (
     "set session time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', net_write_timeout = 3600,"
-    " wait_timeout = 28800, lock_wait_timeout = 10, sql_select_limit = default"
+    " wait_timeout = 28800, lock_wait_timeout = 10, sql_select_limit = 18446744073709551615"
     " /*M!, tx_read_only = 1 */ /*!80000 , transaction_read_only = 1 */"
 )
 

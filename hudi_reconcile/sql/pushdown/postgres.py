@@ -86,6 +86,6 @@ def filler(octets: int) -> str:
     return f"select repeat('x', {octets}) as hr_x"
 
 
-def unmerged(select: str) -> str:
+def unmerged(select: str, *, narrow: bool) -> str:  # noqa: ARG001 - it keeps no rows, however wide
     """OFFSET keeps the planner from pulling the select up into the outer one."""
     return f"{select} offset 0"
