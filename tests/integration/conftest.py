@@ -6,7 +6,7 @@ Tests fail without them rather than skip; MariaDB's skip on a machine without on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,14 +50,21 @@ def maria(maria_server: MariaServer) -> Iterator[MariaDatabase]:
         yield database
 
 
-@pytest.fixture(scope="session")
-def spark_session() -> Iterator[Session]:
+@contextmanager
+def small_session() -> Iterator[Session]:
     """Our own session, small, with every driver, and what it stands on."""
     jars = JarRequest(engine="mysql")
     request = SessionRequest(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"}, jars=jars, short=True)
     with ExitStack() as stack:
         with alone("jars"):  # a first start fetches them
             session = stack.enter_context(open_session(request))
+        yield session
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[Session]:
+    """One session for all tests of a run."""
+    with small_session() as session:
         yield session
 
 

@@ -200,10 +200,14 @@ class MariaDatabase:
         """Server-wide settings (`sql_mode`, `time_zone`, …) that every new connection begins with, for a block."""
         before = {name: self.query(f"select @@global.{name}")[0][0] for name in settings}
         try:
-            self.execute(*(f"set global {name} = '{value}'" for name, value in settings.items()))
+            self.execute(*(_set(name, value) for name, value in settings.items()))
             yield
         finally:
-            self.execute(*(f"set global {name} = '{value}'" for name, value in before.items()))
+            self.execute(*(_set(name, value) for name, value in before.items()))
+
+
+def _set(name: str, value: object) -> str:
+    return f"set global {name} = {value}" if str(value).isdigit() else f"set global {name} = '{value}'"
 
 
 @contextmanager

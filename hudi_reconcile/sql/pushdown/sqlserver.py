@@ -98,6 +98,6 @@ def filler(octets: int) -> str:
     return f"select replicate(cast('x' as varchar(max)), {octets}) as hr_x"
 
 
-def unmerged(select: str) -> str:
+def unmerged(select: str, *, narrow: bool) -> str:  # noqa: ARG001 - it has no way
     """As it is: SQL Server knows no such thing, and may compute an expression once for each place that names it."""
     return select

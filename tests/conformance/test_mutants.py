@@ -1,0 +1,193 @@
+"""Planted faults: the encoders and digests are broken one by one, and each time a check goes red. Sound code passes all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from hudi_reconcile.compare import canonical, canonical_text, row_text, sides
+from hudi_reconcile.core import canon
+from hudi_reconcile.core.agreement import Compared
+from hudi_reconcile.core.kinds import Kind
+from tests.conformance.checks import CHECKS, World
+from tests.conformance.tally import MUTANTS
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """What is broken, where, by what, and the check that is to see it."""
+
+    says: str
+    place: object
+    name: str
+    broken: Any
+    check: str
+
+
+def _by_kind(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[Compared, Any], Any]:
+    real = canonical.canonical
+
+    def form(item: Compared, value: Any) -> Any:
+        return broken(value) if item.column.kind is kind else real(item, value)
+
+    return form
+
+
+def _text_of_form(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[Compared, Any], Any]:
+    real = row_text.plain_text
+    return lambda item, form: broken(form) if item.column.kind is kind else real(item, form)
+
+
+def _bare(texts: Iterable[Any]) -> str:
+    return "|".join(canon.NULL_FIELD if text is None else text for text in texts)
+
+
+def _word(texts: Iterable[Any]) -> str:
+    known = [canon.NULL_FIELD if text is None else text for text in texts]
+    return "".join(f"{len(text.encode())}:{text}" for text in known)
+
+
+def _spark_bare(texts: list[Any]) -> Any:
+    return F.concat_ws("|", *(F.coalesce(text, F.lit(canon.NULL_FIELD)) for text in texts))
+
+
+def _spark_word(texts: list[Any]) -> Any:
+    known = [F.coalesce(text, F.lit(canon.NULL_FIELD)) for text in texts]
+    return F.concat(*(F.concat(F.octet_length(text), F.lit(":"), text) for text in known))
+
+
+def _spark_characters(texts: list[Any]) -> Any:
+    fields = [F.coalesce(F.concat(F.length(t), F.lit(":"), t), F.lit(canon.NULL_FIELD)) for t in texts]
+    return F.concat(*fields)
+
+
+def _unmarked(items: tuple[Compared, ...], values: list[Any]) -> Any:
+    return F.xxhash64(*(canonical.hashable(item, value) for item, value in zip(items, values, strict=True)))
+
+
+def _summed(combine: Callable[[list[int]], int], low_mask: int) -> Callable[..., tuple[canon.SegmentSum, ...]]:
+    def summed(rows: Iterable[tuple[int, int]]) -> tuple[canon.SegmentSum, ...]:
+        by: dict[int, list[int]] = {}
+        for segment, digest in rows:
+            by.setdefault(segment, []).append(digest)
+        return tuple(
+            canon.SegmentSum(s, len(d), combine([n >> 30 for n in d]), combine([n & low_mask for n in d]))
+            for s, d in sorted(by.items())
+        )
+
+    return summed
+
+
+def _xor(numbers: list[int]) -> int:
+    found = 0
+    for number in numbers:
+        found ^= number
+    return found
+
+
+def _spark_summed(high: Callable[[Any], Any], low: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def collected(rows: Any) -> tuple[canon.SegmentSum, ...]:
+        digest = F.col("digest")
+        sums = rows.groupBy("segment").agg(F.count(digest).alias("n"), high(digest).alias("h"), low(digest).alias("l"))
+        return tuple(canon.SegmentSum(r["segment"], r["n"], r["h"], r["l"]) for r in sums.collect())
+
+    return collected
+
+
+def _upper(digest: Any) -> Any:
+    return F.shiftright(digest, canon.HALF_BITS)
+
+
+def _lower(digest: Any) -> Any:
+    return digest.bitwiseAND(F.lit((1 << canon.HALF_BITS) - 1).cast("bigint"))
+
+
+def _truncated(cut: Any) -> Any:
+    first, last = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
+    inner = f"(k0 div {cut.width}) - ({cut.start // cut.width})"
+    return F.expr(f"cast(case when k0 < {first} then 0 when k0 >= {last} then {cut.count - 1} else {inner} end as int)")
+
+
+def _own_zone(_item: Compared, micros: Any) -> Any:
+    return F.unix_micros(F.from_utc_timestamp(F.timestamp_micros(micros), "Europe/Berlin"))
+
+
+_DOUBLE = canon.FORMS[Kind.DOUBLE]
+_SIGNED_ZERO = replace(_DOUBLE, encode=lambda value, scale: "-" * (str(value) == "-0.0") + _DOUBLE.encode(value, scale))
+MUTANTS_PLANTED = (
+    Mutant("reference: no length before a field", canon, "row_text", _bare, "reference_rows_apart"),
+    Mutant("reference: NULL is a word", canon, "row_text", _word, "reference_rows_apart"),
+    Mutant("reference: XOR for sum", canon, "summed", _summed(_xor, (1 << 30) - 1), "reference_sums_apart"),
+    Mutant("reference: no lower half", canon, "summed", _summed(sum, 0), "reference_sums_apart"),
+    Mutant("reference: -0.0 apart from 0.0", canon, "FORMS", canon.FORMS | {Kind.DOUBLE: _SIGNED_ZERO}, "golden_vectors"),
+    Mutant("text digest: no length before a field", canonical_text, "row_text", _spark_bare, "spark_rows_apart"),
+    Mutant("text digest: NULL is a word", canonical_text, "row_text", _spark_word, "spark_rows_apart"),
+    Mutant("text digest: length in characters", canonical_text, "row_text", _spark_characters, "spark_sums"),
+    Mutant("text digest: XOR for sum", canonical_text, "collected",
+           _spark_summed(lambda d: F.bit_xor(_upper(d)), lambda d: F.bit_xor(_lower(d))), "spark_sums"),
+    Mutant("text digest: no lower half", canonical_text, "collected",
+           _spark_summed(lambda d: F.sum(_upper(d)), lambda d: F.sum(d * 0)), "spark_sums"),
+    Mutant("text digest: whole digests summed, which wrap", canonical_text, "collected",
+           _spark_summed(lambda d: F.shiftright(F.sum(d), 30), lambda d: _lower(F.sum(d))), "spark_sums"),
+    Mutant("stream digest: NULLs unmarked", sides, "row_digest", _unmarked, "stream_rows_apart"),
+    Mutant("stream digest: text lower-cased", canonical, "canonical", _by_kind(Kind.TEXT, F.lower), "stream_values"),
+    Mutant("stream digest: blanks of text cut", canonical, "canonical", _by_kind(Kind.TEXT, F.rtrim), "stream_values"),
+    Mutant("stream digest: padding of char kept", canonical, "canonical", _by_kind(Kind.CHAR, lambda v: v), "stream_values"),
+    Mutant("stream digest: bigint by double", canonical, "canonical",
+           _by_kind(Kind.INTEGER, lambda v: v.cast("double")), "stream_values"),
+    Mutant("stream digest: decimal by double", canonical, "canonical",
+           _by_kind(Kind.DECIMAL, lambda v: v.cast("double")), "stream_values"),
+    Mutant("stream digest: double by float", canonical, "canonical",
+           _by_kind(Kind.DOUBLE, lambda v: v.cast("float")), "stream_values"),
+    Mutant("stream digest: microseconds cut", canonical, "hashable",
+           lambda item, v: F.date_trunc("millisecond", v) if item.column.kind is Kind.TIMESTAMP else canonical.canonical(item, v),
+           "stream_values"),
+    Mutant("canonical text: -0.0 apart from 0.0", canonical_text, "_signed",
+           lambda text: {text: F.when(F.col(text).isNotNull(), F.concat(
+               F.when(F.col(text).cast("string").startswith("-"), "-").otherwise(""), F.col(f"{text}_b").cast("string")))},
+           "spark_texts"),
+    Mutant("canonical text: double as Java writes it", canonical_text, "_signed",
+           lambda text: {text: F.col(text).cast("string")}, "spark_texts"),
+    Mutant("canonical text: exponent of the logarithm unchecked", canonical_text, "_bits",
+           lambda text: {f"{text}_b": F.col(f"{text}_m").cast("bigint") + (F.col(f"{text}_e") + 1022) * F.lit(1 << 52)},
+           "spark_texts"),
+    Mutant("canonical text: microseconds cut", canonical, "_cut_micros",
+           lambda _, micros: micros - F.pmod(micros, F.lit(1000)), "spark_texts"),
+    Mutant("canonical text: timestamps by the session's zone", canonical, "_cut_micros", _own_zone, "spark_texts"),
+    Mutant("canonical text: decimal with an exponent", row_text, "_fixed", lambda text, _: text, "spark_texts"),
+    Mutant("canonical text: padding of char kept", canonical_text, "canonical",
+           _by_kind(Kind.CHAR, lambda v: v), "spark_texts"),
+    Mutant("canonical text: upper-case uuid kept", canonical_text, "canonical",
+           _by_kind(Kind.UUID, lambda v: v), "spark_texts"),
+    Mutant("canonical text: bytes as upper-case hex", canonical_text, "plain_text",
+           _text_of_form(Kind.BYTES, F.hex), "spark_texts"),
+    Mutant("segments: keys below zero cut toward zero", sides, "_range_segment", _truncated, "spark_segments"),
+)  # fmt: skip
+BY_NAME = {check.__name__: check for check in CHECKS}
+
+
+@pytest.fixture(scope="module")
+def world(spark: SparkSession) -> World:
+    return World(spark)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_sound_code_passes_every_check(world: World, check: Callable[[World], None]) -> None:
+    check(world)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS_PLANTED, ids=lambda mutant: mutant.says)
+def test_planted_fault_turns_its_check_red(world: World, mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mutant.says not in MUTANTS
+    MUTANTS[mutant.says] = ""
+    monkeypatch.setattr(mutant.place, mutant.name, mutant.broken)
+
+    with pytest.raises(AssertionError):
+        BY_NAME[mutant.check](world)
+
+    MUTANTS[mutant.says] = mutant.check

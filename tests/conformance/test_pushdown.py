@@ -1,0 +1,150 @@
+"""The databases that digest their own rows write every value as the reference does, byte for byte. Needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_reconcile.core import canon
+from hudi_reconcile.core.agreement import Agreement, Compared
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.source import inside
+from hudi_reconcile.source.engine import Engine
+from hudi_reconcile.source.open import connection_of, open_engine
+from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, sums_of
+from tests.conformance.case import Case, case_of, unfriendly
+from tests.conformance.fields import PRODUCTS
+from tests.conformance.product import Product
+
+PUSHED = tuple(product for product in PRODUCTS if "pushdown" in product.modes)
+
+
+@pytest.fixture(params=PUSHED, ids=lambda product: product.name)
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
+    found = case_of(request.param, request, tmp_path)
+    found.fill()
+    return found
+
+
+@contextmanager
+def engine_of(case: Case) -> Iterator[Engine]:
+    source = case.project.source
+    engine = open_engine(connection_of(source["url"], (case.project.folder / "password").read_text()))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def items_of(case: Case, engine: Engine) -> tuple[Compared, ...]:
+    """The columns that the reference has values for."""
+    left_out = {field.name for field in case.product.fields if field.is_sql}
+    columns = engine.describe(TableRequest("cells", "cells")).table.columns
+    digits = {c.name: (c.precision or 0, c.scale or 0) for c in columns if c.kind is Kind.DECIMAL}
+    return tuple(
+        Compared(index, column, "", digits.get(column.name))
+        for index, column in enumerate(columns)
+        if column.name not in left_out
+    )
+
+
+def expected_texts(product: Product, items: tuple[Compared, ...]) -> list[list[str | None]]:
+    """By the reference."""
+    found = []
+    for number, (before, _) in enumerate(product.rows()):
+        row = {"id": number} | before
+        found.append([text_of(item, row.get(item.column.name)) for item in items])
+    return found
+
+
+def text_of(item: Compared, value: Any) -> str | None:
+    kind = item.column.kind
+    if value is None:
+        return None
+    if kind is Kind.NUMBER:
+        value = format(value, "f") if not isinstance(value, str) else value
+    if kind is Kind.DECIMAL and isinstance(value, int):
+        return str(value)
+    return canon.text_of(kind, value, item.digits[1] if item.digits else 0)
+
+
+def test_every_value_is_written_as_the_reference_does(case: Case) -> None:
+    check_texts(case)
+
+
+def check_texts(case: Case) -> None:
+    with unfriendly(case.database), engine_of(case) as engine:
+        items = items_of(case, engine)
+        assert {i.column.name: i.column.kind for i in items[1:]} == {
+            field.name: field.kind for field in case.product.columns if not field.is_sql
+        }
+        assert engine.digests is not None
+        texts = ", ".join(f"{engine.digests.canonical(item)} as t{place}" for place, item in enumerate(items))
+        rows = engine.rows(f"select {texts} from cells order by id")
+    expected = expected_texts(case.product, items)
+    assert len(rows) == len(expected)
+    wrong = [
+        (item.column.name, right[place], row[f"t{place}"])
+        for row, right in zip(rows, expected, strict=True)
+        for place, item in enumerate(items)
+        if plain(row[f"t{place}"]) != right[place]
+    ]
+    assert wrong == []
+
+
+def plain(text: Any) -> str | None:
+    return text.decode() if isinstance(text, bytes) else text
+
+
+EDGES = (-(2**63), -(2**63) + 1, -75, -38, -37, -36, -1, 0, 1, 36, 37, 2**60 - 1, 2**63 - 2, 2**63 - 1)
+
+
+def test_numbers_are_divided_down_on_both_sides_of_zero(case: Case) -> None:
+    check_floor(case)
+
+
+def check_floor(case: Case) -> None:
+    with engine_of(case) as engine:
+        assert engine.digests is not None
+        values = " union all ".join(f"select {edge} as n" for edge in EDGES)
+        rows = engine.rows(f"select n, {engine.digests.floored('n', 37)} as down from ({values}) hr_n")
+    assert {int(row["n"]): int(row["down"]) for row in rows} == {edge: edge // 37 for edge in EDGES}
+
+
+RANGES, BUCKETS = RangeSegments("id", 0, 7, 40), HashSegments(("id",), 13, "md5")
+SOME = SegmentSet.of([1, 2, 5, 11, 39])
+
+
+@pytest.mark.parametrize("cut", [RANGES, BUCKETS], ids=["ranges", "buckets"])
+def test_rows_are_digested_to_the_numbers_of_the_reference(case: Case, cut: Segmentation) -> None:
+    check_digests(case, cut)
+
+
+def check_digests(case: Case, cut: Segmentation = RANGES) -> None:
+    with unfriendly(case.database), engine_of(case) as engine:
+        items = items_of(case, engine)
+        what = Digested(items, items[:1], cut)
+        assert engine.digests is not None
+        table = engine.describe(TableRequest("cells", "cells")).table
+        found = sums_of(engine.rows(digest_query(engine.digests, table.name, what)), None)
+        some = sums_of(engine.rows(digest_query(engine.digests, table.name, what, segments=SOME)), SOME)
+        probe = inside.probe(engine, table, Agreement(items, items[:1], (), ()), ())
+        buckets = bucket_predicate(engine.digests, items[:1], BUCKETS.count, SOME)
+        ids = [row["id"] for row in engine.rows(f"select id from cells where {buckets} order by id")]
+    texts = expected_texts(case.product, items)
+    segments = [
+        cut.segment_of(n) if isinstance(cut, RangeSegments) else canon.bucket([str(n)], cut.count)
+        for n in range(len(texts))
+    ]
+    right = canon.summed((s, canon.row_digest(t)) for s, t in zip(segments, texts, strict=True))
+    assert found == right
+    assert some == tuple(one for one in right if one.segment in SOME.ids)
+    assert ids == [n for n in range(len(texts)) if canon.bucket([str(n)], BUCKETS.count) in SOME.ids]
+    mean = sum(len(canon.row_text(t).encode()) for t in texts) / len(texts)
+    assert probe.row_bytes == pytest.approx(mean, rel=0.2 if case.product.latin != "utf-8" else 1e-6)  # an estimate
