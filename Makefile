@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration lowest bench bench-modes soak lock clean
+.PHONY: help setup demo check test integration conformance lowest bench bench-modes soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,10 +47,13 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -q -n 2 --doctest-modules hudi_reconcile $(FAST_TESTS)
 
-test: check integration ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
+test: check integration conformance ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
 
 integration: setup
 	@$(BIN)/pytest -n 2 --dist loadfile tests/integration
+
+conformance: setup ## every kind's edges on every engine here, in both modes, ANSI on and off; planted faults turn checks red
+	@$(BIN)/pytest -q tests/conformance
 
 lowest: ## the fast tests on the lowest versions that pyproject.toml allows
 	@$(PYTHON) -m venv $(LOWEST)

@@ -271,8 +271,9 @@ With `sweep.mode: pushdown` the source digests its own rows and Spark the lake's
 character set and no collation takes part, and the numbers of a row, not its texts, stand in the server's temporary table: 16
 bytes a row. A day that is none (`2024-02-31`) has no text there; its row is left uncounted and so shows as a difference.
 
-`make conformance` holds the engines that run in the tests against this table, each kind's edges in a cell of their own: equal after a
-pull with no row compared one by one, and every change of one step found, streamed and pushed down, Spark's ANSI mode on and off.
+`make conformance` holds the engines that run in the tests against this table, each kind's edges in a cell of their own: equal
+after a pull with no row compared one by one, and every change of one step found, streamed and pushed down, Spark's ANSI mode on
+and off.
 """
 
 if __name__ == "__main__":
