@@ -15,7 +15,7 @@ from typing import Any
 from hudi_reconcile.core import canon
 from hudi_reconcile.core.kinds import Kind
 
-RANDOM = random.Random(20261121)  # noqa: S311 - test data
+SEED = 20261121
 EXACT = Context(prec=100)
 MICRO = timedelta(microseconds=1)
 Step = tuple[Any, Any]
@@ -68,8 +68,8 @@ def signed(bits: int) -> tuple[Step, ...]:
 
 def decimals(precision: int, scale: int, *, unsigned: bool = False) -> tuple[Step, ...]:
     """The last digit changes, and the sign."""
-    most = 10**precision - 1
-    whole = {0, 1, -1, 10, 7 * 10**scale, most, -most, *(RANDOM.randint(-most, most) for _ in range(6))}
+    most, drawn = 10**precision - 1, random.Random(SEED)  # noqa: S311 - test data
+    whole = {0, 1, -1, 10, 7 * 10**scale, most, -most, *(drawn.randint(-most, most) for _ in range(6))}
     kept = sorted(n for n in whole if abs(n) <= most and not (unsigned and n < 0))
     turned = [(n, -n) for n in kept if n > 0 and not unsigned]
     return tuple(
@@ -150,13 +150,15 @@ def doubles(holds: Callable[[float], bool] = lambda _: True) -> tuple[Step, ...]
     powers = [
         math.ldexp(1.0, e) for e in (-1074, -1073, -1023, -1022, -1021, -149, -1, 0, 1, 52, 53, 62, 63, 127, 1023)
     ]
-    drawn = [struct.unpack(">d", struct.pack(">Q", RANDOM.getrandbits(64)))[0] for _ in range(20)]
+    bits = random.Random(SEED)  # noqa: S311 - test data
+    drawn = [struct.unpack(">d", struct.pack(">Q", bits.getrandbits(64)))[0] for _ in range(20)]
     values = [*golden(Kind.DOUBLE), 0.1 + 0.2, 2e23, *powers, *(math.nextafter(p, 0) for p in powers[3:]), *drawn]
     return _floats(values, math.nextafter, holds)
 
 
 def reals(holds: Callable[[float], bool] = lambda _: True) -> tuple[Step, ...]:
-    drawn = [struct.unpack(">f", struct.pack(">I", RANDOM.getrandbits(32)))[0] for _ in range(20)]
+    bits = random.Random(SEED)  # noqa: S311 - test data
+    drawn = [struct.unpack(">f", struct.pack(">I", bits.getrandbits(32)))[0] for _ in range(20)]
     values = [*golden(Kind.REAL), single(0.1), single(123456.789), 2.0**-126, single(3.4028234663852886e38), *drawn]
     return _floats(values, next_single, holds)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -42,6 +43,7 @@ class Typed:
 
 
 _NOON = datetime(2024, 3, 31, 2, 30)  # noqa: DTZ001 - wall clock, in an hour that Berlin does not have
+_BELOW = 2.0**1000 * (1 - 2.0**-47)  # its logarithm rounds to 1000
 _SMALL = Decimal("0.000000000000000001")
 _LARGE, _LARGE_NEXT = (
     Decimal("12345678901234567890.000000000000000001"),
@@ -56,7 +58,8 @@ TYPED = (
     Typed("day", Kind.DATE, T.DateType(), ((date(1, 1, 1), date(1, 1, 2)), (date(9999, 12, 31), None))),
     Typed("ts", Kind.TIMESTAMP, T.TimestampNTZType(), ((_NOON, _NOON.replace(microsecond=1)),
           (datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(1970, 1, 1)))),  # noqa: DTZ001
-    Typed("dbl", Kind.DOUBLE, T.DoubleType(), ((5e-324, 0.0), (1.0, -1.0), (2e23, 1.9999999999999998e23), (0.1, 0.1 + 2**-56)),
+    Typed("dbl", Kind.DOUBLE, T.DoubleType(), ((5e-324, 0.0), (1.0, -1.0), (2e23, math.nextafter(2e23, 0)), (0.1, 0.1 + 2**-56),
+          (_BELOW, math.nextafter(_BELOW, 0)), (2.0**-1000, math.nextafter(2.0**-1000, 0))),
           ((0.0, -0.0),)),
     Typed("flag", Kind.BOOLEAN, T.BooleanType(), ((True, False), (False, None))),
     Typed("uid", Kind.UUID, T.StringType(), (("0a", "0b"),), (("0A", "0a"),)),
@@ -179,7 +182,7 @@ def stream_values(world: World) -> None:
         for place, (typed, a, b, same) in enumerate(pairs())
         if (digests[2 * place] == digests[2 * place + 1]) != same
     ]
-    assert wrong == []
+    assert wrong == [], wrong
 
 
 KEYS = (LEAST, LEAST + 1, -(10**18) - 1, -75, -74, -38, -37, -36, -1, 0, 1, 36, 37, 74, 10**18, GREATEST - 1, GREATEST)

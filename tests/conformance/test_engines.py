@@ -22,6 +22,7 @@ from tests.conformance.tally import TRIED, Tried
 ANSI = "spark.sql.ansi.enabled"
 
 
+@pytest.mark.timeout(1800)  # nine runs of the command line, on whatever machine
 @pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.name)
 def test_every_cell_is_equal_after_a_pull_and_each_change_of_one_is_found(
     product: Product, spark: SparkSession, request: pytest.FixtureRequest, tmp_path: Path
