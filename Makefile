@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance lowest bench bench-modes soak lock clean
+.PHONY: help setup demo check test integration conformance lowest bench bench-modes bench-pull soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ bench: setup ## speed beside a hand-written join and reladiff, in one run
 
 bench-modes: setup ## stream, pushdown and auto beside each other, on loopback and on slow links
 	@$(BIN)/python bench/modes.py
+
+bench-pull: setup ## a million rows into Hudi beside hand-tuned Spark, and 1,000 changed rows beside a bare upsert
+	@$(BIN)/python bench/bench_pull.py
 
 soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
 	@$(BIN)/python bench/soak.py

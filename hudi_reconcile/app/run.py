@@ -138,13 +138,21 @@ def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, 
         result = _unforeseen(table.name, error)
     statements = edges.source.statements()
     own = len(statements) - sent_before
+    seconds = world.clock.monotonic_seconds() - begun
+    spent = edges.source.spent()
+    phases = {name: round(took, 3) for name, took in spent.seconds.items()}
+    if phases:
+        phases["other"] = round(seconds - sum(phases.values()), 3)
     cost = Cost(
-        seconds=round(world.clock.monotonic_seconds() - begun, 3),
+        seconds=round(seconds, 3),
         session_seconds=round(session.start_seconds, 3),
         source_statements=own,
         source_rows_fetched=result.cost.source_rows_fetched,
         lake_files_read=result.cost.lake_files_read,
-        phases_seconds=result.cost.phases_seconds,
+        phases_seconds={**phases, **result.cost.phases_seconds},
+        source_parts=spent.parts,
+        source_parts_repeated=spent.repeated,
+        source_bytes_estimate=spent.bytes_estimate,
     )
     sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
     return replace(result, cost=cost, provenance={**result.provenance, **sql})

@@ -141,9 +141,29 @@ def log_to_stderr(level: int) -> None:
     logger = logging.getLogger("hudi_reconcile")
     logger.handlers[:] = [handler]
     logger.setLevel(level)
+    progress = logging.getLogger("hudi_reconcile.progress")
+    progress.handlers[:] = []
+    progress.propagate, on_terminal = True, sys.stderr is not None and sys.stderr.isatty()
+    progress.setLevel(logging.NOTSET)
+    if on_terminal and level == logging.INFO:  # a bar; -v has a line for each part instead, -q nothing
+        progress.addHandler(_Bar())
+        progress.propagate = False
+        progress.setLevel(logging.DEBUG)
 
 
 # --- helpers ---
+
+
+class _Bar(logging.Handler):
+    """One line of the terminal, written over and over; gone when the work is done."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = printable(str(getattr(record, "bar", "")))
+        try:
+            sys.stderr.write("\r\x1b[K" + ("" if getattr(record, "is_last", True) else text))
+            sys.stderr.flush()
+        except OSError:
+            return
 
 
 class _PrintableFormatter(logging.Formatter):

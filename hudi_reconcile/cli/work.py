@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The table of HoodieStreamer properties; needs no config.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan of the pull (later version).")
+@click.option("--dry-run", is_flag=True, help="Print what the pull would read and create; do nothing.")
 @click.option(
     "--approve-deletes",
     type=click.IntRange(min=0),
@@ -57,11 +57,12 @@ def pull(
     output_format: OutputFormat,
 ) -> Outcome:
     """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
-    _refuse_later({"pull --dry-run": dry_run})
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan import Approval  # noqa: PLC0415 - as above
 
     call = call_of(settings, tables) if props is None else _call_of_props(settings, props, tables)
+    if dry_run:
+        return _planned(call, output_format, full=full)
     approval = Approval(None, approve_deletes, allow_empty_source)
     return told(run_pull(call, full=full, approval=approval), output_format)
 
@@ -161,6 +162,23 @@ def _call_of_props(settings: Settings, props: Path, tables: tuple[str, ...]) -> 
     for note in notes:
         complain(f"note: {note}")
     return call
+
+
+def _planned(call: Call, output_format: OutputFormat, *, full: bool) -> Outcome:
+    from hudi_reconcile.app.dry_run import plan_pull  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.cli.documents import head  # noqa: PLC0415 - only needed here
+    from hudi_reconcile.report.pull_plan import pull_plan_text  # noqa: PLC0415 - as above
+
+    found = plan_pull(call, full=full)
+    errors = [table["error"] for table in found.tables if table["error"] is not None]
+    if output_format == "json":
+        error = errors[0] if errors else None
+        emit_json({**head("pull", found.outcome, error=error), "dry_run": True, "tables": list(found.tables)})
+    else:
+        emit(pull_plan_text(found.tables))
+    for error in errors:
+        complain(f"error: {error['message']}\nfix: {error['fix']}")
+    return found.outcome
 
 
 def told(finished: Finished, output_format: OutputFormat) -> Outcome:

@@ -129,7 +129,10 @@ class Pulled:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the table's work cost. `seconds` leaves out `session_seconds` (Spark's start)."""
+    """What the table's work cost. `seconds` leaves out `session_seconds` (Spark's start).
+
+    `source_bytes_estimate` is rows times the catalog's row width, None where no catalog told it.
+    """
 
     seconds: float = 0.0
     session_seconds: float = 0.0
@@ -137,6 +140,9 @@ class Cost:
     source_rows_fetched: int = 0
     lake_files_read: int = 0
     phases_seconds: Mapping[str, float] = field(default_factory=dict)
+    source_parts: int = 0
+    source_parts_repeated: int = 0
+    source_bytes_estimate: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

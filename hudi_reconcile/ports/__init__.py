@@ -11,11 +11,11 @@ from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.frame import Frame
 from hudi_reconcile.ports.lake import Corrective, Lake, NewTable, Origin, Replaced
-from hudi_reconcile.ports.source import Inside, KeyFaults, Source, Staged
+from hudi_reconcile.ports.source import Inside, KeyFaults, ReadCost, Source, Staged
 
 __all__ = [
     "Clock", "Comparer", "Corrective", "Edges", "Frame", "Inside", "KeyFaults", "Lake", "Look", "MakeComparer", "NewTable",
-    "Origin", "Replaced", "SegmentDigest", "Source", "Staged",
+    "Origin", "ReadCost", "Replaced", "SegmentDigest", "Source", "Staged",
 ]  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hudi_reconcile.core.agreement import Agreement
@@ -33,17 +33,23 @@ class KeyFaults:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A pull's rows, materialised, with what was counted on the same read.
-
-    `parts` are the rows of each part; `bytes_estimate` is by the catalog's row width, None where it knows none.
-    """
+    """A pull's rows, materialised, with what was counted on the same read. `parts` are the rows of each part."""
 
     frame: Frame
     rows: int
     greatest_micros: int | None
     null_watermark_rows: int
     parts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCost:
+    """What the reads of rows took: parts, how many of them were read again, bytes where known, seconds by phase."""
+
+    parts: int = 0
+    repeated: int = 0
     bytes_estimate: int | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -115,6 +121,10 @@ class Source(Protocol):
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         """How far the source's zone for timestamps without zone is ahead of UTC at that time."""
+        ...
+
+    def spent(self) -> ReadCost:
+        """What all reads so far took."""
         ...
 
     def statements(self) -> tuple[str, ...]:

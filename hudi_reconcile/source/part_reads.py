@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.retry import Passing, driver_reason, of_text, rounds, wait_seconds
+from hudi_reconcile.ports import ReadCost
 
 log = logging.getLogger("hudi_reconcile")
 progress = logging.getLogger("hudi_reconcile.progress")  # the command line may show it as a bar
@@ -72,6 +73,20 @@ def joined(parts: tuple[PartRead, ...]) -> DataFrame:
         pairs = zip(frames[::2], frames[1::2], strict=False)
         frames = [left.unionAll(right) for left, right in pairs] + ([frames[-1]] if len(frames) % 2 else [])
     return frames[0]
+
+
+def added(
+    before: ReadCost, parts: tuple[PartRead, ...], row_bytes: float | None, seconds: Mapping[str, float]
+) -> ReadCost:
+    """The cost of all reads, this one included."""
+    size = None if row_bytes is None else round(sum(part.rows for part in parts) * row_bytes)
+    sizes = [one for one in (before.bytes_estimate, size) if one is not None]
+    return ReadCost(
+        parts=before.parts + len(parts),
+        repeated=before.repeated + sum(part.attempts > 1 for part in parts),
+        bytes_estimate=sum(sizes) if sizes else None,
+        seconds={name: before.seconds.get(name, 0.0) + took for name, took in seconds.items()},
+    )
 
 
 def _one(spark: SparkSession, work: Work, number: int, group: str) -> PartRead:

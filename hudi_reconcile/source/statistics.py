@@ -59,7 +59,7 @@ def gathered(engine: Engine, asked: Asked) -> Statistics:
         low=low,
         high=high,
     )
-    if asked.rows < SERIAL_ROWS or not asked.edges or not can_range(key, found):
+    if asked.rows < SERIAL_ROWS or not asked.edges or _is_query(asked.table) or not can_range(key, found):
         return replace(known, bounds=(), common=(), low=None, high=None)
     # A predicate leaves out rows of which the catalog's histogram knows nothing; the sample obeys it.
     if not asked.where and (len(known.bounds) > 1 or known.common):
@@ -73,6 +73,20 @@ def can_range(key: Column, found: Catalogued) -> bool:
 
 
 # --- helpers ---
+
+
+def _catalogued(engine: Engine, table: SourceTable) -> Catalogued:
+    if _is_query(table):
+        return Catalogued("a query has no statistics")
+    try:
+        return engine.statistics(table)
+    except SourceError as error:
+        return Catalogued(f"the catalog's statistics could not be read ({error.message})")
+
+
+def _is_query(table: SourceTable) -> bool:
+    # To sample its keys would be to run it once more.
+    return table.name.startswith("(")
 
 
 def _sampled(engine: Engine, asked: Asked, known: Statistics, sampling: str) -> Statistics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
@@ -19,11 +20,11 @@ from hudi_reconcile.core.parts import Limits, ReadPlan
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
-from hudi_reconcile.ports import Frame, Inside, KeyFaults, Staged
+from hudi_reconcile.ports import Frame, Inside, KeyFaults, ReadCost, Staged
 from hudi_reconcile.source import inside
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.source.frames import JdbcRead, ranges_read, read, watermark_micros
-from hudi_reconcile.source.part_reads import Work, joined, read_parts
+from hudi_reconcile.source.part_reads import Work, added, joined, read_parts
 from hudi_reconcile.source.parts import Wanted, planned
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql import statements
@@ -44,6 +45,7 @@ class TableSource:
         self._spark = spark
         self._zone = ZoneInfo(zone)
         self._reads: list[str] = []
+        self._spent = ReadCost()
         self._plans: dict[tuple[SourceTable, str | None, bool], ReadPlan] = {}
         self._proven_key = False
 
@@ -146,7 +148,9 @@ class TableSource:
         A part whose read breaks is read again, alone. Rows that are here are never read a second time: if Spark loses
         them, the pull fails.
         """
+        begun = time.monotonic()
         plan = self._planned(table, segmentation, window)
+        ready = time.monotonic()
         whole, session, target = JdbcRead.of(plan), self._session(), self._engine.jdbc()
         self._reads += whole.statements
         work = Work(
@@ -156,6 +160,8 @@ class TableSource:
             read=lambda number: read(session, target, whole.part(number), table.columns),
         )
         parts = read_parts(session, work)
+        seconds = {"plan": ready - begun, "read": time.monotonic() - ready}
+        self._spent = added(self._spent, parts, plan.row_bytes, seconds)
         frame = joined(parts)
         micros = watermark_micros(table.columns, window.columns)
         usable = micros if below_micros is None else F.when(micros < F.lit(below_micros), micros)
@@ -166,10 +172,11 @@ class TableSource:
         ).collect()[0]
         nulls = int(row["nulls"] or 0) if window.columns else 0
         rows = int(row["rows"])
-        size = None if plan.row_bytes is None else round(rows * plan.row_bytes)
-        return Staged(
-            Frame(frame), rows, row["greatest"], nulls, parts=tuple(p.rows for p in parts), bytes_estimate=size
-        )
+        return Staged(Frame(frame), rows, row["greatest"], nulls, parts=tuple(part.rows for part in parts))
+
+    def spent(self) -> ReadCost:
+        """What the pulls' reads took."""
+        return self._spent
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""

@@ -50,7 +50,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     """
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
-        start = _trusted(job, source, lake, full=full)
+        start = start_of(job, source, lake, full=full)
         if is_empty(start.window):
             return _result(job, start, None, start.before)
         start = _carry(job, start, frozenset(source.uncarried(start.table, start.window)))
@@ -63,7 +63,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
         return _result(job, start, staged, _write(job, start, staged, lake))
 
 
-def _trusted(job: TableJob, source: Source, lake: Lake, *, full: bool) -> _Start:
+def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> _Start:
     """The start; of a full fetch where the config allows one in place of a window that cannot be trusted."""
     try:
         return _start(job, source, lake, full=full)

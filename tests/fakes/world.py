@@ -45,6 +45,7 @@ from hudi_reconcile.ports import (
     Look,
     NewTable,
     Origin,
+    ReadCost,
     Replaced,
     SegmentDigest,
     Staged,
@@ -207,6 +208,9 @@ class FakeSource:
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         return 0
+
+    def spent(self) -> ReadCost:
+        return ReadCost()
 
     def statements(self) -> tuple[str, ...]:
         return ()

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +19,7 @@ from hudi_reconcile.core.window import full_window
 from hudi_reconcile.ports import Frame, Staged
 from hudi_reconcile.source import part_reads
 from hudi_reconcile.source.table_source import TableSource
+from tests.integration.project import Project, tree
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 
@@ -162,3 +164,46 @@ def test_parts_are_even_and_hold_every_row_once(pg: Database, spark: SparkSessio
     expected = sorted(["late", "null", *map(str, range(1, ROWS + 1))])
     assert values(staged.frame) == expected
     assert swept == expected
+
+
+@pytest.mark.usefixtures("spark")
+def test_dry_run_tells_the_plan_and_changes_nothing(
+    tmp_path: Path, pg: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pg.execute(
+        "create table orders (order_id bigint primary key, note text, updated_at timestamp not null)",
+        "insert into orders select i, 'a secret', timestamp '2025-01-01' + i * interval '1 second'"
+        f" from generate_series(1, {ROWS}) i",
+        "analyze orders",
+    )
+    project = Project.of(tmp_path, pg, capsys)
+
+    first = project.json("pull", "--dry-run")
+    (planned,) = first.document["tables"]
+    assert (first.code, first.document["outcome"], first.document["dry_run"]) == (0, "clean", True)
+    assert planned["create"]["record_key"] == ["order_id"]
+    assert planned["mode"] == "full"
+    assert [part["predicate"] for part in planned["read"]["parts"]] == [
+        "(hr_k < 30001) or hr_k is null",
+        "hr_k >= 30001",
+    ]
+    assert planned["read"]["rows"] == ROWS
+    assert 100 <= planned["read"]["fetch_rows"] <= 10_000
+    assert {path.name for path in tmp_path.iterdir()} == {"password", "reconcile.yaml"}
+
+    assert project.run("pull").code == 0
+    cost = project.json("pull").table["cost"]
+    pg.execute("update orders set updated_at = timestamp '2025-06-01' where order_id <= 7")
+    before = tree(tmp_path)
+    text = project.run("pull", "--dry-run")
+    assert text.code == 0
+    assert "incremental, strategy timestamp" in text.out
+    assert "upsert into" in text.out
+    assert "a secret" not in text.out + first.out
+    assert tree(tmp_path).keys() == before.keys()
+
+    pulled = project.json("pull").table
+    assert pulled["pull"]["rows"] == 7
+    assert pulled["cost"]["source_parts"] == 1
+    assert pulled["cost"]["phases_seconds"].keys() == {"plan", "read", "other"}
+    assert cost["source_parts_repeated"] == 0
