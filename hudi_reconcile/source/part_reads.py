@@ -7,6 +7,7 @@ Not more parts than lanes are read at a time, whatever Spark's cores.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -50,15 +51,17 @@ class Work:
 def read_parts(spark: SparkSession, work: Work) -> tuple[PartRead, ...]:
     """Every part once, in order. Raises SourceError with part, attempts and reason where one cannot be read; the others stop."""
     group = f"hudi-reconcile-{uuid.uuid4().hex}"
+    over = threading.Event()
     found: dict[int, PartRead] = {}
     with ThreadPoolExecutor(max(1, min(work.lanes, work.parts))) as pool:
-        futures = [pool.submit(_one, spark, work, number, group) for number in range(work.parts)]
+        futures = [pool.submit(_one, spark, work, number, group, over) for number in range(work.parts)]
         try:
             for future in as_completed(futures):
                 part = future.result()
                 found[part.number] = part
                 _told(work, part, found)
         except BaseException:
+            over.set()
             for future in futures:
                 future.cancel()
             spark.sparkContext.cancelJobGroup(group)
@@ -89,7 +92,7 @@ def added(
     )
 
 
-def _one(spark: SparkSession, work: Work, number: int, group: str) -> PartRead:
+def _one(spark: SparkSession, work: Work, number: int, group: str, over: threading.Event) -> PartRead:
     spark.sparkContext.setLocalProperty(_GROUP, group)  # of this thread alone
     begun, attempt = time.monotonic(), 0
     while True:
@@ -102,13 +105,13 @@ def _one(spark: SparkSession, work: Work, number: int, group: str) -> PartRead:
             if not type(error).__module__.startswith(("py4j.", "pyspark.")):
                 raise
             passing, reason = _judged(error)
-            if attempt >= rounds(passing):
+            if attempt >= rounds(passing) or over.is_set():
                 raise _failed(work, number, attempt, error, judged=(passing, reason)) from None
             wait = wait_seconds(attempt)
             log.warning(
                 "%s: part %d of %d failed (%s); read again in %.1f s", work.table, number + 1, work.parts, reason, wait
             )
-            time.sleep(wait)
+            over.wait(wait)
 
 
 def _judged(error: Exception) -> tuple[Passing, str]:
