@@ -18,7 +18,8 @@ _CUT_STATES = ("57014", "70100", "40001", "40P01", "55P03")
 _BROKEN_CODES = frozenset({2006, 2013, 2055, 1053, 1927})  # MySQL and MariaDB: gone away, lost, killed, shutdown
 _BROKEN = re.compile(
     r"terminating connection|connection (?:has been|was|is)? ?(?:closed|killed|reset|refused|aborted)|I/O error|"
-    r"connection to \S+ refused|server closed the connection|EOFException|Broken pipe|SocketException|communications? link failure|"
+    r"connection to \S+ refused|server closed the connection|EOFException|Broken pipe|SocketException|"
+    r"communications? link failure|"
     r"the database system is (?:starting|shutting)|unexpected end of stream|socket error|connection attempt failed|"
     r"could not (?:connect|send)|SQLNonTransientConnectionException|SQLTransientConnectionException|ConnectException",
     re.IGNORECASE,
