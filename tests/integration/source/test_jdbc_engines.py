@@ -9,6 +9,9 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from hudi_reconcile.source.jdbc import JdbcEngine, JdbcSource
+from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.spark.jdbc_catalog import open_database
 from tests.integration.project import Project
 from tests.support.jdbc import JdbcDatabase, add_drivers
 
@@ -223,6 +226,33 @@ def test_every_kind_is_carried_and_one_change_of_each_is_found_repaired_and_prov
     assert (applied.code, applied.document["outcome"]) == (0, "corrected"), applied
     again = project.json("sweep")
     assert (again.code, again.document["outcome"]) == (0, "clean"), again
+
+
+def test_query_is_described_as_its_table_and_its_rows_are_pulled(
+    driven: SparkSession, database: JdbcDatabase, project: Project
+) -> None:
+    rows = fill(database)
+    jvm: Any = driven._jvm
+    engine = JdbcEngine(JdbcSource(url=database.url), lambda login: open_database(jvm, login))
+    # Derby hands no XML value to anybody: a query has to serialize it.
+    names = ["order", "Region", "seen", *(kept.name for kept in KINDS[database.product] if kept.type != "xml")]
+    query = f'select {", ".join(map(quoted, names))} from "Shop"."Order Items" -- all of it\n;'
+    try:
+        columns = {
+            one.name: one
+            for one in engine.describe(TableRequest("t", '"Shop"."Order Items"', key=("order",))).table.columns
+        }
+        described = engine.describe(TableRequest("t", "", key=("order",), query=query)).table.columns
+    finally:
+        engine.close()
+    assert {one.name: one.kind for one in described} == {name: columns[name].kind for name in names}
+
+    project.settings["source"] = {"query": query, "key": ["order", "Region"]}
+    project.settings["pull"] = {"strategy": "full"}
+    project.settings["lake"]["path"] = "lake/query"
+    assert project.json("pull").table["pull"]["rows"] == rows
+    swept = project.json("sweep")
+    assert (swept.code, swept.document["outcome"]) == (0, "clean"), swept
 
 
 ZONED = {"h2": "timestamp with time zone", "derby": "timestamp", "duckdb": "timestamptz"}
