@@ -11,9 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
-from hudi_reconcile.core.values import TableType
+from hudi_reconcile.core.values import LakePin, TableType
 from hudi_reconcile.lake import correct as correction
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.frames import pinned as pinned_rows
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.lake.timeline import instant_of
 from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import (
     TYPES,
@@ -193,13 +196,14 @@ def test_correction_that_is_not_well_formed_is_refused_before_anything_is_writte
     assert content(lake, "id") == [(1,)]
 
 
+@pytest.mark.parametrize("kind", TYPES)
 def test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_table_writable(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: TableType
 ) -> None:
     lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
     schema = "id int, qty int, _hr_read_seq bigint"
     one_file = spark.createDataFrame([(1, 1, 1), (2, 2, 1)], schema).coalesce(1)
-    lake.create(Frame(one_file), new_table("copy_on_write"), checkpoint(1), {})
+    lake.create(Frame(one_file), new_table(kind), checkpoint(1), {})
     started, go_on = tmp_path / "started", tmp_path / "go_on"
 
     def wait_for_the_other(_: int) -> int:
@@ -232,3 +236,29 @@ def test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_
     options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
     spark.createDataFrame([(3, 3, 3)], schema).write.format("hudi").options(**options).mode("append").save(table.path)
     assert content(lake, "id") == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(
+    spark: SparkSession, tmp_path: Path, kind: TableType
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, day string, _hr_read_seq bigint"
+    lake.create(frame(spark, schema, (1, "a", 1), (2, "a", 1)), new_table(kind, ("id",), ("day",)), checkpoint(1), {})
+    for seq, day in ((2, "b"), (3, "a"), (4, "c")):
+        batch = corrective(
+            spark, lake, schema, upserts=[(1, day, seq)], deletes="false", expected=versions(lake, ("id",), (1,))
+        )
+        lake.correct(batch, table_of(lake), checkpoint(seq), {})
+
+    done = sorted(Timeline(spark, table_of(lake).path).completed(), key=lambda action: action.completed or "")
+    seen = [
+        sorted(
+            map(
+                tuple,
+                pinned_rows(spark, table_of(lake).path, LakePin(instant_of(one), ())).select("id", "day").collect(),
+            )
+        )
+        for one in done
+    ]
+    assert seen == [[(1, day), (2, "a")] for day in "abac"]
