@@ -21,7 +21,7 @@ from hudi_reconcile.core.values import (
     PartitionField,
 )
 from hudi_reconcile.lake import correct as correction
-from hudi_reconcile.lake import lease_file, recover, timeline
+from hudi_reconcile.lake import lease_file, recover, timeline, undo
 from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
 from hudi_reconcile.lake.bridge import Savepoints, Timeline, skip_probes, timeline_now
@@ -35,7 +35,7 @@ from hudi_reconcile.lake.overwrite import would_overwrite
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
-from hudi_reconcile.ports import Corrective, Frame, NewTable, Origin, Replaced
+from hudi_reconcile.ports import Corrective, Frame, NewTable, Origin, Replaced, TakenBack
 
 SAVED_BY = "hudi-reconcile"
 
@@ -186,6 +186,22 @@ class HudiLake:
         with self._view(found.expected) as view:
             options = {**self._write_options(table), **doubled.replace_options(table, view, found, pin)}
             return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
+
+    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        """What takes a corrective commit back, for keys untouched since."""
+        before = undo.instant_before(self._timeline(), commit, self._path)
+        pin = self.pin()
+        if pin is None:
+            raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
+        asked = (before, commit.requested, pin.instant.requested)
+        found = undo.Snapshots(*(pinned(self._spark, self._path, LakePin(Instant(one, one), ())) for one in asked))
+        with evaluating(self._path):
+            return undo.taken_back(found, table, commit.requested, read_seq)
+
+    def shows(self, upserts: Frame, table: LakeTable) -> int:
+        """How many of these rows are there as they are, but for the read sequence."""
+        pin = self.pin()
+        return 0 if pin is None else undo.shown(_spark(upserts), pinned(self._spark, self._path, pin), table)
 
     def savepoint(self, comment: str) -> str:
         """Keep the newest snapshot; one that has a savepoint already, whoever made it, is kept as it is."""

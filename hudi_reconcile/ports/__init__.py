@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.frame import Frame
-from hudi_reconcile.ports.lake import Corrective, Lake, NewTable, Origin, Replaced
+from hudi_reconcile.ports.lake import Corrective, Lake, NewTable, Origin, Replaced, TakenBack
 from hudi_reconcile.ports.source import Inside, KeyFaults, ReadCost, Source, Staged
 
 __all__ = [
     "Clock", "Comparer", "Corrective", "Edges", "Frame", "Inside", "KeyFaults", "Lake", "Look", "MakeComparer", "NewTable",
-    "Origin", "ReadCost", "Replaced", "SegmentDigest", "Source", "Staged",
+    "Origin", "ReadCost", "Replaced", "SegmentDigest", "Source", "Staged", "TakenBack",
 ]  # fmt: skip
 
 

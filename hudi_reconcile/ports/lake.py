@@ -67,6 +67,14 @@ class Origin:
     instant: Instant | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What a commit wrote: rows by (action that takes it back, `ready` or `superseded`), and the batch of the ready ones."""
+
+    counts: Mapping[tuple[str, str], int]
+    batch: Corrective
+
+
 class Lake(Protocol):
     """One Hudi table. Every method raises LakeError where the table or its storage does not answer."""
 
@@ -137,6 +145,17 @@ class Lake(Protocol):
 
         Raises SupersededError where anything was committed meanwhile, RefusedError where it cannot be one commit.
         """
+        ...
+
+    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        """The batch that restores what a corrective commit changed, for keys untouched since.
+
+        Raises RefusedError where the rows from before it may be cleaned.
+        """
+        ...
+
+    def shows(self, upserts: Frame, table: LakeTable) -> int:
+        """How many of these rows the newest snapshot holds as they are, but for the read sequence."""
         ...
 
     def savepoint(self, comment: str) -> str:

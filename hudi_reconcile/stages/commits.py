@@ -20,6 +20,7 @@ from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import Scope
 
 PLAN_LABEL = "plan"
+UNDOABLE = "wrote"  # the commit that `undo` takes back, by the run that made it
 READY, DOUBLED = "ready", "doubled"
 
 
@@ -102,6 +103,8 @@ def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, l
         "sweep": work.plan.run_id,
         PLAN_LABEL: part if last else f"{part}:first",
     }
+    if status == READY:
+        labels[UNDOABLE] = job.run_id
     table = existing(job, sides.lake.look())
     batch = Corrective(upserts, found.deletes, found.expected)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct

@@ -49,6 +49,7 @@ from hudi_reconcile.ports import (
     Replaced,
     SegmentDigest,
     Staged,
+    TakenBack,
 )
 from hudi_reconcile.stages.apply import apply
 from hudi_reconcile.stages.pull import pull
@@ -241,6 +242,10 @@ class Commit:
     labels: Mapping[str, str]
 
 
+def _version(row: Row | None) -> str | None:
+    return None if row is None else str(row[SEQNO])
+
+
 @dataclass(slots=True)
 class FakeLake:
     """One Hudi table as a list of commits, each with the whole table. `checks_versions` False forgets compare-and-set."""
@@ -371,6 +376,26 @@ class FakeLake:
         upserts = [row for row in rows_of(batch.upserts) if row["id"] not in self.dropped_writes]
         gone = {row["id"] for row in rows_of(batch.deletes)} - self.dropped_writes
         return self.plant(self._merged(upserts, gone), checkpoint, **labels)
+
+    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        self.journal.reached("lake.taken_back")
+        place = next(number for number, one in enumerate(self.commits) if one.instant == commit)
+        before, at, now = (
+            {row["id"]: row for row in rows}
+            for rows in (self.commits[place - 1].rows, self.commits[place].rows, self.now)
+        )
+        wrote = [key for key in before | at if _version(before.get(key)) != _version(at.get(key))]
+        status = {key: "ready" if _version(at.get(key)) == _version(now.get(key)) else "superseded" for key in wrote}
+        counts = Counter(("upsert" if key in before else "delete", status[key]) for key in wrote)
+        ready = [key for key in wrote if status[key] == "ready"]
+        upserts = [{**before[key], READ_SEQ: read_seq} for key in ready if key in before]
+        expected = [{"id": key, "_hr_seqno": _version(now.get(key))} for key in ready]
+        deletes = [now[key] for key in ready if key not in before]
+        return TakenBack(counts, Corrective(Frame(upserts), Frame(deletes), Frame(expected)))
+
+    def shows(self, upserts: Frame, table: LakeTable) -> int:
+        held = [{name: row[name] for name in ("id", "v", "at")} for row in self.now]
+        return sum({name: row[name] for name in ("id", "v", "at")} in held for row in rows_of(upserts))
 
     def savepoint(self, comment: str) -> str:
         self.journal.reached("lake.savepoint")

@@ -1,0 +1,32 @@
+"""`undo`: parse, one call to the app, render, exit code."""
+
+from __future__ import annotations
+
+import click
+
+from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
+from hudi_reconcile.cli.work import ask, told
+from hudi_reconcile.core.outcome import Outcome
+
+
+@click.command()
+@run_argument
+@table_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@format_option
+@pass_settings
+def undo(settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, output_format: OutputFormat) -> Outcome:
+    """Take back what an apply (or `run --apply`) changed, in one commit, for rows that nobody touched since.
+
+    The rows from before come from the lake's own history: at most 10 commits back, or as far as its savepoint. Exit
+    codes as of apply. The source still differs, so the next sweep finds the rows again.
+    """
+    from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.undo import applied_by, run_undo  # noqa: PLC0415 - as above
+
+    config = settings.load()
+    run_id, found = applied_by(config, run, tables)
+    if not yes:
+        what = "; ".join(f"{name}: {rows} rows that run {run_id} wrote" for name, rows in found.items())
+        ask(what, command="undo", look=f"hudi-reconcile report {run_id}")
+    return told(run_undo(Call(config, str(settings.config_path), config.select(tuple(found))), run_id), output_format)
