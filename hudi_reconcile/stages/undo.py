@@ -30,7 +30,7 @@ def undo(job: TableJob, applied_run: str, edges: Edges) -> TableResult:
             made = Corrections(instants=(earlier.completed,))
             return TableResult(job.name, Outcome.CORRECTED, corrections=made, already_applied=True)
         table = existing(job, edges.lake.look())
-        refuse_foreign(job, table)
+        refuse_foreign(job, table, edges.lake.origin)
         commit = edges.lake.find_commit(UNDOABLE, applied_run)
         if commit is None:
             raise RefusedError(
