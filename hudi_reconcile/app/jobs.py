@@ -31,8 +31,6 @@ def refuse_not_built(command: str, config: Config, tables: tuple[TableConfig, ..
 
 def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
     checks = [
-        ("incrementing" in table.pull.strategy, "pull.strategy", table.pull.strategy, "use timestamp or full"),
-        (table.pull.limit is not None, "pull.limit", "paged pulls", "remove it"),
         (table.lake.cdc, "lake.cdc", "true", "use false"),
     ]
     return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
@@ -45,7 +43,10 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         lake_path=table.lake.path,
         lake_type=table.lake.type,
         strategy=table.pull.strategy,
-        watermark=tuple(table.pull.watermark),
+        watermark=_watermark(table),
+        incrementing=table.pull.incrementing if "incrementing" in table.pull.strategy else None,
+        limit_rows=table.pull.limit,
+        is_text_watermark=table.pull.watermark_text,
         overlap_micros=table.pull.overlap // timedelta(microseconds=1),
         partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
         exclude=frozenset(table.compare.exclude),
@@ -83,11 +84,16 @@ def request_of(table: TableConfig) -> TableRequest:
         columns=None if table.source.columns is None else tuple(table.source.columns),
         where=table.source.where,
         watermark=tuple(table.pull.watermark),
+        incrementing=table.pull.incrementing,
         partition_columns=tuple(field.column for field in table.lake.partition_by),
         exclude=tuple(table.compare.exclude),
         rename=dict(table.compare.rename),
         hidden=frozenset(table.mask),
     )
+
+
+def _watermark(table: TableConfig) -> tuple[str, ...]:
+    return () if table.pull.strategy == "incrementing" else tuple(table.pull.watermark)
 
 
 def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.closeness import rows_are_close
-from hudi_reconcile.compare.sides import Shape, digested, lake_values, only, source_values, watermark_micros
+from hudi_reconcile.compare.sides import Shape, digested, lake_values, only, source_id, source_values, watermark_micros
 from hudi_reconcile.core.segments import SegmentSet
 
 SEQNO = "_hoodie_commit_seqno"
@@ -24,7 +24,8 @@ _SIDE = "side"
 def source_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
     """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
     row = F.struct(*[F.col(f"`{name}`") for name in frame.columns]).alias("source_row")
-    images = digested(frame, "source", shape, watermark_micros("source", shape).alias("source_micros"), row)
+    marks = (watermark_micros("source", shape).alias("source_micros"), source_id(shape).alias("source_id"))
+    images = digested(frame, "source", shape, *marks, row)
     return only(images, segments).withColumnRenamed("digest", "source_digest").withColumn(_SIDE, F.lit("source"))
 
 
@@ -58,7 +59,7 @@ def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame)
     in_lake = F.col(_SIDE) == "lake"
     grouped = heap.groupBy("segment", *shape.key_names).agg(
         F.max(F.coalesce(F.col(_SIDE) == "source", F.lit(False))).alias("in_source"),
-        *[F.max(name).alias(name) for name in ("source_digest", "source_micros")],
+        *[F.max(name).alias(name) for name in ("source_digest", "source_micros", "source_id")],
         F.first("source_row", ignorenulls=True).alias("source_row"),
         F.count(F.when(in_lake, 1)).alias("lake_copies"),
         F.sort_array(F.collect_list("seqno")).alias("lake_seqnos"),

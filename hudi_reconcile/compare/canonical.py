@@ -133,7 +133,7 @@ def null_marks(values: list[SparkColumn]) -> list[SparkColumn]:
 
 
 def greatest_micros(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
-    """The greatest non-null watermark in microseconds; NULL where all are NULL."""
+    """The greatest non-null watermark, of a clock in microseconds; NULL where all are NULL."""
     micros = []
     for item, value in zip(items, values, strict=True):
         canon = canonical(item, value)

@@ -1,6 +1,7 @@
 """The decision table of `core/classify.py` as Spark columns. Reads the facts of a key, says its kind and its action.
 
-Facts: `in_source`, `lake_copies`, `equal`, `unchanged` (never NULL), `source_micros`, `lake_micros` (NULL where none).
+Facts: `in_source`, `lake_copies`, `equal`, `unchanged` (never NULL); `source_micros`, `lake_micros`, `source_id` (NULL
+where none).
 """
 
 from __future__ import annotations
@@ -8,19 +9,15 @@ from __future__ import annotations
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.classify import NOT_DRIFT, FindingKind
+from hudi_reconcile.core.classify import NOT_DRIFT, FindingKind, PendingRange
 
 
-def kind_column(after_micros: int | None, until_micros: int | None = None) -> SparkColumn:
+def kind_column(pending_range: PendingRange | None) -> SparkColumn:
     """The kind of each row, exactly as `classify` decides it."""
     in_source, copies = F.col("in_source"), F.col("lake_copies")
     micros, lake_micros = F.col("source_micros"), F.col("lake_micros")
     equal_now = F.when(in_source, (copies == 1) & F.col("equal")).otherwise(copies == 0)
-    pending = F.lit(False)
-    if after_micros is not None:
-        pending = in_source & micros.isNotNull() & (micros > F.lit(after_micros))
-        if until_micros is not None:
-            pending = pending & (micros <= F.lit(until_micros))
+    pending = F.lit(False) if pending_range is None else in_source & _in_next_window(pending_range)
     silent = micros.isNull() | (lake_micros.isNotNull() & (micros == lake_micros))
     older = lake_micros.isNotNull() & (micros < lake_micros)
     return (
@@ -37,6 +34,21 @@ def kind_column(after_micros: int | None, until_micros: int | None = None) -> Sp
         .when(older, FindingKind.REGRESSED.value)
         .otherwise(FindingKind.LATE_ARRIVING.value)
     )
+
+
+def _in_next_window(pending: PendingRange) -> SparkColumn:
+    value, source_id = F.col("source_micros"), F.col("source_id")
+    if pending.by_id:
+        value = F.when(F.col("lake_copies") == 0, source_id)
+    found = value.isNotNull()
+    if pending.after is not None:
+        after, after_id = F.lit(pending.after.value), pending.after.id
+        later_id = source_id.isNotNull() if after_id is None else F.coalesce(source_id > F.lit(after_id), F.lit(False))
+        tied = F.lit(False) if pending.by_id else (value == after) & later_id
+        found = found & ((value > after) | tied)
+    if pending.until_micros is not None:
+        found = found & (value <= F.lit(pending.until_micros))
+    return found
 
 
 def action_column(kind: SparkColumn) -> SparkColumn:

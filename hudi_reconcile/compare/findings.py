@@ -19,8 +19,7 @@ ROWS_PER_FILE = 200_000
 
 def findings_of(facts: DataFrame, shape: Shape, *, table: str, pending: PendingRange | None, masks: Masks) -> DataFrame:
     """One row per candidate key: what was found, and what apply needs to know of it."""
-    kind = kind_column(None) if pending is None else kind_column(pending.after_micros, pending.until_micros)
-    judged = facts.withColumn("kind", kind).withColumn("action", action_column(F.col("kind")))
+    judged = facts.withColumn("kind", kind_column(pending)).withColumn("action", action_column(F.col("kind")))
     judged = judged.withColumn("columns", differing_columns(shape.agreement.columns))
     line = F.to_json(
         F.struct(

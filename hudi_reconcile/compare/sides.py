@@ -67,9 +67,15 @@ def digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) ->
 
 
 def watermark_micros(side: Side, shape: Shape) -> SparkColumn:
-    """The row's greatest non-null watermark in microseconds."""
+    """The row's greatest non-null watermark: microseconds, a number, or text."""
     items = shape.agreement.watermark
     return greatest_micros(items, values_of(side, items))
+
+
+def source_id(shape: Shape) -> SparkColumn:
+    """The source row's incrementing id; NULL where the strategy has none."""
+    item = shape.agreement.incrementing
+    return F.lit(None).cast("bigint") if item is None else source_value(item)
 
 
 def segment_column(shape: Shape) -> SparkColumn:

@@ -10,7 +10,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.agreement import Compared
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.kinds import CALENDAR_KINDS, Kind
 
 _BLOCK_BYTES = 64
 
@@ -74,10 +74,12 @@ def hex_digest(digest: SparkColumn) -> SparkColumn:
 
 
 def watermark_text(items: tuple[Compared, ...], micros: SparkColumn, masks: Masks) -> SparkColumn:
-    """The watermark as ISO text, `Z` where its kind has a zone; NULL where it is masked."""
+    """The watermark as ISO text, `Z` where its kind has a zone, or as it is; NULL where it is masked."""
     if not items or any(masks.hides(item.column.name) for item in items):
         return F.lit(None).cast("string")
     kinds = {item.column.kind for item in items}
+    if not kinds <= CALENDAR_KINDS:
+        return spelled(items[0], micros).cast("string")
     if kinds == {Kind.DATE}:
         return F.date_format(F.timestamp_micros(micros), "yyyy-MM-dd")
     zone = "'Z'" if kinds == {Kind.TIMESTAMPTZ} else ""

@@ -17,6 +17,8 @@ def pull_findings(pull: Raw) -> Iterator[Finding]:
         yield ("strategy",), f"{strategy} needs `watermark`, the columns that hold a row's change time"
     if strategy in _NEEDS_INCREMENTING and not pull.get("incrementing"):
         yield ("strategy",), f"{strategy} needs `incrementing`, the column that only grows"
+    if pull.get("limit") is not None and not pull.get("watermark") and not pull.get("incrementing"):
+        yield ("limit",), "needs an order: name `watermark` or `incrementing`"
 
 
 def table_findings(table: Raw) -> Iterator[Finding]:

@@ -121,6 +121,9 @@ class PullConfig(Section):
     """How rows reach the lake."""
 
     watermark: Names = Field((), description="Change-time columns; the greatest non-null value counts.")
+    watermark_text: bool = Field(
+        default=False, description="true: the watermark may be text, ISO dates or times that all look alike."
+    )
     incrementing: Text | None = Field(None, description="A column that only grows.")
     strategy: Strategy = Field(
         default_factory=lambda given: default_strategy(given.get("watermark"), given.get("incrementing")),

@@ -76,6 +76,7 @@ class Agreement:
     key: tuple[Compared, ...]
     watermark: tuple[Compared, ...]
     unverified: tuple[Unverified, ...]
+    incrementing: Compared | None = None
 
     @property
     def cut(self) -> tuple[Compared, ...]:
@@ -88,6 +89,7 @@ def agree(
     lake: LakeTable,
     *,
     watermark: tuple[str, ...],
+    incrementing: str | None = None,
     exclude: frozenset[str],
     partition_by: tuple[PartitionField, ...],
     tolerance: Mapping[str, Decimal] = NO_TOLERANCE,
@@ -115,6 +117,7 @@ def agree(
         key=tuple(met[name] for name in source.key if name in met),
         watermark=tuple(met[name] for name in watermark if name in met),
         unverified=tuple(unverified),
+        incrementing=None if incrementing is None else met.get(incrementing),
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hudi_reconcile.core.marks import Edge, Mark, Number, Value, is_after, rank
+
 
 class FindingKind(StrEnum):
     """What a difference is called. The last three are not drift and are never corrected."""
@@ -35,31 +37,34 @@ NOT_DRIFT = frozenset({FindingKind.PENDING, FindingKind.SETTLED, FindingKind.MOV
 
 @dataclass(frozen=True, slots=True)
 class PendingRange:
-    """Watermarks that the coming pulls will read: above `after_micros`, and not absurdly far ahead of the clock.
+    """Rows that the coming pulls will read: after the mark `after`, and not absurdly far ahead of the clock.
 
-    A row dated 2099 is in no window before 2099: to wait for it would be to call it clean for decades.
+    None: nothing was pulled by its watermark so far, and all that have one will be. A row dated 2099 is in no window before
+    2099: to wait for it would be to call it clean for decades. `by_id`: the order is the id alone, which tells of
+    rows that the lake lacks, and nothing of those that it has.
     """
 
-    after_micros: int
-    until_micros: int
+    after: Mark | None
+    until_micros: int | None = None
+    by_id: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of one key that differed at the first look.
 
-    `unchanged` is true where neither side's image changed between the two looks. `after_micros` is the exclusive lower
-    end of the next pull's window; None where there is no checkpoint to compare a watermark with.
+    `unchanged` is true where neither side's image changed between the two looks. Watermarks are micros of a clock, or
+    numbers or text. `pending` is None where there is no checkpoint to compare a watermark with.
     """
 
     in_source: bool
     lake_copies: int
     equal: bool
     unchanged: bool
-    source_micros: int | None
-    lake_micros: int | None
-    after_micros: int | None
-    until_micros: int | None = None
+    source_micros: Value | None
+    lake_micros: Value | None
+    pending: PendingRange | None
+    source_id: Number | None = None
 
 
 def classify(facts: Facts) -> FindingKind:
@@ -84,11 +89,20 @@ def _equal_now(facts: Facts) -> bool:
 
 
 def _in_next_window(facts: Facts) -> bool:
-    if facts.source_micros is None or facts.after_micros is None:
+    pending = facts.pending
+    if pending is None or (pending.by_id and facts.lake_copies):
         return False
-    if facts.until_micros is not None and facts.source_micros > facts.until_micros:
+    value = facts.source_id if pending.by_id else facts.source_micros
+    if value is None:
         return False
-    return facts.source_micros > facts.after_micros
+    if pending.until_micros is not None and _is_less(pending.until_micros, value):
+        return False
+    here = Mark(value, None if pending.by_id else facts.source_id)
+    return pending.after is None or is_after(Edge(pending.after), here)
+
+
+def _is_less(one: Value, other: Value) -> bool:
+    return rank(Mark(one)) < rank(Mark(other))
 
 
 def _late_or_updated(facts: Facts) -> FindingKind:
@@ -96,7 +110,7 @@ def _late_or_updated(facts: Facts) -> FindingKind:
         return FindingKind.LATE_ARRIVING
     if facts.source_micros is None or facts.source_micros == facts.lake_micros:
         return FindingKind.UPDATED_WITHOUT_WATERMARK
-    if facts.lake_micros is not None and facts.source_micros < facts.lake_micros:
+    if facts.lake_micros is not None and _is_less(facts.source_micros, facts.lake_micros):
         return FindingKind.REGRESSED
     return FindingKind.LATE_ARRIVING
 

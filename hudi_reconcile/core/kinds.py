@@ -30,7 +30,8 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-WATERMARK_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
+INCREMENTING_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL})
+WATERMARK_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}) | INCREMENTING_KINDS
 # Equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
 KEY_KINDS = frozenset(Kind) - {Kind.REAL, Kind.DOUBLE, Kind.OTHER}
 # Numbers of which two can be close; docs say how each is held against the other.

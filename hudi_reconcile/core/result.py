@@ -115,7 +115,7 @@ class Corrections:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """What one pull handed to Hudi."""
+    """What one pull handed to Hudi. `pages` is in how many commits; `instant` is the last of them."""
 
     rows: int
     mode: Literal["full", "incremental"]
@@ -125,6 +125,7 @@ class Pulled:
     null_watermark_rows: int = 0
     bound: str | None = None
     bound_why: str | None = None
+    pages: int = 0
 
 
 @dataclass(frozen=True, slots=True)

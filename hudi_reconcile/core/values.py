@@ -87,6 +87,8 @@ class Checkpoint:
 
     `watermark_micros` is the greatest watermark pulled so far, below the bound, as microseconds since 1970-01-01 of the
     watermark's own wall clock (UTC for zoned kinds); None where no row carried one. `text` is the same for people.
+    A watermark that is no clock is `watermark_value`, as text, instead. `incrementing` is the id column of a strategy that
+    has one, `incrementing_value` the id reached (with a watermark: at that watermark); without one the watermark is empty.
     `read_seq` is the greatest `_hr_read_seq` handed out so far.
     """
 
@@ -96,6 +98,9 @@ class Checkpoint:
     text: str | None
     read_seq: int
     source_identity: str
+    watermark_value: str | None = None
+    incrementing: str | None = None
+    incrementing_value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""The window of a pull: which rows it reads, and which checkpoint it may leave behind. Pure arithmetic on microseconds.
+"""The window of a pull: which rows it reads, and which checkpoint it may leave behind. Pure.
 
-A pull reads rows whose greatest non-null watermark lies in `(after, before)`, both ends excluded. `before` is the safe
-bound: no transaction still open can commit a clock-given watermark below it, so every row at or below the checkpoint was
+A pull reads rows that lie between two ends in the order of `core/marks.py`. The upper end is the safe bound, excluded: no
+transaction still open can commit a clock-given watermark below it, so every row at or below the checkpoint was
 visible when it was read, and `>` loses no tie (docs/adr/0002-window-ends.md). What is lost all the same, because a clock
-lied or a watermark did not move, is the sweep's to find.
+lied or a watermark did not move, is the sweep's to find. A number has no clock, so its window has no upper end.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.marks import Edge, Mark, Order, Value, is_after, is_before, rank
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MICROS = 86_400_000_000
@@ -19,37 +20,53 @@ _DAY_MICROS = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Rows to read. `after_micros` None: from the beginning, NULL watermarks included. `before_micros` None: no upper end."""
+    """Rows to read. No lower end: from the beginning, NULL watermarks included. No upper end: all there is."""
 
-    columns: tuple[str, ...]
-    after_micros: int | None
-    before_micros: int | None
+    order: Order
+    lower: Edge | None = None
+    upper: Edge | None = None
 
 
-def full_window(columns: tuple[str, ...]) -> Window:
+def full_window(order: Order) -> Window:
     """Every row: a first load or a full fetch. The checkpoint it leaves is still held below the bound."""
-    return Window(columns, None, None)
+    return Window(order)
 
 
-def next_window(
-    columns: tuple[str, ...], checkpoint_micros: int | None, bound_micros: int, *, overlap_micros: int
-) -> Window:
-    """The window after a checkpoint. Empty (after >= before) where the bound has not moved past it: nothing is read."""
-    after = None if checkpoint_micros is None else checkpoint_micros - overlap_micros
-    return Window(columns, after, bound_micros)
+def next_window(order: Order, reached: Mark | None, bound: Value | None, *, overlap_micros: int = 0) -> Window:
+    """The window after a checkpoint. Empty where the bound has not moved past it: nothing is read.
+
+    An overlap counts on clocks only; it reaches behind the checkpoint whatever ids stand there.
+    """
+    lower = None if reached is None else Edge(reached)
+    if reached is not None and overlap_micros and isinstance(reached.value, int):
+        lower = Edge(Mark(reached.value - overlap_micros))
+    return Window(order, lower, None if bound is None else Edge(Mark(bound)))
+
+
+def holds(window: Window, mark: Mark | None) -> bool:
+    """True where a row with that mark is read; None is a row without a watermark."""
+    if mark is None:
+        return window.lower is None
+    return is_after(window.lower, mark) and is_before(window.upper, mark)
 
 
 def is_empty(window: Window) -> bool:
-    """True where no watermark can lie in the window, so that no query is needed."""
-    if window.after_micros is None or window.before_micros is None:
+    """True where no row can lie in the window, so that no query is needed."""
+    lower, upper = window.lower, window.upper
+    if lower is None or upper is None:
         return False
-    return window.before_micros - window.after_micros <= 1
+    if rank(lower.mark) == rank(upper.mark):
+        return not (lower.inclusive and upper.inclusive)
+    low, high = lower.mark.value, upper.mark.value
+    if window.order.id_column is None and isinstance(low, int) and isinstance(high, int):
+        return high - low <= (0 if lower.inclusive or upper.inclusive else 1)
+    return rank(upper.mark) < rank(lower.mark)
 
 
-def next_checkpoint(before_micros: int | None, greatest_micros: int | None) -> int | None:
-    """The checkpoint after a pull: the greatest watermark read below the bound; never falls, None until one was seen."""
-    known = [value for value in (before_micros, greatest_micros) if value is not None]
-    return max(known) if known else None
+def next_checkpoint(before: Mark | None, greatest: Mark | None) -> Mark | None:
+    """The checkpoint after a pull: the greatest mark read below the bound; never falls, None until one was seen."""
+    known = [mark for mark in (before, greatest) if mark is not None]
+    return max(known, key=rank) if known else None
 
 
 def bound_for(kind: Kind, bound_utc_micros: int, *, zone_offset_micros: int, precision: int | None) -> int:

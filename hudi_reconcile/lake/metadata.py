@@ -18,12 +18,14 @@ CHECKPOINT = "_hr.checkpoint"
 COMMIT = "_hr.commit"
 VERSION = 1
 _NAMES = tuple(field.name for field in fields(Checkpoint))
+_LATER = ("watermark_value", "incrementing", "incrementing_value")  # written only where they say something
 _FIX = "run the version of hudi-reconcile that wrote it, or pull again with --full"
 
 
 def checkpoint_text(checkpoint: Checkpoint) -> str:
     """Canonical JSON of a checkpoint: sorted keys, no blanks."""
     values = {name: getattr(checkpoint, name) for name in _NAMES}
+    values = {name: value for name, value in values.items() if name not in _LATER or value is not None}
     return json.dumps({"version": VERSION, **values}, sort_keys=True, separators=(",", ":"))
 
 
@@ -38,8 +40,9 @@ def parse_checkpoint(text: str) -> Checkpoint:
     if found.get("version") != VERSION:
         raise _unreadable(f"version {found.get('version')!r}, this program knows {VERSION}")
     names = set(found) - {"version"}
-    if names != set(_NAMES):
-        raise _unreadable(f"keys {sorted(names)}, expected {sorted(_NAMES)}")
+    needed = set(_NAMES) - set(_LATER)
+    if not needed <= names <= set(_NAMES):
+        raise _unreadable(f"keys {sorted(names)}, expected {sorted(needed)}")
     return _checked(found)
 
 
@@ -63,7 +66,11 @@ def _checked(found: Mapping[str, object]) -> Checkpoint:
         raise _unreadable("watermark is no list of names")
     if type(read_seq) is not int or not (micros is None or type(micros) is int):
         raise _unreadable("read_seq or watermark_micros is no integer")
-    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity)
+    later = {name: found.get(name) for name in _LATER}
+    odd = [name for name, value in later.items() if not (value is None or isinstance(value, str))]
+    if odd:
+        raise _unreadable(f"{', '.join(odd)} is no text")
+    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity, **later)  # type: ignore[arg-type]
 
 
 def _unreadable(why: str) -> LakeError:

@@ -11,11 +11,11 @@ from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.frame import Frame
 from hudi_reconcile.ports.lake import Corrective, Lake, NewTable, Origin, Replaced, TakenBack
-from hudi_reconcile.ports.source import Inside, KeyFaults, ReadCost, Source, Staged
+from hudi_reconcile.ports.source import Inside, KeyFaults, ReadCost, Signs, Source, Staged
 
 __all__ = [
     "Clock", "Comparer", "Corrective", "Edges", "Frame", "Inside", "KeyFaults", "Lake", "Look", "MakeComparer", "NewTable",
-    "Origin", "ReadCost", "Replaced", "SegmentDigest", "Source", "Staged", "TakenBack",
+    "Origin", "ReadCost", "Replaced", "SegmentDigest", "Signs", "Source", "Staged", "TakenBack",
 ]  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from typing import Protocol
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.cost import Probe
+from hudi_reconcile.core.marks import Mark, Order, Value
+from hudi_reconcile.core.pages import Ahead
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
@@ -33,13 +35,17 @@ class KeyFaults:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A pull's rows, materialised, with what was counted on the same read. `parts` are the rows of each part."""
+    """A pull's rows, materialised, with what was counted on the same read. `parts` are the rows of each part.
+
+    `greatest` is the greatest mark below the bound. `shapes` are how text watermarks look, digits as 0, at most three.
+    """
 
     frame: Frame
     rows: int
-    greatest_micros: int | None
+    greatest: Mark | None
     null_watermark_rows: int
     parts: tuple[int, ...] = ()
+    shapes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,19 @@ class ReadCost:
     repeated: int = 0
     bytes_estimate: int | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What the source shows of the watermark beside a pull's window.
+
+    `unmarked_rows` have none. `future_rows` lie above the database's own clock. `greatest` is the greatest watermark
+    as the source's text, told only where it lies below the checkpoint.
+    """
+
+    unmarked_rows: int = 0
+    future_rows: int = 0
+    greatest: str | None = None
 
 
 class Source(Protocol):
@@ -87,10 +106,16 @@ class Source(Protocol):
         """How a pull's window would be read: parts, SQL, expected rows. Reads no row."""
         ...
 
-    def staged(
-        self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
-    ) -> Staged:
-        """Rows of a pull's window, read exactly once; the greatest watermark counted is the one below the bound."""
+    def staged(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
+        """Rows of a pull's window, read exactly once; the greatest mark counted is the one below the bound."""
+        ...
+
+    def ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
+        """The next rows of a window in its order, all without a number; with `at` the ids at that watermark."""
+        ...
+
+    def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
+        """What a pull's window does not show of the watermark; a few counts."""
         ...
 
     @property

@@ -86,7 +86,7 @@ def _wanted(request: TableRequest, columns: tuple[Column, ...], key: tuple[str, 
     if request.columns is None:
         kept = columns
     else:
-        needed = {*request.columns, *key, *request.watermark, *request.partition_columns}
+        needed = {*request.columns, *key, *request.moving, *request.partition_columns}
         kept = tuple(column for column in columns if column.name in needed)
     return tuple(request.renamed(column) for column in kept)
 

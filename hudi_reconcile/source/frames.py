@@ -8,7 +8,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
+from hudi_reconcile.core.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import RangeSegments, SegmentSet, ranges
 from hudi_reconcile.core.values import SourceTable
@@ -89,17 +89,20 @@ def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     return rows.select(*shown)
 
 
-def watermark_micros(columns: tuple[Column, ...], names: tuple[str, ...]) -> SparkColumn:
-    """The greatest non-null watermark of a row in microseconds of its own wall clock."""
-    values = [_micros(F.col(f"c{i}"), c.kind) for i, c in enumerate(columns) if c.name in names]
+def mark_value(columns: tuple[Column, ...], names: tuple[str, ...]) -> SparkColumn:
+    """The greatest non-null watermark of a row: microseconds of its own wall clock, a number, or text."""
+    values = [in_order(F.col(f"c{i}"), c) for i, c in enumerate(columns) if c.name in names]
     if not values:
         return F.lit(None).cast("bigint")
     return values[0] if len(values) == 1 else F.greatest(*values)
 
 
-def _micros(value: SparkColumn, kind: Kind) -> SparkColumn:
-    if kind is Kind.DATE:
+def in_order(value: SparkColumn, column: Column) -> SparkColumn:
+    """A watermark as it is ordered."""
+    if column.kind is Kind.DATE:
         return F.unix_date(value).cast("bigint") * _DAY_MICROS
-    if kind in CALENDAR_KINDS:
+    if column.kind in CALENDAR_KINDS:
         return F.unix_micros(value.cast("timestamp"))
-    raise ValueError(f"{kind} is no watermark")
+    if column.kind in INCREMENTING_KINDS or column.kind is Kind.TEXT:
+        return value
+    raise ValueError(f"{column.kind} is no watermark")

@@ -24,6 +24,7 @@ class TableRequest:
     where: str | None = None
     query: str | None = None
     watermark: tuple[str, ...] = ()
+    incrementing: str | None = None
     partition_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
@@ -44,11 +45,17 @@ class TableRequest:
         """The configured predicate, if any."""
         return () if self.where is None else (self.where,)
 
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The columns by which pulls go forward."""
+        return self.watermark if self.incrementing is None else (*self.watermark, self.incrementing)
+
     def named_columns(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Every setting that names source columns, with what it names."""
         return (
             ("source.columns", self.columns or ()),
             ("pull.watermark", self.watermark),
+            ("pull.incrementing", self.moving[len(self.watermark) :]),
             ("lake.partition_by", self.partition_columns),
             ("compare.rename", tuple(self.rename)),
         )

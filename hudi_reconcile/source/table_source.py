@@ -5,29 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.cost import Probe
-from hudi_reconcile.core.errors import SourceError
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.marks import Edge, Mark, Order, Value
+from hudi_reconcile.core.pages import Ahead
 from hudi_reconcile.core.parts import Limits, ReadPlan
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
-from hudi_reconcile.ports import Frame, Inside, KeyFaults, ReadCost, Staged
-from hudi_reconcile.source import inside
+from hudi_reconcile.ports import Frame, Inside, KeyFaults, ReadCost, Signs, Staged
+from hudi_reconcile.source import inside, staging
 from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.frames import JdbcRead, ranges_read, read, watermark_micros
+from hudi_reconcile.source.frames import JdbcRead, ranges_read, read
 from hudi_reconcile.source.part_reads import Work, added, joined, read_parts
 from hudi_reconcile.source.parts import Wanted, planned
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql import statements
+from hudi_reconcile.sql import statements, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
 from hudi_reconcile.sql.parts import ALL
@@ -130,19 +132,17 @@ class TableSource:
         bucket = self._buckets(table, segmentation, segments)
         if bucket is not None:
             query = statements.rows_query(self._dialect, table.name, table.columns, (*where, bucket))
-            return Frame(self._read(JdbcRead(query, (ALL,)), table))
+            return Frame(self._read(JdbcRead(query, (ALL,)), table.columns))
         if segments is not None and isinstance(segmentation, RangeSegments):
-            return Frame(self._read(ranges_read(self._dialect, table, segmentation, segments, where), table))
+            return Frame(self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.columns))
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
-        return Frame(self._read(JdbcRead.of(self._planned(table, segmentation, waits=False)), table))
+        return Frame(self._read(JdbcRead.of(self._planned(table, segmentation, waits=False)), table.columns))
 
     def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         """How a pull's window would be read; reads no row."""
         return self._planned(table, segmentation, window)
 
-    def staged(
-        self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
-    ) -> Staged:
+    def staged(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
         """Read a pull's window exactly once: rows, count and checkpoint come from the same materialised read.
 
         A part whose read breaks is read again, alone. Rows that are here are never read a second time: if Spark loses
@@ -163,20 +163,49 @@ class TableSource:
         seconds = {"plan": ready - begun, "read": time.monotonic() - ready}
         self._spent = added(self._spent, parts, plan.row_bytes, seconds)
         frame = joined(parts)
-        micros = watermark_micros(table.columns, window.columns)
-        usable = micros if below_micros is None else F.when(micros < F.lit(below_micros), micros)
-        row = frame.agg(
-            F.count(F.lit(1)).alias("rows"),
-            F.max(usable).alias("greatest"),
-            F.sum(F.when(micros.isNull(), 1).otherwise(0)).alias("nulls"),
-        ).collect()[0]
-        nulls = int(row["nulls"] or 0) if window.columns else 0
-        rows = int(row["rows"])
-        return Staged(Frame(frame), rows, row["greatest"], nulls, parts=tuple(part.rows for part in parts))
+        found = staging.counted(frame, table.columns, window.order, below)
+        return replace(found, parts=tuple(part.rows for part in parts))
 
     def spent(self) -> ReadCost:
         """What the pulls' reads took."""
         return self._spent
+
+    def ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
+        """One small read: an index on the watermark answers it."""
+        order, columns = window.order, _by_name(table)
+        where = self._where(table, window)
+        if at is None or order.id_column is None:
+            column, value = staging.mark_column(table, order), windows.greatest(self._dialect, order)
+            where += (windows.marked_predicate(self._dialect, order),)
+        else:
+            column, value = columns[order.id_column], self._dialect.quote(order.id_column)
+            where += (windows.at_predicate(self._dialect, order, columns, at), f"{value} is not null")
+        if rows is not None and self._dialect.limited("x", rows) == "x":
+            raise UsageError(
+                f"pull.limit: it is not known how {self._dialect.NAME} limits rows", fix="remove pull.limit"
+            )
+        query, selected = windows.ahead_query(self._dialect, table.name, column, value, predicates=where, rows=rows)
+        return staging.looked(self._read(JdbcRead(query, (ALL,)), selected), selected)
+
+    def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
+        """NULLs only where a column may hold them, the greatest only where no row stands at or above the checkpoint."""
+        columns, mine = _by_name(table), self._request.predicates
+        unmarked = future = 0
+        if all(columns[name].nullable for name in order.columns):
+            unmarked = self._count(table, (*mine, windows.unmarked_predicate(self._dialect, order)))
+        if now is not None:
+            above = windows.window_predicate(self._dialect, Window(Order(order.columns), Edge(Mark(now))), columns)
+            future = self._count(table, (*mine, above or ALL))
+        if reached is None:
+            return Signs(unmarked, future)
+        lower = Window(Order(order.columns), Edge(Mark(reached.value), inclusive=True))
+        here = windows.window_predicate(self._dialect, lower, columns) or ALL
+        some = f"select 1 as hr_one from {table.name}{statements.where((*mine, here))}"
+        if self._engine.rows(self._dialect.limited(some, 1)):
+            return Signs(unmarked, future)
+        top = self._dialect.text(f"max({windows.greatest(self._dialect, order)})")
+        found = self._one(f"select {top} as hr_top from {table.name}{statements.where(mine)}")["hr_top"]
+        return Signs(unmarked, future, None if found is None else str(found))
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
@@ -197,7 +226,7 @@ class TableSource:
         return found if predicate is None else (*found, predicate)
 
     def _window(self, table: SourceTable, window: Window) -> str | None:
-        return statements.window_predicate(self._dialect, window, {column.name: column for column in table.columns})
+        return windows.window_predicate(self._dialect, window, _by_name(table))
 
     def _planned(
         self, table: SourceTable, cut: Segmentation, window: Window | None = None, *, waits: bool = True
@@ -216,9 +245,12 @@ class TableSource:
     def _estimate(self, table: SourceTable) -> int:
         return table.rows_estimate
 
-    def _read(self, plan: JdbcRead, table: SourceTable) -> DataFrame:
+    def _count(self, table: SourceTable, predicates: tuple[str, ...]) -> int:
+        return int(self._one(statements.count_query(table.name, predicates))["hr_rows"])
+
+    def _read(self, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
         self._reads += plan.statements
-        return read(self._session(), self._engine.jdbc(), plan, table.columns)
+        return read(self._session(), self._engine.jdbc(), plan, columns)
 
     @property
     def _dialect(self) -> Dialect:
@@ -231,3 +263,7 @@ class TableSource:
         if self._spark is None:
             raise SourceError("rows were asked for without a Spark session", fix="this is a bug: please report it")
         return self._spark
+
+
+def _by_name(table: SourceTable) -> dict[str, Column]:
+    return {column.name: column for column in table.columns}

@@ -1,10 +1,9 @@
-"""Statements that read the same in every dialect: rows, counts, extents, windows, key faults. Pure text, sends nothing."""
+"""Statements that read the same in every dialect: rows, counts, extents, key faults. Pure text, sends nothing."""
 
 from __future__ import annotations
 
 from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.core.segments import KeyRange
-from hudi_reconcile.core.window import Window
 from hudi_reconcile.sql.dialect import Dialect
 
 
@@ -49,23 +48,6 @@ def range_predicate(name: str, key_range: KeyRange) -> str:
     if not key_range.nulls:
         return " and ".join(parts) or f"{name} is not null"
     return "(" + " and ".join(parts) + f") or {name} is null" if parts else "1 = 1"
-
-
-def window_predicate(dialect: Dialect, window: Window, columns: dict[str, Column]) -> str | None:
-    """Rows whose greatest non-null watermark lies in the open window; None where the window takes every row.
-
-    Written per column, so that an index on the watermark can serve it: greatest > x means some column > x.
-    """
-    parts = []
-    if window.after_micros is not None:
-        above = [f"{dialect.quote(n)} > {dialect.literal(columns[n], window.after_micros)}" for n in window.columns]
-        parts.append("(" + " or ".join(above) + ")")
-    if window.before_micros is not None:
-        for name in window.columns:
-            below = f"{dialect.quote(name)} < {dialect.literal(columns[name], window.before_micros)}"
-            alone = len(window.columns) == 1 and window.after_micros is not None  # NULL is not above it anyway
-            parts.append(below if alone else f"({dialect.quote(name)} is null or {below})")
-    return " and ".join(parts) or None
 
 
 def uncarried_query(

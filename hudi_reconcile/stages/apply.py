@@ -135,6 +135,6 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
 
 
 def _verify(work: Work, edges: Edges) -> Confirmed:
-    mark = watermark_of(work.job.name, work.job.watermark, work.sides.table)
+    mark = watermark_of(work.job, work.sides.table)
     waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark)
     return look_twice(work.sides, waiting, work.touched)

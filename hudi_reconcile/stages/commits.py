@@ -87,7 +87,8 @@ def _savepoint(work: Work) -> str | None:
 def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
     # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
     if earlier is None:
-        return Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
+        blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
+        return replace(blank, incrementing=work.job.incrementing)
     return replace(earlier, read_seq=read_seq)
 
 

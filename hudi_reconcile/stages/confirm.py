@@ -15,11 +15,11 @@ from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment, SourceTable
+from hudi_reconcile.core.window import next_window
 from hudi_reconcile.ports import Clock, Comparer, Frame, Lake, Look, SegmentDigest, Source
 from hudi_reconcile.stages.inside import digests_of, unexplained
 from hudi_reconcile.stages.watermarks import Watermark
 
-_BEFORE_ALL = -(2**62)
 NO_SEGMENTS = SegmentSet(())
 
 
@@ -198,14 +198,13 @@ def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
 def pending_range(
     checkpoint: CheckpointAt | None, waiting: Waiting, source: Source, moment: Moment
 ) -> PendingRange | None:
-    """The watermarks that coming pulls will read; None where no checkpoint with these watermark columns exists."""
+    """The rows that coming pulls will read; None where no checkpoint with these columns exists."""
     mark = waiting.watermark
-    if checkpoint is None or not mark.columns or checkpoint.checkpoint.watermark != mark.names:
+    if checkpoint is None or not mark.moving or not mark.continues(checkpoint.checkpoint):
         return None
-    reached = checkpoint.checkpoint.watermark_micros
-    # Nothing with a watermark was pulled so far: the next pull reads all that have one.
-    after = _BEFORE_ALL if reached is None else reached - waiting.overlap_micros
-    return PendingRange(after, mark.horizon(moment, source.zone_offset_micros))
+    window = next_window(mark.order, mark.reached(checkpoint.checkpoint), None, overlap_micros=waiting.overlap_micros)
+    after = None if window.lower is None else window.lower.mark
+    return PendingRange(after, mark.horizon(moment, source.zone_offset_micros), by_id=not mark.columns)
 
 
 def _source(sides: Sides, segments: SegmentSet | None) -> Frame:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hudi_reconcile.core.marks import Mark
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.window import is_empty
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.overwrite import overwrites
-from hudi_reconcile.stages.pull import start_of
+from hudi_reconcile.stages.pull_start import start_of
 from hudi_reconcile.stages.request import TableJob
 
 
@@ -51,8 +52,8 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
     start = start_of(job, source, edges.lake, full=full)
     empty = is_empty(start.window)
     checkpoint = None if start.before is None else start.before.checkpoint.text
-    bound = start.watermark.text(start.bound_micros)
-    is_full = start.window.before_micros is None
+    lower, upper, is_full = start.window.lower, start.window.upper, start.whole
+    bound = None if start.bound is None else start.watermark.text(Mark(start.bound))
     replaces = is_full and start.existing is not None and overwrites(job)
     notes = ("the whole table would be replaced, within the policy's limits",) if replaces else ()
     key = tuple(column.lake_name for column in start.table.key_columns)
@@ -64,8 +65,8 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
         mode="full" if is_full else "incremental",
         lake_path=job.lake_path,
         checkpoint=checkpoint,
-        after=None if is_full else start.watermark.text(start.window.after_micros),
-        before=None if is_full else bound,
+        after=None if is_full else start.watermark.text(None if lower is None else lower.mark),
+        before=None if is_full or upper is None else bound,
         bound=bound,
         bound_why=start.moment.bound_why,
         connections=source.connections,

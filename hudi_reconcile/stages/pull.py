@@ -2,44 +2,43 @@
 
 Order matters. The bound is taken before the rows are read; the checkpoint comes from the rows that were read, never from
 a second query; rows and checkpoint land in the same commit, so a kill at any moment loses and repeats nothing visible.
+With `pull.limit` each page is such a read and such a commit, until the bound that was taken at the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.carry import carried, carried_anew
 from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.marks import Edge, Mark
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.pages import Page, next_page
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, Pulled, SideState, TableResult
-from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant, LakeTable, Moment, SourceTable
-from hudi_reconcile.core.window import Window, full_window, is_empty, next_checkpoint, next_window
+from hudi_reconcile.core.text_marks import odd_shapes
+from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
+from hudi_reconcile.core.window import is_empty, next_checkpoint
 from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.cut import cut_of
-from hudi_reconcile.stages.keys import refuse_key_faults
-from hudi_reconcile.stages.lake_state import UntrustedWindowError, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.overwrite import allowed, overwrites, refuse_torn
+from hudi_reconcile.stages.pull_start import Start, carry, start_of
 from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
 NO_APPROVAL = Approval()
 Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
-    """Everything that is settled before a row is read."""
+class _Done:
+    """What has been handed to Hudi so far, in how many commits, and the newest checkpoint."""
 
-    table: SourceTable
-    watermark: Watermark
     existing: LakeTable | None
-    before: CheckpointAt | None
-    moment: Moment
-    bound_micros: int | None
-    window: Window
-    notes: tuple[str, ...] = ()
+    after: CheckpointAt | None
+    rows: int = 0
+    pages: int = 0
+    null_rows: int = 0
+    greatest_group_rows: int = 0
 
 
 def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
@@ -51,36 +50,28 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
         start = start_of(job, source, lake, full=full)
+        done = _Done(start.existing, start.before)
         if is_empty(start.window):
-            return _result(job, start, None, start.before)
-        start = _carry(job, start, frozenset(source.uncarried(start.table, start.window)))
-        cut = cut_of(job, start.table, source)
-        if start.existing is not None and start.window.before_micros is None and overwrites(job):
+            return _result(job, start, done)
+        start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))
+        if start.existing is not None and start.whole and overwrites(job):
             return _overwrite(job, start, edges, approval)
-        staged = source.staged(start.table, cut, start.window, start.bound_micros)
-        if staged.rows == 0 and start.existing is not None:
-            return _result(job, start, staged, start.before)
-        return _result(job, start, staged, _write(job, start, staged, lake))
+        cut = cut_of(job, start.table, source)
+        for page in _pages(job, start, source):
+            staged = source.staged(start.table, cut, page.window, start.bound)
+            _refuse_odd_text(job, start, done, staged)
+            if staged.rows or done.existing is None:
+                done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
+        return _result(job, start, done)
 
 
-def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> _Start:
-    """The start; of a full fetch where the config allows one in place of a window that cannot be trusted."""
-    try:
-        return _start(job, source, lake, full=full)
-    except UntrustedWindowError as lost:
-        if job.on_error != "full":
-            raise
-        start = _start(job, source, lake, full=True)
-        return replace(start, notes=(*start.notes, f"every row was fetched (pull.on_error: full): {lost.message}"))
-
-
-def _overwrite(job: TableJob, start: _Start, edges: Edges, approval: Approval) -> TableResult:
+def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) -> TableResult:
     """Make the source's rows all that the lake holds, in one commit."""
     source, lake, table = edges.source, edges.lake, start.existing
     if table is None:
         raise ValueError("there is nothing to replace")
     before = source.rows_now(start.table)
-    staged = source.staged(start.table, cut_of(job, start.table, source), start.window, start.bound_micros)
+    staged = source.staged(start.table, cut_of(job, start.table, source), start.window, start.bound)
     refuse_torn(job, staged.rows, before, source.rows_now(start.table))
     gone = 0
 
@@ -91,100 +82,67 @@ def _overwrite(job: TableJob, start: _Start, edges: Edges, approval: Approval) -
         gone = found.gone_rows
         return lake.overwrite(rows, table, checkpoint, labels)
 
-    after = _write(job, start, staged, lake, land)
+    done = _Done(table, start.before)
+    _refuse_odd_text(job, start, done, staged)
+    after = _write(job, start, done, staged, lake, land=land)
     note = f"the whole table was replaced; {gone} of its rows were gone at the source"
-    return _result(job, replace(start, notes=(*start.notes, note)), staged, after)
+    done = _added(done, Page(start.window, None), staged, after, lake)
+    return _result(job, replace(start, notes=(*start.notes, note)), done)
 
 
-def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> _Start:
-    table = source.describe()
-    watermark = watermark_of(job.name, job.watermark, table)
-    existing = lake.look()
-    table = table if existing is None else carried(table, existing)
-    before = _checkpoint(job, table, existing, lake, full=full)
-    refuse_key_faults(job.name, source.key_faults(table))
-    moment = source.moment()
-    bound = watermark.bound(moment, source.zone_offset_micros)
-    whole = full or existing is None or job.strategy == "full" or bound is None
-    if whole or bound is None:
-        window = full_window(watermark.names)
-    else:
-        reached = None if before is None else before.checkpoint.watermark_micros
-        window = next_window(watermark.names, reached, bound, overlap_micros=job.overlap_micros)
-    return _Start(table, watermark, existing, before, moment, bound, window)
+def _pages(job: TableJob, start: Start, source: Source) -> Iterator[Page]:
+    """The start's window, whole or in pages. The last page of a whole read has no upper end."""
+    if job.limit_rows is None or start.bound is None:
+        yield Page(start.window, None)
+        return
+    rest = replace(start.window, upper=Edge(Mark(start.bound)))
+    while True:
+        page = next_page(rest, job.limit_rows, lambda window, rows, at: source.ahead(start.table, window, rows, at))
+        if page.rest is None:
+            yield Page(replace(page.window, upper=None), None) if start.whole else page
+            return
+        yield page
+        rest = page.rest
 
 
-def _checkpoint(
-    job: TableJob, table: SourceTable, existing: LakeTable | None, lake: Lake, *, full: bool
-) -> CheckpointAt | None:
-    if existing is None:
-        return None
-    refuse_foreign(job, existing, lake.origin)
-    refuse_mismatch(job, table, existing)
-    found = lake.checkpoint()
-    if full:
-        return found
-    if found is None:
-        raise UntrustedWindowError(
-            f"table {job.name}: {job.lake_path} exists, but no commit on its timeline carries our checkpoint",
-            fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
-        )
-    if found.checkpoint.watermark != job.watermark:
-        was = ", ".join(found.checkpoint.watermark) or "none"
-        raise UntrustedWindowError(
-            f"table {job.name}: the checkpoint was made with watermark {was}, the config says "
-            f"{', '.join(job.watermark) or 'none'}",
-            fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
-        )
-    if found.checkpoint.source_identity != table.identity:
-        raise RefusedError(
-            f"table {job.name}: the checkpoint belongs to {found.checkpoint.source_identity}, "
-            f"the source is {table.identity} (restored, moved or another table)",
-            fix=f"sweep first, then read everything once more: hudi-reconcile pull -t {job.name} --full",
-        )
-    return found
-
-
-def _carry(job: TableJob, start: _Start, uncarried: frozenset[str]) -> _Start:
-    """Columns with values that no typed column holds: text in a new table; what a table has already is not changed."""
-    typed = {*job.watermark, *(field.column for field in job.partition_by if field.transform != "identity")}
-    if uncarried and (start.existing is not None or uncarried & typed):
-        names = ", ".join(sorted(uncarried if start.existing is not None else uncarried & typed))
-        raise RefusedError(
-            f"table {job.name}: {names} hold values that the lake's column cannot hold "
-            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds)",
-            fix="leave those rows out with source.where, or those columns with source.columns; "
-            "a new lake.path would hold them as text",
-        )
-    if start.existing is not None:
-        return start
-    table = carried_anew(start.table, uncarried)
-    texts = [c.name for c, was in zip(table.columns, start.table.columns, strict=True) if c.kind is not was.kind]
-    notes = (f"held as text, since no lake type is exact for their values: {', '.join(texts)}",) if texts else ()
-    return replace(start, table=table, notes=notes)
-
-
-def _write(job: TableJob, start: _Start, staged: Staged, lake: Lake, land: Land | None = None) -> CheckpointAt:
-    earlier = None if start.before is None else start.before.checkpoint
-    same = earlier is not None and earlier.watermark == start.watermark.names
-    reached = next_checkpoint(earlier.watermark_micros if earlier and same else None, staged.greatest_micros)
-    read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    checkpoint = Checkpoint(
-        strategy=job.strategy,
-        watermark=start.watermark.names,
-        watermark_micros=reached,
-        text=start.watermark.text(reached),
-        read_seq=read_seq,
-        source_identity=start.table.identity,
+def _added(done: _Done, page: Page, staged: Staged, after: CheckpointAt, lake: Lake) -> _Done:
+    return _Done(
+        existing=done.existing or lake.look(),
+        after=after,
+        rows=done.rows + staged.rows,
+        pages=done.pages + 1,
+        null_rows=done.null_rows + staged.null_watermark_rows,
+        greatest_group_rows=max(done.greatest_group_rows, staged.rows if page.is_group else 0),
     )
+
+
+def _refuse_odd_text(job: TableJob, start: Start, done: _Done, staged: Staged) -> None:
+    reached = start.watermark.reached(None if done.after is None else done.after.checkpoint)
+    odd = odd_shapes(staged.shapes, reached)
+    if odd:
+        raise RefusedError(
+            f"table {job.name}: watermark {', '.join(job.watermark)} holds text that does not sort as time does: "
+            f"{', '.join(odd)} (digits shown as 0)",
+            fix="write all watermarks as ISO text of one form, such as 2026-03-01T10:08:00.000Z, or choose another column",
+        )
+
+
+def _write(
+    job: TableJob, start: Start, done: _Done, staged: Staged, lake: Lake, *, land: Land | None = None
+) -> CheckpointAt:
+    earlier = None if done.after is None else done.after.checkpoint
+    reached = next_checkpoint(start.watermark.reached(earlier), staged.greatest)
+    read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    blank = Checkpoint(job.strategy, start.watermark.names, None, None, read_seq, start.table.identity)
+    checkpoint = start.watermark.written(blank, reached)
     rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq)
     labels = {"kind": "pull", "run_id": job.run_id}
-    if start.existing is None:
+    if done.existing is None:
         instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)
     elif land is not None:
         instant = land(rows, checkpoint, labels)
     else:
-        instant = lake.upsert(rows, start.existing, checkpoint, labels)
+        instant = lake.upsert(rows, done.existing, checkpoint, labels)
     return CheckpointAt(checkpoint, instant)
 
 
@@ -193,26 +151,35 @@ def _new_table(job: TableJob, table: SourceTable) -> NewTable:
     return NewTable(job.name, job.lake_type, key, job.partition_by, cdc=job.cdc)
 
 
-def _result(job: TableJob, start: _Start, staged: Staged | None, after: CheckpointAt | None) -> TableResult:
-    rows = 0 if staged is None else staged.rows
-    wrote: Instant | None = after.instant if after is not None and after is not start.before else None
+def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
+    if not done.greatest_group_rows:
+        return start.notes
+    names = ", ".join(start.watermark.order.columns)
+    group = f"{done.greatest_group_rows:,} rows share one {names}: they came as one page, above pull.limit {job.limit_rows:,}"
+    return (*start.notes, group)
+
+
+def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
+    after = done.after
     text = None if after is None else after.checkpoint.text
+    bound = start.bound if start.watermark.has_clock else None
     return TableResult(
         name=job.name,
         outcome=Outcome.PULLED,
-        source=SideState(rows, start.moment.snapshot),
+        source=SideState(done.rows, start.moment.snapshot),
         checkpoint=text,
-        cost=Cost(source_rows_fetched=rows),
-        notes=start.notes,
+        cost=Cost(source_rows_fetched=done.rows),
+        notes=_notes(job, start, done),
         columns={"source": {column.name: column.declared for column in start.table.columns}},
         pull=Pulled(
-            rows=rows,
-            mode="incremental" if start.window.before_micros is not None else "full",
+            rows=done.rows,
+            mode="full" if start.whole else "incremental",
             checkpoint_before=None if start.before is None else start.before.checkpoint.text,
             checkpoint_after=text,
-            instant=None if wrote is None else wrote.completed,
-            null_watermark_rows=0 if staged is None else staged.null_watermark_rows,
-            bound=start.watermark.text(start.bound_micros),
-            bound_why=start.moment.bound_why,
+            instant=after.instant.completed if done.pages and after is not None else None,
+            null_watermark_rows=done.null_rows,
+            bound=None if bound is None else start.watermark.text(Mark(bound)),
+            bound_why=start.moment.bound_why if start.watermark.has_clock or not start.watermark.moving else None,
+            pages=done.pages,
         ),
     )

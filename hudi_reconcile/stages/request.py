@@ -18,6 +18,7 @@ Mode = Literal["auto", "pushdown", "stream"]
 class TableJob:
     """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say.
 
+    `watermark` and `incrementing` are those that the strategy uses. `limit_rows` is what a page of a pull holds.
     `known` is what earlier runs saw of the table's columns.
     """
 
@@ -45,4 +46,13 @@ class TableJob:
     full_mode: Literal["upsert", "overwrite"] | None = None
     on_error: Literal["fail", "full"] = "fail"
     is_query: bool = False
+    incrementing: str | None = None
+    limit_rows: int | None = None
+    is_text_watermark: bool = False
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The columns by which pulls go forward."""
+        return self.watermark if self.incrementing is None else (*self.watermark, self.incrementing)
+
     known: KnownColumns = field(default_factory=KnownColumns)

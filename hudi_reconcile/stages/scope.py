@@ -40,13 +40,14 @@ def scope_of(
     Raises UsageError for a tolerance on a column that cannot have one.
     """
     refuse_tolerance(job, described)
-    left_out = job.exclude - set(job.watermark)
+    left_out = job.exclude - set(job.moving)
     declared = described if whole else without(described, left_out)
     table = carried(declared, lake_table)
     agreement = agree(
         table,
         lake_table,
         watermark=job.watermark,
+        incrementing=job.incrementing,
         exclude=job.exclude,
         partition_by=job.partition_by,
         tolerance=job.tolerance,
@@ -134,7 +135,7 @@ def _no_tolerance(name: str, kind: Kind | None, job: TableJob, table: SourceTabl
         return "which the source does not have"
     if name in table.key:
         return "a key column: rows are found by it"
-    if name in job.watermark:
+    if name in job.moving:
         return "a watermark column"
     return "" if kind in TOLERANCE_KINDS else "which holds no number"
 

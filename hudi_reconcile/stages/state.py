@@ -5,9 +5,13 @@ Decides what may be set. It writes no row: the next pull reads from there.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.marks import Mark
 from hudi_reconcile.core.moments import watermark_micros
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Pulled, SideState, TableResult
@@ -47,18 +51,13 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         table = existing(job, lake.look())
         refuse_foreign(job, table, lake.origin)
         refuse_mismatch(job, described, table)
-        watermark = watermark_of(job.name, job.watermark, described)
+        watermark = watermark_of(job, described)
         moment = source.moment()
-        micros = None if value is None else _micros(job, watermark, value, source, moment)
+        mark = None if value is None else _mark(job, watermark, value, source, moment)
         before = lake.checkpoint()
-        checkpoint = Checkpoint(
-            strategy=job.strategy,
-            watermark=watermark.names,
-            watermark_micros=micros,
-            text=watermark.text(micros),
-            read_seq=max(moment.clock_micros, 0 if before is None else before.checkpoint.read_seq + 1),
-            source_identity=described.identity,
-        )
+        read_seq = max(moment.clock_micros, 0 if before is None else before.checkpoint.read_seq + 1)
+        blank = Checkpoint(job.strategy, watermark.names, None, None, read_seq, described.identity)
+        checkpoint = watermark.written(blank, mark)
         action = "reset" if value is None else "set"
         labels = {"kind": "state", "run_id": job.run_id, "state": action, "by": by}
         instant = lake.mark(table, checkpoint, labels)
@@ -75,22 +74,34 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
     )
 
 
-def _micros(job: TableJob, watermark: Watermark, value: str, source: Source, moment: Moment) -> int:
-    bound = watermark.bound(moment, source.zone_offset_micros)
-    if bound is None:
+def _mark(job: TableJob, watermark: Watermark, value: str, source: Source, moment: Moment) -> Mark:
+    """What a person wrote, as the result shows it: a time, a number or text; after a comma the id."""
+    if not watermark.moving:
         raise UsageError(
             f"table {job.name}: strategy {job.strategy} has no watermark, so there is no checkpoint to set",
             fix=f"hudi-reconcile pull -t {job.name} reads every row",
         )
+    has_id = watermark.order.id_column is not None
+    head, _, tail = value.partition(",") if has_id else (value, "", "")
+    at_id = _number(tail.strip()) if tail else None
+    bound = watermark.bound(moment, source.zone_offset_micros)
+    if bound is None:
+        return Mark(head if watermark.kind is Kind.TEXT else _number(head), at_id)
     try:
-        micros = watermark_micros(watermark.kind, value)
+        micros = watermark_micros(watermark.kind, head)
     except ValueError as error:
-        example = watermark.text(bound)
+        example = watermark.text(Mark(bound))
         raise UsageError(f"--checkpoint: {error}", fix=f"write it like {example}, the safe bound of now") from None
     if micros >= bound:
         raise RefusedError(
-            f"table {job.name}: --checkpoint lies at or above the safe bound {watermark.text(bound)}: "
+            f"table {job.name}: --checkpoint lies at or above the safe bound {watermark.text(Mark(bound))}: "
             "rows that are still to be committed would never be pulled",
             fix="name an earlier time",
         )
-    return micros
+    return Mark(micros, at_id)
+
+
+def _number(text: str) -> Decimal:
+    if not re.fullmatch(r"-?[0-9]+([.][0-9]+)?", text):
+        raise UsageError(f"--checkpoint: {text} is no number", fix="write it as the last pull's checkpoint is shown")
+    return Decimal(text)

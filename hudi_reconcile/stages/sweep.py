@@ -106,7 +106,7 @@ def _fetched(ground: _Ground, found: Confirmed) -> int:
 
 def _scope(job: TableJob, source: Source, lake: Lake) -> tuple[Scope, Watermark]:
     described = source.describe()
-    watermark = watermark_of(job.name, job.watermark, described)
+    watermark = watermark_of(job, described)
     refuse_key_faults(job.name, source.key_faults(described))
     return scope_of(job, described, existing(job, lake.look()), source), watermark
 
@@ -195,7 +195,7 @@ def _result(
     if unverified:
         outcome = Outcome.UNVERIFIED
     checkpoint = found.checkpoint
-    text = None if checkpoint is None else ground.watermark.text(checkpoint.checkpoint.watermark_micros)
+    text = None if checkpoint is None else checkpoint.checkpoint.text
     by_hash = isinstance(ground.cut, HashSegments)
     return TableResult(
         name=job.name,
@@ -211,7 +211,7 @@ def _result(
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
         segments={"compared": ground.cut.count, "unequal": len(found.unequal.ids)},
-        notes=_notes(job, found),
+        notes=_notes(job, ground.watermark, found),
         provenance={
             "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
             "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
@@ -221,10 +221,10 @@ def _result(
     )
 
 
-def _notes(job: TableJob, found: Confirmed) -> tuple[str, ...]:
+def _notes(job: TableJob, watermark: Watermark, found: Confirmed) -> tuple[str, ...]:
     notes = list(settings_notes(job))
     if found.checkpoint is None:
         notes.append("the lake carries no checkpoint of ours: no difference could be called pending")
-    elif found.checkpoint.checkpoint.watermark != job.watermark:
+    elif not watermark.continues(found.checkpoint.checkpoint):
         notes.append("the checkpoint was made with other watermark columns: no difference could be called pending")
     return tuple(notes)

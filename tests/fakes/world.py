@@ -6,6 +6,7 @@ A journal point is a name such as `lake.pin`; a test may hang an action on a poi
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classi
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.marks import Mark, Order, Value, rank
+from hudi_reconcile.core.pages import Ahead
 from hudi_reconcile.core.parts import PlannedPart, ReadPlan
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
@@ -35,7 +38,7 @@ from hudi_reconcile.core.values import (
     PartitionField,
     SourceTable,
 )
-from hudi_reconcile.core.window import Window
+from hudi_reconcile.core.window import Window, holds
 from hudi_reconcile.ports import (
     Corrective,
     Edges,
@@ -48,6 +51,7 @@ from hudi_reconcile.ports import (
     ReadCost,
     Replaced,
     SegmentDigest,
+    Signs,
     Staged,
     TakenBack,
 )
@@ -116,6 +120,7 @@ class FakeSource:
     table: dict[int | None, Row] = field(default_factory=dict)
     transaction: int = 0
     bound_lag_micros: int = 10
+    largest_read: int = 0
     faults: KeyFaults = field(default_factory=lambda: KeyFaults(0, 0, ()))
     altered: tuple[str, ...] = ()
     lost_in_reads: set[int] = field(default_factory=set)
@@ -127,8 +132,8 @@ class FakeSource:
     can_freeze: bool = True
     snapshot: dict[int | None, Row] | None = None
 
-    def put(self, key: int | None, value: int | None, at: int | None) -> None:
-        self.table[key] = {"id": key, "v": value, "at": at}
+    def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
+        self.table[key] = {"id": key, "v": value, "at": at, **more}
         self.transaction += 1
 
     def delete(self, key: int | None) -> None:
@@ -192,20 +197,44 @@ class FakeSource:
 
     def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         self.journal.reached("source.planned")
-        rows = len(self._positional(table, lambda row: _in_window(row["at"], window)))
+        rows = len(self._positional(table, lambda row: holds(window, mark_of(row, window.order))))
         return ReadPlan("whole", ("a fake",), "select", (PlannedPart("1 = 1", rows),), 1_000)
 
-    def staged(
-        self, table: SourceTable, segmentation: Segmentation, window: Window, below_micros: int | None
-    ) -> Staged:
+    def staged(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
         self.journal.reached("source.staged")
-        found = self._positional(
-            table, lambda row: _in_window(row["at"], window) and row["id"] not in self.lost_in_reads
+        held = [row for row in self._now().values() if holds(window, mark_of(row, window.order))]
+        held = [row for row in held if row["id"] not in self.lost_in_reads]
+        found = self._positional(table, lambda row: row in held)
+        self.largest_read = max(self.largest_read, len(found))
+        marks = [mark_of(row, window.order) for row in held]
+        usable = [mark for mark in marks if mark and (below is None or rank(mark) < rank(Mark(below)))]
+        nulls = marks.count(None) if window.order.columns else 0
+        shapes = {re.sub("[0-9]", "0", mark.value) for mark in marks if mark and isinstance(mark.value, str)}
+        return Staged(
+            Frame(found), len(found), max(usable, default=None, key=rank), nulls, shapes=tuple(sorted(shapes))
         )
-        marks = [row["c2"] for row in found if row["c2"] is not None] if window.columns else []
-        usable = [mark for mark in marks if below_micros is None or mark < below_micros]
-        nulls = sum(row["c2"] is None for row in found) if window.columns else 0
-        return Staged(Frame(found), len(found), max(usable, default=None), nulls)
+
+    def ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
+        self.journal.reached("source.ahead")
+        marks = [mark for row in self._now().values() if (mark := mark_of(row, window.order)) and holds(window, mark)]
+        if at is None:
+            values: list[Any] = sorted((mark.value for mark in marks), key=lambda value: rank(Mark(value)))
+        else:
+            values = sorted(mark.id for mark in marks if mark.value == at and mark.id is not None)
+        values = values[:rows]
+        return Ahead(len(values), values[0] if values else None, values[-1] if values else None)
+
+    def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
+        self.journal.reached("source.signs")
+        found = [mark_of(row, Order(order.columns)) for row in self._now().values()]
+        marks = [mark for mark in found if mark]
+        future = sum(now is not None and rank(mark) > rank(Mark(now)) for mark in marks)
+        greatest = max(marks, key=rank, default=None)
+        below = greatest is not None and reached is not None and rank(greatest) < rank(Mark(reached.value))
+        return Signs(found.count(None), future, str(greatest.value) if below and greatest else None)
+
+    def _now(self) -> dict[int | None, Row]:
+        return self.table if self.snapshot is None else self.snapshot
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         return 0
@@ -225,11 +254,10 @@ class FakeSource:
         ]
 
 
-def _in_window(at: int | None, window: Window) -> bool:
-    if at is None:
-        return window.after_micros is None and window.before_micros is None
-    above = window.after_micros is None or at > window.after_micros
-    return above and (window.before_micros is None or at < window.before_micros)
+def mark_of(row: Row, order: Order) -> Mark | None:
+    """A row's place in the order; None without a watermark."""
+    values = [row[name] for name in order.columns if row.get(name) is not None]
+    return Mark(max(values), row.get(order.id_column or "")) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +284,8 @@ class FakeLake:
     ordering: tuple[str, ...] = (READ_SEQ,)
     path: str = "/lake/t"
     key_type: str = "bigint"
+    at_type: str = "timestamp_ntz"
+    more_columns: tuple[LakeColumn, ...] = ()
     held_by: str | None = None
     in_flight: set[str] = field(default_factory=set)
     checks_versions: bool = True
@@ -284,7 +314,9 @@ class FakeLake:
     def look(self) -> LakeTable | None:
         if not self.commits:
             return None
-        columns = (LakeColumn("id", self.key_type), LakeColumn("v", "bigint"), LakeColumn("at", "timestamp_ntz"))
+        columns = (
+            LakeColumn("id", self.key_type), LakeColumn("v", "bigint"), LakeColumn("at", self.at_type), *self.more_columns,
+        )  # fmt: skip
         return LakeTable(
             self.path, "t", "copy_on_write", 9, (*columns, LakeColumn(READ_SEQ, "bigint")), self.key, (),
             self.ordering, "tool" if self.ordering == (READ_SEQ,) else "event_time",
@@ -482,8 +514,7 @@ class FakeComparer:
             unchanged = key in first and first[key] == (fact["source"], fact["seqnos"])
             facts = Facts(
                 fact["in_source"], len(fact["seqnos"]), fact["equal"], unchanged, fact["source_micros"],
-                fact["lake_micros"],
-                None if pending is None else pending.after_micros, None if pending is None else pending.until_micros,
+                fact["lake_micros"], pending, fact["source_id"],
             )  # fmt: skip
             kind = classify(facts)
             found.append({**fact, "kind": kind.value, "action": action_for(kind).value})
@@ -581,11 +612,16 @@ class FakeComparer:
             "source": ours[0],
             "source_micros": ours[1],
             "source_row": ours[2],
+            "source_id": self._id(ours[2]),
             "seqnos": sorted(row[SEQNO] for _, _, row in lake),
             "lake_micros": shown[1],
             "lake_row": shown[2],
             "equal": len(lake) == 1 and shown[0] == ours[0],
         }
+
+    def _id(self, row: Row | None) -> Any:
+        item = self.agreement.incrementing
+        return None if row is None or item is None else row[f"c{item.index}"]
 
     def _segment(self, key: Key) -> int:
         if isinstance(self.cut, RangeSegments):

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.window import Window, bound_for, is_empty, next_checkpoint, next_window, watermark_text
+from hudi_reconcile.core.marks import Mark, Order, rank
+from hudi_reconcile.core.window import bound_for, holds, is_empty, next_checkpoint, next_window, watermark_text
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 micros = st.integers(-(10**17), 10**17)
@@ -16,22 +17,20 @@ DAY = 86_400_000_000
 small = st.integers(-30, 30)
 
 
-def inside(window: Window, value: int) -> bool:
-    above = window.after_micros is None or value > window.after_micros
-    return above and (window.before_micros is None or value < window.before_micros)
+AT = Order(("at",))
 
 
 @given(st.lists(st.integers(0, 60), max_size=30), st.lists(st.integers(0, 70), min_size=1, max_size=6))
 def test_pulls_read_every_watermark_below_the_bound_exactly_once(values: list[int], bounds: list[int]) -> None:
-    checkpoint: int | None = None
+    checkpoint: Mark | None = None
     read: list[int] = []
     for bound in bounds:
-        window = next_window(("at",), checkpoint, bound, overlap_micros=0)
-        found = [value for value in values if inside(window, value)]
+        window = next_window(AT, checkpoint, bound)
+        found = [value for value in values if holds(window, Mark(value))]
         assert not (is_empty(window) and found)
-        after = next_checkpoint(checkpoint, max(found, default=None))
-        assert after is None or after < max(bounds)
-        assert checkpoint is None or (after is not None and after >= checkpoint)
+        after = next_checkpoint(checkpoint, Mark(max(found)) if found else None)
+        assert after is None or rank(after) < rank(Mark(max(bounds)))
+        assert checkpoint is None or (after is not None and rank(after) >= rank(checkpoint))
         checkpoint = after
         read += found
 
@@ -40,10 +39,10 @@ def test_pulls_read_every_watermark_below_the_bound_exactly_once(values: list[in
 
 @given(small, st.integers(0, 20), small, small)
 def test_overlap_only_widens_the_window_downwards(checkpoint: int, overlap: int, bound: int, value: int) -> None:
-    narrow = next_window(("at",), checkpoint, bound, overlap_micros=0)
-    wide = next_window(("at",), checkpoint, bound, overlap_micros=overlap)
+    narrow = next_window(AT, Mark(checkpoint), bound)
+    wide = next_window(AT, Mark(checkpoint), bound, overlap_micros=overlap)
 
-    assert inside(wide, value) or not inside(narrow, value)
+    assert holds(wide, Mark(value)) or not holds(narrow, Mark(value))
 
 
 @given(micros, st.integers(-DAY, DAY), st.integers(0, 6), micros)

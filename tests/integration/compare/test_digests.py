@@ -17,7 +17,8 @@ from hudi_reconcile.compare.canonical import row_digest
 from hudi_reconcile.compare.drift import action_column, kind_column
 from hudi_reconcile.compare.sides import Shape, segment_column, values_of
 from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.classify import Facts, action_for, classify
+from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
+from hudi_reconcile.core.marks import Mark
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, choose
 from tests.integration.compare.support import (
     COLUMNS,
@@ -195,22 +196,29 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
         assert [item[place] for item in found] == [cut.segment_of(key) for key in keys], cut
 
 
-ENDS = ((None, None), (10, None), (10, 12), (4, 10))
+ENDS = (
+    None, PendingRange(None), PendingRange(Mark(10)), PendingRange(Mark(10), 12), PendingRange(Mark(4), 10),
+    PendingRange(Mark(10, 5)), PendingRange(Mark(10, 5), 12), PendingRange(Mark(5), by_id=True),
+    PendingRange(None, by_id=True),
+)  # fmt: skip
 
 
 def test_kinds_and_actions_in_spark_are_those_of_the_decision_table(spark: SparkSession) -> None:
     micros = (None, 5, 10, 15)
     grid = [
-        Facts(*values, after, until)
+        Facts(*values, end, source_id)
         for values in product((True, False), (0, 1, 2), (True, False), (True, False), micros, micros)
-        for after, until in ENDS
+        for end, source_id in product(ENDS, (None, 4, 5, 6))
     ]
     schema = "in_source boolean, lake_copies bigint, equal boolean, unchanged boolean, source_micros bigint, lake_micros bigint"
-    for after, until in ENDS:
-        facts = [item for item in grid if (item.after_micros, item.until_micros) == (after, until)]
-        rows = [(f.in_source, f.lake_copies, f.equal, f.unchanged, f.source_micros, f.lake_micros) for f in facts]
-        kind = kind_column(after, until)
-        judged = spark.createDataFrame(rows, schema).coalesce(1).withColumn("kind", kind)
+    for end in ENDS:
+        facts = [item for item in grid if item.pending == end]
+        rows = [
+            (f.in_source, f.lake_copies, f.equal, f.unchanged, f.source_micros, f.lake_micros, f.source_id)
+            for f in facts
+        ]
+        kind = kind_column(end)
+        judged = spark.createDataFrame(rows, f"{schema}, source_id bigint").coalesce(1).withColumn("kind", kind)
 
         found = judged.select("kind", action_column(F.col("kind")).alias("action")).collect()
 

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.classify import PendingRange
+from hudi_reconcile.core.marks import Mark
 from hudi_reconcile.core.segments import HashSegments, RangeSegments, SegmentSet
 from hudi_reconcile.ports import Frame
 from tests.integration.compare.support import (
@@ -32,7 +33,7 @@ from tests.integration.compare.support import (
 
 ONE = RangeSegments("id", 0, 1000, 1)
 AFTER = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()) * 1_000_000
-PENDING = PendingRange(AFTER, 2**62)
+PENDING = PendingRange(Mark(AFTER), 2**62)
 
 
 def lines(frame: Frame) -> list[dict[str, Any]]:
@@ -49,7 +50,7 @@ def judged(
     compare = comparer(spark, cut, found, masks)
     both = look(source, lake)
     return compare.findings(
-        compare.candidates(both, ALL), both, ALL, None if after is None else PendingRange(after, 2**62)
+        compare.candidates(both, ALL), both, ALL, None if after is None else PendingRange(Mark(after), 2**62)
     )
 
 

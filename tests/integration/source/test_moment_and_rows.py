@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.marks import Mark, Order
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
-from hudi_reconcile.core.window import Window, full_window
+from hudi_reconcile.core.window import full_window, next_window
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source.support import engine, source
 from tests.integration.source.test_engine import drop_role, role
@@ -117,8 +118,8 @@ def test_window_narrows_where_altered_dates_are_looked_for(table: Database) -> N
 
     with source(table, "t", watermark=("at",)) as found:
         described = found.describe()
-        assert found.uncarried(described, Window(("at",), 0, None)) == ()
-        assert found.uncarried(described, full_window(("at",))) == ("at",)
+        assert found.uncarried(described, next_window(Order(("at",)), Mark(0), None)) == ()
+        assert found.uncarried(described, full_window(Order(("at",)))) == ("at",)
 
 
 # --- rows ---
@@ -176,12 +177,12 @@ def test_pull_stages_what_it_counts(spark: SparkSession, pg: Database) -> None:
         table = found.describe()
         assert [column.kind for column in table.columns[1:]] == [Kind.TIMESTAMP, Kind.DATE]
         cut = choose(("id",), KeyExtent(1, 4, 4), integer_key=True, wanted=1)
-        whole = found.staged(table, cut, full_window(("at", "day")), micros[9])
-        window = found.staged(table, cut, Window(("at", "day"), micros[1], micros[9]), micros[9])
+        whole = found.staged(table, cut, full_window(Order(("at", "day"))), micros[9])
+        window = found.staged(table, cut, next_window(Order(("at", "day")), Mark(micros[1]), micros[9]), micros[9])
 
-    assert (whole.rows, whole.greatest_micros, whole.null_watermark_rows) == (4, micros[5], 1)
+    assert (whole.rows, whole.greatest, whole.null_watermark_rows) == (4, Mark(micros[5]), 1)
     assert ids(whole.frame) == [1, 2, 3, 4]
-    assert (window.rows, window.greatest_micros) == (1, micros[5])
+    assert (window.rows, window.greatest) == (1, Mark(micros[5]))
     assert ids(window.frame) == [3]
 
 

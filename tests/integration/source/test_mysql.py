@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.marks import Mark, Order
 from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
-from hudi_reconcile.core.window import Window, full_window
+from hudi_reconcile.core.window import full_window, next_window
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.source.mysql import MysqlEngine
 from hudi_reconcile.source.request import TableRequest
@@ -165,7 +166,11 @@ def test_days_that_are_none_are_counted_and_never_become_null_in_silence(
         )
     with source(maria, spark) as found:
         assert found.uncarried(found.describe(), None) == ("zero", "month", "day")
-        assert found.uncarried(found.describe(), Window(("fine",), SECOND, None)) == ("zero", "month", "day")
+        assert found.uncarried(found.describe(), next_window(Order(("fine",)), Mark(SECOND), None)) == (
+            "zero",
+            "month",
+            "day",
+        )
 
 
 # --- keys ---
@@ -257,11 +262,11 @@ def test_pull_window_is_in_utc_and_half_open(many: MariaDatabase, spark: SparkSe
     with many.unfriendly(**UNFRIENDLY), source(many, spark, watermark=("at",)) as found:
         table = found.describe()
         cut = RangeSegments("id", 0, 1, 1)
-        staged = found.staged(table, cut, Window(("at",), 10 * SECOND, 20 * SECOND), None)
-        whole = found.staged(table, cut, full_window(("at",)), None)
+        staged = found.staged(table, cut, next_window(Order(("at",)), Mark(10 * SECOND), 20 * SECOND), None)
+        whole = found.staged(table, cut, full_window(Order(("at",))), None)
 
-    assert (staged.rows, staged.greatest_micros) == (9, 19 * SECOND)
-    assert (whole.rows, whole.greatest_micros, whole.null_watermark_rows) == (60_000, 60_000 * SECOND, 0)
+    assert (staged.rows, staged.greatest) == (9, Mark(19 * SECOND))
+    assert (whole.rows, whole.greatest, whole.null_watermark_rows) == (60_000, Mark(60_000 * SECOND), 0)
 
 
 # --- the moment ---

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.marks import Order
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, choose
 from hudi_reconcile.core.window import full_window
@@ -58,7 +59,7 @@ def cut_of(found: TableSource) -> Segmentation:
 
 
 def read_all(found: TableSource) -> tuple[ReadPlan, Staged]:
-    table, cut, window = found.describe(), cut_of(found), full_window(())
+    table, cut, window = found.describe(), cut_of(found), full_window(Order(()))
     return found.planned(table, cut, window), found.staged(table, cut, window, None)
 
 

@@ -5,14 +5,24 @@ from itertools import product
 
 import pytest
 
-from hudi_reconcile.core.classify import NOT_DRIFT, Action, Facts, FindingKind, action_for, classify
+from hudi_reconcile.core.classify import NOT_DRIFT, Action, Facts, FindingKind, PendingRange, action_for, classify
+from hudi_reconcile.core.marks import Mark
 
 MICROS = (None, 5, 10, 15)
+PENDINGS = (
+    None, PendingRange(None), PendingRange(Mark(10)), PendingRange(Mark(4), 10), PendingRange(Mark(10, 5)),
+    PendingRange(Mark(5), by_id=True),
+)  # fmt: skip
+
+
+def number(value: object) -> int:
+    assert isinstance(value, int)
+    return value
 
 
 def every_combination() -> list[Facts]:
     """Every combination of facts that a key can have; what is absent has no watermark and equals nothing."""
-    grid = product((True, False), (0, 1, 2), (True, False), (True, False), MICROS, MICROS, (None, 10))
+    grid = product((True, False), (0, 1, 2), (True, False), (True, False), MICROS, MICROS, PENDINGS, (None, 4, 6))
     return [
         facts
         for facts in (Facts(*values) for values in grid)
@@ -20,11 +30,22 @@ def every_combination() -> list[Facts]:
         and (facts.lake_copies or facts.lake_micros is None)
         and (not facts.equal or (facts.in_source and facts.lake_copies == 1))
         and (not facts.equal or facts.source_micros == facts.lake_micros)
+        and (facts.in_source or facts.source_id is None)
     ]
 
 
 def pending(f: Facts) -> bool:
-    return f.source_micros is not None and f.after_micros is not None and f.source_micros > f.after_micros
+    after = f.pending
+    if after is None:
+        return False
+    if after.by_id:
+        return f.lake_copies == 0 and f.source_id is not None and f.source_id > 5
+    if f.source_micros is None or number(f.source_micros) > (after.until_micros or 99):
+        return False
+    reached = after.after
+    if reached is None or number(f.source_micros) > number(reached.value):
+        return True
+    return f.source_micros == reached.value and f.source_id is not None and f.source_id > (reached.id or 0)
 
 
 def single(f: Facts) -> bool:
@@ -36,7 +57,7 @@ def same_watermark(f: Facts) -> bool:
 
 
 def older(f: Facts) -> bool:
-    return f.source_micros is not None and f.lake_micros is not None and f.source_micros < f.lake_micros
+    return f.source_micros is not None and f.lake_micros is not None and number(f.source_micros) < number(f.lake_micros)
 
 
 # The table of contract §6 once more, each row with conditions of its own: exactly one must hold for every combination.
@@ -68,6 +89,9 @@ def test_kinds_are_a_partition_and_the_decision_follows_the_contracts_table() ->
     assert set(FindingKind) == {classify(facts) for facts in grid}
 
 
+NO_WATERMARK = {"source_micros": None, "lake_micros": None, "pending": PendingRange(Mark(5), by_id=True)}
+
+
 def facts(**changes: object) -> Facts:
     base: dict[str, object] = {
         "in_source": True,
@@ -76,7 +100,7 @@ def facts(**changes: object) -> Facts:
         "unchanged": True,
         "source_micros": 5,
         "lake_micros": 5,
-        "after_micros": 10,
+        "pending": PendingRange(Mark(10)),
     }
     return Facts(**{**base, **changes})  # type: ignore[arg-type]
 
@@ -91,6 +115,16 @@ def facts(**changes: object) -> Facts:
         ({}, "updated_without_watermark"),
         ({"lake_micros": 7}, "regressed"),
         ({"in_source": False, "source_micros": None}, "deleted"),
+        # At the checkpoint's own watermark the id decides, under the strategy that has one.
+        ({"source_micros": 10, "lake_copies": 0, "source_id": 6, "pending": PendingRange(Mark(10, 5))}, "pending"),
+        (
+            {"source_micros": 10, "lake_copies": 0, "source_id": 5, "pending": PendingRange(Mark(10, 5))},
+            "late_arriving",
+        ),
+        # Without a watermark the id tells of missing rows only.
+        ({**NO_WATERMARK, "lake_copies": 0, "source_id": 6}, "pending"),
+        ({**NO_WATERMARK, "lake_copies": 0, "source_id": 5}, "late_arriving"),
+        ({**NO_WATERMARK, "source_id": 6}, "updated_without_watermark"),
         ({"in_source": False, "source_micros": None, "lake_copies": 2}, "deleted"),
         ({"lake_copies": 2}, "duplicate_key"),
         ({"lake_copies": 2, "source_micros": 11}, "duplicate_key"),
@@ -106,8 +140,8 @@ def facts(**changes: object) -> Facts:
         ({"source_micros": None}, "updated_without_watermark"),
         ({"source_micros": None, "lake_micros": 4}, "updated_without_watermark"),
         # Without a checkpoint nothing can be pending.
-        ({"source_micros": 99, "lake_micros": 99, "after_micros": None}, "updated_without_watermark"),
-        ({"source_micros": 99, "lake_copies": 0, "lake_micros": None, "after_micros": None}, "late_arriving"),
+        ({"source_micros": 99, "lake_micros": 99, "pending": None}, "updated_without_watermark"),
+        ({"source_micros": 99, "lake_copies": 0, "lake_micros": None, "pending": None}, "late_arriving"),
     ],
 )
 def test_kind_of_a_difference_is_the_contracts(changes: dict[str, object], kind: str) -> None:

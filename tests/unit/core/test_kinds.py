@@ -7,8 +7,8 @@ def test_floats_and_unknown_types_cannot_name_a_row() -> None:
     assert set(Kind) - KEY_KINDS == {Kind.REAL, Kind.DOUBLE, Kind.OTHER}
 
 
-def test_only_calendar_kinds_can_be_a_watermark() -> None:
-    assert {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ} == WATERMARK_KINDS
+def test_times_and_exact_numbers_can_be_a_watermark() -> None:
+    assert {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.INTEGER, Kind.DECIMAL} == WATERMARK_KINDS
 
 
 def test_column_that_is_not_renamed_has_its_own_name_in_the_lake() -> None:

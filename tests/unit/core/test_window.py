@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.marks import Edge, Mark, Order
 from hudi_reconcile.core.window import (
     Window,
     bound_for,
@@ -52,34 +54,53 @@ def test_bound_before_1970_is_cut_downwards_too() -> None:
     assert bound_for(Kind.DATE, -1, zone_offset_micros=0, precision=None) == -24 * HOUR
 
 
+AT = Order(("at",))
+BOTH = Order(("at",), "id")
+
+
+def window(after: int | None, before: int | None) -> Window:
+    return next_window(AT, None if after is None else Mark(after), before)
+
+
 def test_next_window_opens_behind_the_checkpoint_by_the_overlap() -> None:
-    assert next_window(("at",), 1000, 5000, overlap_micros=300) == Window(("at",), 700, 5000)
+    assert next_window(AT, Mark(1000), 5000, overlap_micros=300) == window(700, 5000)
+    assert next_window(BOTH, Mark(1000, 7), 5000, overlap_micros=300).lower == Edge(Mark(700))
 
 
 def test_window_without_a_checkpoint_reads_from_the_beginning_up_to_the_bound() -> None:
-    assert next_window(("at",), None, 5000, overlap_micros=300) == Window(("at",), None, 5000)
+    assert next_window(AT, None, 5000, overlap_micros=300) == Window(AT, None, Edge(Mark(5000)))
 
 
 @pytest.mark.parametrize(
-    ("window", "empty"),
+    ("found", "empty"),
     [
-        (Window(("at",), 10, 12), False),
-        (Window(("at",), 10, 11), True),
-        (Window(("at",), 10, 10), True),
-        (Window(("at",), 10, 5), True),
-        (Window(("at",), None, 5), False),
-        (full_window(("at",)), False),
+        (window(10, 12), False),
+        (window(10, 11), True),
+        (window(10, 10), True),
+        (window(10, 5), True),
+        (window(None, 5), False),
+        (full_window(AT), False),
+        (Window(AT, Edge(Mark(10), inclusive=True), Edge(Mark(11))), False),
+        (Window(AT, Edge(Mark(10), inclusive=True), Edge(Mark(10), inclusive=True)), False),
+        (Window(BOTH, Edge(Mark(10, 4)), Edge(Mark(11))), False),
+        (Window(BOTH, Edge(Mark(10, 4)), Edge(Mark(10))), True),
+        (next_window(Order(("id",)), Mark(Decimal(10)), None), False),
     ],
 )
-def test_window_is_empty_where_no_watermark_fits_between_its_ends(window: Window, *, empty: bool) -> None:
-    assert is_empty(window) is empty
+def test_window_is_empty_where_no_watermark_fits_between_its_ends(found: Window, *, empty: bool) -> None:
+    assert is_empty(found) is empty
 
 
 @pytest.mark.parametrize(
-    ("before", "greatest", "after"), [(None, None, None), (5, None, 5), (None, 7, 7), (5, 7, 7), (7, 5, 7), (-1, 0, 0)]
-)
+    ("before", "greatest", "after"),
+    [
+        (None, None, None), (Mark(5), None, Mark(5)), (None, Mark(7), Mark(7)), (Mark(5), Mark(7), Mark(7)),
+        (Mark(7), Mark(5, 9), Mark(7)), (Mark(-1), Mark(0), Mark(0)), (Mark(7), Mark(7, 1), Mark(7, 1)),
+        (Mark(7, 2), Mark(7, 1), Mark(7, 2)),
+    ],
+)  # fmt: skip
 def test_checkpoint_rises_to_what_was_read_and_never_falls(
-    before: int | None, greatest: int | None, after: int | None
+    before: Mark | None, greatest: Mark | None, after: Mark | None
 ) -> None:
     assert next_checkpoint(before, greatest) == after
 

@@ -26,10 +26,21 @@ MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
         st.one_of(st.none(), st.text()),
         st.integers(0, 2**63 - 1),
         st.text(),
+        *[st.none() | st.text()] * 3,
     )
 )
 def test_checkpoint_is_read_back_as_it_was_written(checkpoint: Checkpoint) -> None:
     assert parse_checkpoint(checkpoint_text(checkpoint)) == checkpoint
+
+
+def test_checkpoint_of_an_earlier_version_is_still_read_and_a_plain_one_still_written_so() -> None:
+    text = (
+        '{"read_seq":4,"source_identity":"sys:1/oid:2","strategy":"timestamp","text":"2026-01-01","version":1,'
+        '"watermark":["updated_at"],"watermark_micros":17}'
+    )
+
+    assert parse_checkpoint(text) == CHECKPOINT
+    assert checkpoint_text(CHECKPOINT) == text
 
 
 def document(**changes: Any) -> str:
@@ -51,6 +62,7 @@ def document(**changes: Any) -> str:
         (document(watermark_micros=1.5), "watermark_micros"),
         (document(watermark="updated_at"), "watermark"),
         (document(strategy=None), "strategy"),
+        (document(incrementing_value=7), "incrementing_value is no text"),
     ],
 )
 def test_checkpoint_of_another_shape_is_refused_by_name(text: str, named: str) -> None:

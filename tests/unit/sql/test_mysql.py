@@ -6,9 +6,10 @@ import re
 import pytest
 
 from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.marks import Mark, Order
 from hudi_reconcile.core.segments import KeyRange
-from hudi_reconcile.core.window import Window
-from hudi_reconcile.sql import statements
+from hudi_reconcile.core.window import next_window
+from hudi_reconcile.sql import statements, windows
 from hudi_reconcile.sql.dialects import mysql
 
 SECOND = 1_000_000
@@ -139,7 +140,7 @@ def test_literal_is_of_the_columns_type_in_utc(data_type: str, micros: int, lite
 
 
 def test_window_is_written_per_column() -> None:
-    found = statements.window_predicate(mysql, Window(("c",), 0, SECOND), {"c": column("datetime")})
+    found = windows.window_predicate(mysql, next_window(Order(("c",)), Mark(0), SECOND), {"c": column("datetime")})
 
     assert found == ("(`c` > timestamp '1970-01-01 00:00:00.000000') and `c` < timestamp '1970-01-01 00:00:01.000000'")
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.marks import Mark, Order
 from hudi_reconcile.core.segments import KeyRange
-from hudi_reconcile.core.window import Window
-from hudi_reconcile.sql import statements
+from hudi_reconcile.core.window import full_window, next_window
+from hudi_reconcile.sql import statements, windows
 from hudi_reconcile.sql.dialects import postgres
 
 AT = Column("at", Kind.TIMESTAMP, "timestamp without time zone", precision=6)
@@ -167,7 +168,7 @@ def test_some_segments_are_read_through_the_index_in_one_join_and_null_keys_apar
 
 
 def test_window_of_one_column_stays_open_to_an_index() -> None:
-    found = statements.window_predicate(postgres, Window(("at",), 0, 5 * SECOND), {"at": AT})
+    found = windows.window_predicate(postgres, next_window(Order(("at",)), Mark(0), 5 * SECOND), {"at": AT})
 
     assert found == (
         "(\"at\" > timestamp '1970-01-01T00:00:00.000000') and \"at\" < timestamp '1970-01-01T00:00:05.000000'"
@@ -175,7 +176,9 @@ def test_window_of_one_column_stays_open_to_an_index() -> None:
 
 
 def test_window_of_several_columns_takes_the_greatest_that_is_not_null() -> None:
-    found = statements.window_predicate(postgres, Window(("at", "day"), 0, 86_400 * SECOND), {"at": AT, "day": DAY})
+    found = windows.window_predicate(
+        postgres, next_window(Order(("at", "day")), Mark(0), 86_400 * SECOND), {"at": AT, "day": DAY}
+    )
 
     assert found == (
         "(\"at\" > timestamp '1970-01-01T00:00:00.000000' or \"day\" > date '1970-01-01')"
@@ -185,13 +188,13 @@ def test_window_of_several_columns_takes_the_greatest_that_is_not_null() -> None
 
 
 def test_literal_of_a_zoned_watermark_says_its_zone() -> None:
-    found = statements.window_predicate(postgres, Window(("zoned",), 0, None), {"zoned": ZONED})
+    found = windows.window_predicate(postgres, next_window(Order(("zoned",)), Mark(0), None), {"zoned": ZONED})
 
     assert found == "(\"zoned\" > timestamptz '1970-01-01T00:00:00.000000Z')"
 
 
 def test_full_window_needs_no_predicate() -> None:
-    assert statements.window_predicate(postgres, Window(("at",), None, None), {"at": AT}) is None
+    assert windows.window_predicate(postgres, full_window(Order(("at",))), {"at": AT}) is None
 
 
 def test_values_that_the_driver_alters_are_looked_for_in_calendar_and_decimal_columns_only() -> None:

@@ -1,0 +1,122 @@
+"""Windows of a pull as SQL: which rows lie in one, what stands next in its order, and what a pull cannot see. Pure text.
+
+A row's watermark is the greatest of several columns that is not NULL; conditions are written per column, so that an
+index on one can serve them: greatest > x means some column > x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
+from hudi_reconcile.core.marks import Edge, Order, Value
+from hudi_reconcile.core.window import Window
+from hudi_reconcile.sql import statements
+from hudi_reconcile.sql.dialect import Dialect
+
+Columns = Mapping[str, Column]
+
+
+def window_predicate(dialect: Dialect, window: Window, columns: Columns) -> str | None:
+    """Rows that lie in the window; None where the window takes every row."""
+    parts = []
+    if window.lower is not None:
+        parts.append(f"({_above(dialect, window.order, columns, window.lower)})")
+    if window.upper is not None:
+        alone = len(window.order.columns) == 1 and window.lower is not None  # NULL is not above it anyway
+        parts += _below(dialect, window.order, columns, window.upper, alone=alone)
+    return " and ".join(parts) or None
+
+
+def at_predicate(dialect: Dialect, order: Order, columns: Columns, value: Value) -> str:
+    """Rows whose watermark is exactly this value."""
+    same = _any(dialect, order, columns, "=", value)
+    return f"({same})" if len(order.columns) == 1 else f"({same}) and {_all(dialect, order, columns, '<=', value)}"
+
+
+def marked_predicate(dialect: Dialect, order: Order) -> str:
+    """Rows that have a watermark."""
+    return " or ".join(f"{dialect.quote(name)} is not null" for name in order.columns)
+
+
+def unmarked_predicate(dialect: Dialect, order: Order) -> str:
+    """Rows that have none."""
+    return " and ".join(f"{dialect.quote(name)} is null" for name in order.columns)
+
+
+def greatest(dialect: Dialect, order: Order) -> str:
+    """The greatest watermark that is not NULL; databases do not agree on what `greatest` does with one."""
+    found = dialect.quote(order.columns[0])
+    for name in order.columns[1:]:
+        other = dialect.quote(name)
+        found = f"case when {found} is null or {other} > {found} then {other} else {found} end"
+    return found
+
+
+def ahead_query(
+    dialect: Dialect, table: str, value: Column, expression: str, *, predicates: tuple[str, ...], rows: int | None
+) -> tuple[str, tuple[Column, ...]]:
+    """Least, greatest and number of the next `rows` values, ascending; all of them without a number.
+
+    Gives the columns that it selects: `c0` and `c1` are read as `value` is, `c2` is the count.
+    """
+    at = dialect.quote("hr_at")
+    inner = f"select {expression} as {at} from {table}{statements.where(predicates)}"
+    if rows is not None:
+        inner = dialect.limited(f"{inner} order by {at}", rows)
+    low, high, count = (dialect.quote(name) for name in ("hr_low", "hr_high", "hr_n"))
+    summed = f"select min({at}) as {low}, max({at}) as {high}, count(*) as {count} from ({inner}) hr_p"
+    counted = Column("hr_n", Kind.INTEGER, "bigint", bits=64, native="bigint")
+    columns = (replace(value, name="hr_low"), replace(value, name="hr_high"), counted)
+    return f"select {statements.select_list(dialect, columns)} from ({summed}) hr_e", columns
+
+
+def _above(dialect: Dialect, order: Order, columns: Columns, edge: Edge) -> str:
+    mark, more = edge.mark, ">=" if edge.inclusive else ">"
+    if order.id_column is None or (mark.id is None and edge.inclusive):
+        return _any(dialect, order, columns, more, mark.value)
+    name = dialect.quote(order.id_column)
+    rest = f"{name} is not null" if mark.id is None else f"{name} {more} {_number(mark.id)}"
+    same = _any(dialect, order, columns, "=", mark.value)
+    return f"{_any(dialect, order, columns, '>', mark.value)} or (({same}) and {rest})"
+
+
+def _below(dialect: Dialect, order: Order, columns: Columns, edge: Edge, *, alone: bool) -> list[str]:
+    mark, less = edge.mark, "<=" if edge.inclusive else "<"
+    if order.id_column is None or (mark.id is None and not edge.inclusive):
+        return [_all(dialect, order, columns, less, mark.value, alone=alone)]
+    name = dialect.quote(order.id_column)
+    rest = "" if mark.id is None else f" or {name} {less} {_number(mark.id)}"
+    under = _all(dialect, order, columns, "<", mark.value, alone=alone)
+    return [
+        _all(dialect, order, columns, "<=", mark.value, alone=alone),
+        f"(({under}) or {name} is null{rest})",
+    ]
+
+
+def _any(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value) -> str:
+    return " or ".join(
+        f"{dialect.quote(name)} {operator} {literal(dialect, columns[name], value)}" for name in order.columns
+    )
+
+
+def _all(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value, *, alone: bool = False) -> str:
+    tests = [f"{dialect.quote(n)} {operator} {literal(dialect, columns[n], value)}" for n in order.columns]
+    if alone:
+        return tests[0]
+    return " and ".join(
+        f"({dialect.quote(name)} is null or {test})" for name, test in zip(order.columns, tests, strict=True)
+    )
+
+
+def literal(dialect: Dialect, column: Column, value: Value) -> str:
+    """A watermark of the column's kind."""
+    if column.kind in CALENDAR_KINDS and isinstance(value, int):
+        return dialect.literal(column, value)
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else _number(value)
+
+
+def _number(value: int | Decimal) -> str:
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)

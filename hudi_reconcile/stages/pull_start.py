@@ -1,0 +1,186 @@
+"""Where a pull starts: lake, checkpoint, bound and window, settled before a row is read; and what it refuses to start on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.carry import carried, carried_anew
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.marks import Value, beyond
+from hudi_reconcile.core.values import CheckpointAt, LakeTable, Moment, SourceTable
+from hudi_reconcile.core.window import Window, full_window, next_window
+from hudi_reconcile.ports import Lake, Signs, Source
+from hudi_reconcile.stages.keys import refuse_key_faults
+from hudi_reconcile.stages.lake_state import UntrustedWindowError, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.watermarks import Watermark, watermark_of
+
+_MINUTE_MICROS = 60_000_000
+# A local clock goes back by itself once a year.
+_LOCAL_STEP_MICROS = 120 * _MINUTE_MICROS
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Everything that is settled before a row is read. `whole`: every row is read, whatever the checkpoint says.
+
+    `bound` holds the checkpoint below it; None for a watermark without a clock that is read in one go.
+    """
+
+    table: SourceTable
+    watermark: Watermark
+    existing: LakeTable | None
+    before: CheckpointAt | None
+    moment: Moment
+    bound: Value | None
+    window: Window
+    whole: bool
+    notes: tuple[str, ...] = ()
+
+
+def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
+    """The start; of a full fetch where the config allows one in place of a window that cannot be trusted."""
+    try:
+        return _start(job, source, lake, full=full)
+    except UntrustedWindowError as lost:
+        if job.on_error != "full":
+            raise
+        start = _start(job, source, lake, full=True)
+        return replace(start, notes=(*start.notes, f"every row was fetched (pull.on_error: full): {lost.message}"))
+
+
+def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
+    """Settle it. Raises RefusedError for a lake table or checkpoint that rows must not be added to."""
+    table = source.describe()
+    watermark = watermark_of(job, table)
+    existing = lake.look()
+    table = table if existing is None else carried(table, existing)
+    before = _checkpoint(job, watermark, table, existing, lake, full=full)
+    refuse_key_faults(job.name, source.key_faults(table))
+    moment = source.moment()
+    signs = Signs()
+    bound: Value | None = watermark.bound(moment, source.zone_offset_micros)
+    if watermark.moving:
+        now = watermark.now(moment, source.zone_offset_micros)
+        reached = watermark.reached(None if before is None else before.checkpoint)
+        _refuse_clock_gone_back(job, watermark, before, now)
+        signs = source.signs(table, watermark.order, reached=reached, now=now)
+        if bound is None and job.limit_rows is not None:
+            bound = _numbers_now(source, table, watermark)
+    whole = full or existing is None or job.strategy == "full" or not watermark.moving
+    window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
+    notes = (*sign_notes(watermark, signs, before), *_clockless(watermark))
+    return Start(table, watermark, existing, before, moment, bound, window, whole, notes)
+
+
+def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
+    """Columns with values that no typed column holds: text in a new table; what a table has already is not changed."""
+    typed = {*job.moving, *(field.column for field in job.partition_by if field.transform != "identity")}
+    if uncarried and (start.existing is not None or uncarried & typed):
+        names = ", ".join(sorted(uncarried if start.existing is not None else uncarried & typed))
+        raise RefusedError(
+            f"table {job.name}: {names} hold values that the lake's column cannot hold "
+            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds)",
+            fix="leave those rows out with source.where, or those columns with source.columns; "
+            "a new lake.path would hold them as text",
+        )
+    if start.existing is not None:
+        return start
+    table = carried_anew(start.table, uncarried)
+    texts = [c.name for c, was in zip(table.columns, start.table.columns, strict=True) if c.kind is not was.kind]
+    notes = (f"held as text, since no lake type is exact for their values: {', '.join(texts)}",) if texts else ()
+    return replace(start, table=table, notes=(*start.notes, *notes))
+
+
+def sign_notes(watermark: Watermark, signs: Signs, before: CheckpointAt | None) -> tuple[str, ...]:
+    """What the window does not show, in words, with the numbers."""
+    names, notes = ", ".join(watermark.order.columns), []
+    if signs.unmarked_rows:
+        notes.append(
+            f"{_rows(signs.unmarked_rows)} no {names} (NULL): only a pull of the whole table brings such rows, sweeps find them"
+        )
+    if signs.future_rows:
+        notes.append(
+            f"{_rows(signs.future_rows)} a {names} ahead of the database's clock (a client's clock?): "
+            "incremental pulls bring them once that time has come"
+        )
+    if signs.greatest is not None and before is not None:
+        notes.append(
+            f"the greatest {names} at the source is {signs.greatest}, below the checkpoint {before.checkpoint.text}: its "
+            "newest rows were deleted, or the column started again below; then new rows are found by sweeps only"
+        )
+    return tuple(notes)
+
+
+def _rows(count: int) -> str:
+    return "1 row has" if count == 1 else f"{count:,} rows have"
+
+
+def _clockless(watermark: Watermark) -> tuple[str, ...]:
+    if watermark.has_clock or not watermark.moving:
+        return ()
+    names = ", ".join(watermark.order.columns)
+    changed = "" if watermark.columns else ", and so are changed rows"
+    return (
+        f"{names} has no clock: rows that commit late, at or below the checkpoint, are found by sweeps only{changed}",
+    )
+
+
+def _next(job: TableJob, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
+    reached = watermark.reached(None if before is None else before.checkpoint)
+    return next_window(watermark.order, reached, bound, overlap_micros=job.overlap_micros)
+
+
+def _numbers_now(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
+    """An end for pages of numbers: without one they would run after a source that never rests."""
+    greatest = source.ahead(table, full_window(watermark.order), None, None).last
+    return None if greatest is None else beyond(greatest)
+
+
+def _refuse_clock_gone_back(
+    job: TableJob, watermark: Watermark, before: CheckpointAt | None, now_micros: int | None
+) -> None:
+    reached = watermark.reached(None if before is None else before.checkpoint)
+    if reached is None or now_micros is None or not isinstance(reached.value, int):
+        return
+    step = _MINUTE_MICROS if watermark.kind is Kind.TIMESTAMPTZ else _LOCAL_STEP_MICROS
+    if reached.value > now_micros + step:
+        ahead = (reached.value - now_micros) // 1_000_000
+        raise RefusedError(
+            f"table {job.name}: the checkpoint {watermark.text(reached)} lies {ahead:,} s ahead of the database's clock: "
+            "the clock, or source.time_zone, went back, and new rows would be passed over",
+            fix="set the database's clock or source.time_zone right; until then sweep instead of pulling",
+        )
+
+
+def _checkpoint(
+    job: TableJob, watermark: Watermark, table: SourceTable, existing: LakeTable | None, lake: Lake, *, full: bool
+) -> CheckpointAt | None:
+    if existing is None:
+        return None
+    refuse_foreign(job, existing, lake.origin)
+    refuse_mismatch(job, table, existing)
+    found = lake.checkpoint()
+    if full:
+        return found
+    if found is None:
+        raise UntrustedWindowError(
+            f"table {job.name}: {job.lake_path} exists, but no commit on its timeline carries our checkpoint",
+            fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
+        )
+    kept = found.checkpoint
+    if not watermark.continues(kept):
+        was = ", ".join(kept.watermark if kept.incrementing is None else (*kept.watermark, kept.incrementing)) or "none"
+        raise UntrustedWindowError(
+            f"table {job.name}: the checkpoint was made with watermark {was}, the config says "
+            f"{', '.join(job.moving) or 'none'}",
+            fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
+        )
+    if kept.source_identity != table.identity:
+        raise RefusedError(
+            f"table {job.name}: the checkpoint belongs to {kept.source_identity}, "
+            f"the source is {table.identity} (restored, moved or another table)",
+            fix=f"sweep first, then read everything once more: hudi-reconcile pull -t {job.name} --full",
+        )
+    return found

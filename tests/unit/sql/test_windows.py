@@ -1,0 +1,99 @@
+"""Windows as SQL hold exactly the rows that `core/window.py` says, on a real engine (SQLite has the same three-valued logic)."""
+
+from __future__ import annotations
+
+import sqlite3
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.marks import Edge, Mark, Order, rank
+from hudi_reconcile.core.window import Window, holds
+from hudi_reconcile.sql import windows
+from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialects import mysql, postgres
+from hudi_reconcile.sql.dialects.generic import GenericDialect
+from hudi_reconcile.sql.products import product
+
+NUMBER = {name: Column(name, Kind.INTEGER, "bigint", bits=64, native="int8") for name in ("a", "b", "id")}
+TIME = Column("at", Kind.TIMESTAMP, "timestamp", precision=6, native="timestamp")
+few = st.none() | st.integers(0, 4)
+rows = st.lists(st.tuples(few, few, few), max_size=15)
+marks = st.builds(Mark, st.integers(0, 4), few)
+edges = st.none() | st.builds(Edge, marks, st.booleans())
+orders = st.sampled_from([Order(("a",)), Order(("a", "b")), Order(("a",), "id"), Order(("a", "b"), "id")])
+
+
+def fitting(edge: Edge | None, order: Order) -> Edge | None:
+    return edge if edge is None or order.id_column else Edge(Mark(edge.mark.value), edge.inclusive)
+
+
+@given(rows, orders, edges, edges)
+def test_predicate_holds_for_the_rows_of_the_window_and_no_other(
+    table: list[tuple[int | None, int | None, int | None]], order: Order, lower: Edge | None, upper: Edge | None
+) -> None:
+    window = Window(order, fitting(lower, order), fitting(upper, order))
+    found = windows.window_predicate(postgres, window, NUMBER) or "1 = 1"
+    with sqlite3.connect(":memory:") as database:
+        database.execute('create table t ("a", "b", "id")')
+        database.executemany("insert into t values (?, ?, ?)", table)
+        got = database.execute(f"select a, b, id from t where {found}").fetchall()
+        greatest = database.execute(f"select {windows.greatest(postgres, order)} from t").fetchall()
+    database.close()
+
+    def mark(a: int | None, b: int | None, row_id: int | None) -> Mark | None:
+        values = [value for value in ((a, b) if len(order.columns) > 1 else (a,)) if value is not None]
+        return Mark(max(values), row_id if order.id_column else None) if values else None
+
+    assert sorted(got, key=str) == sorted((row for row in table if holds(window, mark(*row))), key=str)
+    assert [one[0] for one in greatest] == [None if (m := mark(*row)) is None else m.value for row in table]
+
+
+@given(rows, st.integers(1, 4))
+def test_look_ahead_counts_the_next_values_in_order(
+    table: list[tuple[int | None, int | None, int | None]], limit: int
+) -> None:
+    order = Order(("a", "b"))
+    marked = windows.marked_predicate(postgres, order)
+    query, _ = windows.ahead_query(
+        postgres, "t", NUMBER["a"], windows.greatest(postgres, order), predicates=(marked,), rows=limit
+    )
+    with sqlite3.connect(":memory:") as database:
+        database.execute('create table t ("a", "b", "id")')
+        database.executemany("insert into t values (?, ?, ?)", table)
+        found = database.execute(query).fetchone()
+    database.close()
+
+    values = sorted(max(v for v in row[:2] if v is not None) for row in table if row[:2] != (None, None))[:limit]
+    assert found == (values[0] if values else None, values[-1] if values else None, len(values))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "literal", "limit"),
+    [
+        (postgres, "timestamp '1970-01-01T00:00:00.000007'", "limit 3)"),
+        (mysql, "timestamp '1970-01-01 00:00:00.000007'", "limit 3)"),
+        (GenericDialect(product("h2")), "timestamp '1970-01-01 00:00:00.000007'", "fetch first 3 rows only)"),
+    ],
+)
+def test_compound_window_is_written_in_each_dialect(dialect: Dialect | ModuleType, literal: str, limit: str) -> None:
+    order, columns = Order(("at",), "id"), {"at": TIME, "id": NUMBER["id"]}
+    quote = dialect.quote
+
+    found = windows.window_predicate(dialect, Window(order, Edge(Mark(7, 5))), columns)
+    query, _ = windows.ahead_query(dialect, "t", TIME, quote("at"), predicates=(), rows=3)
+
+    at = quote("at")
+    assert found == f"({at} > {literal} or (({at} = {literal}) and {quote('id')} > 5))"
+    assert f"order by {quote('hr_at')} {limit}" in query
+
+
+def test_text_is_quoted_and_numbers_are_written_in_full() -> None:
+    text = Column("iso", Kind.TEXT, "text")
+
+    assert windows.literal(postgres, text, "2026'") == "'2026'''"
+    assert windows.literal(postgres, NUMBER["a"], 10**20) == "1" + "0" * 20
+    assert rank(Mark(1)) < rank(Mark(1, 0))
