@@ -140,6 +140,7 @@ def _nightly(one: TableRun, approval: Approval | None) -> TableResult:
     except LakeError as error:
         return _compared_all_the_same(one, error)
     swept, plan = _leave(one, sweep(_job(one), one.edges))
+    swept = replace(swept, notes=(*pulled.notes, *swept.notes))
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
         return replace(swept, pull=pulled.pull)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hudi_reconcile.core.errors import ReconcileError
-from hudi_reconcile.core.kinds import WATERMARK_KINDS, Kind
+from hudi_reconcile.core.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, WATERMARK_KINDS, Column, Kind
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialects.postgres import quote
@@ -80,7 +80,7 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest) -> Iterato
             f"{name}: role", "warn", f"the role can write {table.name}; reading is enough", "use a SELECT-only role"
         )
     yield _key_check(name, facts)
-    yield from _watermark_checks(name, facts, request.watermark)
+    yield from _watermark_checks(name, facts, request)
     unread = [column for column in table.columns if column.kind is Kind.OTHER and column.name not in request.exclude]
     if unread:
         names = ", ".join(column.name for column in unread)
@@ -107,21 +107,37 @@ def _key_check(name: str, facts: TableFacts) -> Check:
     return Check(f"{name}: key", "warn", detail, f"create a unique index on ({quoted}) over NOT NULL columns")
 
 
-def _watermark_checks(name: str, facts: TableFacts, watermark: tuple[str, ...]) -> Iterator[Check]:
-    if not watermark:
+def _watermark_checks(name: str, facts: TableFacts, request: TableRequest) -> Iterator[Check]:
+    if not request.moving:
         yield Check(f"{name}: watermark", "warn", "none: every pull reads the whole table", "name one: pull.watermark")
-    for column in (facts.table.column(one) for one in watermark):
-        label = f"{name}: watermark"
-        if column.kind not in WATERMARK_KINDS:
-            detail = f"{column.name} is {column.declared}; date, timestamp and timestamptz are read"
-            yield Check(label, "fail", detail, "choose another pull.watermark, or strategy: full")
-        elif column.nullable:
-            detail = f"{column.name} may be NULL: pulls after the first never bring such rows, sweeps do"
-            yield Check(
-                label, "warn", detail, f"ALTER TABLE {facts.table.name} ALTER {quote(column.name)} SET NOT NULL"
-            )
-        elif column.name not in facts.indexed:
-            detail = f"{column.name} leads no index: every pull scans the whole table"
-            yield Check(label, "warn", detail, f"CREATE INDEX ON {facts.table.name} ({quote(column.name)})")
-        else:
-            yield Check(label, "ok", f"{column.name}, {column.declared}, NOT NULL, indexed")
+    texts = {Kind.TEXT} if request.is_text_watermark else set()
+    for column in (facts.table.column(one) for one in request.watermark):
+        if column.kind in WATERMARK_KINDS | texts:
+            yield _moving_check(f"{name}: watermark", column, facts)
+            continue
+        detail = f"{column.name} is {column.declared}; date, timestamp, timestamptz, integer and decimal are read"
+        yield Check(f"{name}: watermark", "fail", detail, "choose another pull.watermark, or strategy: full")
+    if request.incrementing is not None:
+        yield _incrementing_check(f"{name}: incrementing", facts.table.column(request.incrementing), facts)
+
+
+def _incrementing_check(label: str, column: Column, facts: TableFacts) -> Check:
+    if column.kind not in INCREMENTING_KINDS:
+        detail = f"{column.name} is {column.declared}; an integer or a decimal with declared digits is read"
+        return Check(label, "fail", detail, "choose another pull.incrementing, or strategy: timestamp")
+    cache = facts.id_cache.get(column.name)
+    if cache is None:
+        return _moving_check(label, column, facts)
+    detail = f"{column.name} comes from a sequence with CACHE {cache}: sessions commit ids below those already pulled"
+    return Check(label, "warn", detail, "needs sweep: run sweeps after pulls, or ALTER SEQUENCE … CACHE 1")
+
+
+def _moving_check(label: str, column: Column, facts: TableFacts) -> Check:
+    if column.nullable:
+        detail = f"{column.name} may be NULL: pulls after the first never bring such rows, sweeps do"
+        return Check(label, "warn", detail, f"ALTER TABLE {facts.table.name} ALTER {quote(column.name)} SET NOT NULL")
+    if column.name not in facts.indexed:
+        detail = f"{column.name} leads no index: every pull scans the whole table"
+        return Check(label, "warn", detail, f"CREATE INDEX ON {facts.table.name} ({quote(column.name)})")
+    late = "" if column.kind in CALENDAR_KINDS else "; no clock: rows that commit late are found by sweeps only"
+    return Check(label, "ok", f"{column.name}, {column.declared}, NOT NULL, indexed{late}")

@@ -44,7 +44,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         lake_type=table.lake.type,
         strategy=table.pull.strategy,
         watermark=_watermark(table),
-        incrementing=table.pull.incrementing if "incrementing" in table.pull.strategy else None,
+        incrementing=_incrementing(table),
         limit_rows=table.pull.limit,
         is_text_watermark=table.pull.watermark_text,
         overlap_micros=table.pull.overlap // timedelta(microseconds=1),
@@ -83,8 +83,9 @@ def request_of(table: TableConfig) -> TableRequest:
         key=tuple(table.source.key or ()),
         columns=None if table.source.columns is None else tuple(table.source.columns),
         where=table.source.where,
-        watermark=tuple(table.pull.watermark),
-        incrementing=table.pull.incrementing,
+        watermark=_watermark(table),
+        incrementing=_incrementing(table),
+        is_text_watermark=table.pull.watermark_text,
         partition_columns=tuple(field.column for field in table.lake.partition_by),
         exclude=tuple(table.compare.exclude),
         rename=dict(table.compare.rename),
@@ -94,6 +95,10 @@ def request_of(table: TableConfig) -> TableRequest:
 
 def _watermark(table: TableConfig) -> tuple[str, ...]:
     return () if table.pull.strategy == "incrementing" else tuple(table.pull.watermark)
+
+
+def _incrementing(table: TableConfig) -> str | None:
+    return table.pull.incrementing if "incrementing" in table.pull.strategy else None
 
 
 def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:

@@ -48,7 +48,8 @@ def _table_lines(table: Document) -> Iterator[str]:
 def _pull_lines(pull: Document | None) -> Iterator[str]:
     if pull is None:
         return
-    yield _field("pulled", f"{counted(pull['rows'], 'row')}, {pull['mode']}")
+    pages = f", {pull['pages']} pages" if pull.get("pages", 0) > 1 else ""
+    yield _field("pulled", f"{counted(pull['rows'], 'row')}, {pull['mode']}{pages}")
     yield _field("checkpoint", f"{pull['checkpoint_before'] or 'none'} -> {pull['checkpoint_after'] or 'none'}")
     if pull["null_watermark_rows"]:
         yield _field("", f"{counted(pull['null_watermark_rows'], 'row')} without a watermark")

@@ -38,7 +38,8 @@ tables:
       watermark: [updated_at]  # one or more columns; the greatest non-null value counts
       # incrementing: null     # a column that only grows, such as order_id
       # overlap: 0s            # re-read this much behind the checkpoint
-      # limit: null            # rows per page
+      # limit: null            # rows per page; each page is a commit of its own
+      # watermark_text: false  # true: the watermark is ISO text of one form
       # on_error: fail         # fail | full (fall back to a full fetch where the checkpoint cannot be used)
       # full_mode: null        # upsert | overwrite (rows gone at the source go); default: overwrite for strategy full
     lake:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hudi_reconcile.core.values import SourceTable
 
@@ -32,6 +33,7 @@ class ServerFacts:
 class TableFacts:
     """One source table. `indexed` are the columns that lead a whole index; `key_proven` is the catalog's word for it.
 
+    `id_cache` is how many ids a session takes at once, where a column's ids come from a sequence that hands out more than one.
     `can_write` is by a grant: a superuser, who may do everything, is told of once (`ServerFacts.is_superuser`).
     """
 
@@ -40,3 +42,4 @@ class TableFacts:
     can_read: bool
     can_write: bool
     indexed: frozenset[str]
+    id_cache: Mapping[str, int] = field(default_factory=dict)

@@ -44,7 +44,14 @@ select has_table_privilege(c.oid, 'SELECT') as can_read,
          and not (select rolsuper from pg_roles where rolname = current_user) as can_write,
        array(select distinct a.attname::text from pg_index i
                join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-              where i.indrelid = c.oid and i.indisvalid and i.indpred is null) as indexed
+              where i.indrelid = c.oid and i.indisvalid and i.indpred is null) as indexed,
+       (select jsonb_object_agg(a.attname, s.seqcache)
+          from pg_attribute a
+          left join pg_attrdef v on v.adrelid = a.attrelid and v.adnum = a.attnum
+          join pg_depend d on (d.classid = 'pg_attrdef'::regclass and d.objid = v.oid and d.refclassid = 'pg_class'::regclass)
+            or (d.deptype = 'i' and d.classid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum)
+          join pg_sequence s on s.seqrelid in (d.objid, d.refobjid)
+         where a.attrelid = c.oid and s.seqcache > 1) as id_cache
   from pg_class c
  where c.oid = to_regclass(:name)
 """
@@ -199,7 +206,14 @@ class PostgresEngine:
         if request.query is not None:
             return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset())
         row = self._plane.one(_TABLE_QUERY, {"name": request.table})
-        return TableFacts(found.table, found.key_proven, row["can_read"], row["can_write"], frozenset(row["indexed"]))
+        return TableFacts(
+            found.table,
+            found.key_proven,
+            row["can_read"],
+            row["can_write"],
+            frozenset(row["indexed"]),
+            row["id_cache"] or {},
+        )
 
     def statistics(self, table: SourceTable) -> Catalogued:
         """pg_class and pg_stats, as far as this role may see them."""

@@ -25,6 +25,7 @@ class TableRequest:
     query: str | None = None
     watermark: tuple[str, ...] = ()
     incrementing: str | None = None
+    is_text_watermark: bool = False
     partition_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)

@@ -102,7 +102,7 @@ def sign_notes(watermark: Watermark, signs: Signs, before: CheckpointAt | None) 
         )
     if signs.future_rows:
         notes.append(
-            f"{_rows(signs.future_rows)} a {names} ahead of the database's clock (a client's clock?): "
+            f"{_rows(signs.future_rows)} {names} ahead of the database's clock (a client's clock?): "
             "incremental pulls bring them once that time has come"
         )
     if signs.greatest is not None and before is not None:

@@ -9,7 +9,8 @@ import pytest
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.values import SourceTable
-from tests.integration.source.support import source
+from hudi_reconcile.source.request import TableRequest
+from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 
 NASTY = ["select", "a.b", "a b", 'a"b', "a:b", "::x", "100%", "%s", "a\\:b", "it's", "Größe", "c0", "Ünï 中文 🙂", "?"]
@@ -217,3 +218,16 @@ def test_predicate_narrows_the_count_of_faulty_keys(pg: Database) -> None:
 
     with source(pg, "t", key=("a",), where="live") as found:
         assert found.key_faults(found.describe()).duplicated_keys == 0
+
+
+def test_sequences_that_hand_out_more_than_one_id_at_once_are_known(pg: Database) -> None:
+    pg.execute(
+        "create sequence apart cache 7",
+        "create table t (id bigint generated always as identity (cache 20) primary key, s bigserial,"
+        " d bigint default nextval('apart'), n bigint)",
+    )
+
+    with engine(pg) as found:
+        facts = found.table_facts(TableRequest(name="t", table="t"))
+
+    assert facts.id_cache == {"id": 20, "d": 7}

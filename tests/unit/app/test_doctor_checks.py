@@ -105,6 +105,26 @@ def test_table_without_watermark_is_warned_of() -> None:
     assert bad(list(table_checks("orders", FACTS, replace(REQUEST, watermark=())))) == [("orders: watermark", "warn")]
 
 
+@pytest.mark.parametrize(
+    ("facts", "column", "status", "said"),
+    [
+        (FACTS, "order_id", "ok", "no clock: rows that commit late are found by sweeps only"),
+        (replace(FACTS, id_cache={"order_id": 50}), "order_id", "warn", "CACHE 50"),
+        (FACTS, "updated_at", "fail", "an integer or a decimal"),
+        (with_columns(replace(ID, nullable=True), CHANGED), "order_id", "warn", "may be NULL"),
+    ],
+)
+def test_incrementing_column_is_judged_beside_the_watermark(
+    facts: TableFacts, column: str, status: str, said: str
+) -> None:
+    request = replace(REQUEST, incrementing=column)
+
+    (found,) = [one for one in table_checks("orders", facts, request) if one.name == "orders: incrementing"]
+
+    assert found.status == status
+    assert said in found.detail
+
+
 def test_jars_that_are_not_here_yet_are_named() -> None:
     assert jar_check([], 2).status == "ok"
     assert "a:b:1 will be fetched" in jar_check(["a:b:1"], 2).detail

@@ -151,7 +151,7 @@ def test_numbers_beside_the_window_are_told() -> None:
     said = notes(world)
 
     assert "1 row has no at (NULL)" in said
-    assert "1 row has a at ahead of the database's clock" in said
+    assert "1 row has at ahead of the database's clock" in said
     world.source.delete(3)
     assert "the greatest at at the source is 90, below the checkpoint 1970-01-01T00:00:00.000100" in notes(world)
 
