@@ -357,3 +357,21 @@ def test_decimal_key_of_an_unsigned_column_is_read_in_full(maria: MariaDatabase,
         rows = frame(found.rows(found.describe(), HashSegments(("id",), 4))).collect()
 
     assert {row[0] for row in rows} == {Decimal(2**64 - 1), Decimal(1)}
+
+
+def test_skewed_keys_are_read_in_even_parts_without_a_histogram(maria: MariaDatabase, spark: SparkSession) -> None:
+    rows = 80_000  # InnoDB's own estimate may be a quarter off
+    maria.execute(
+        "create table t (k bigint primary key, v varchar(10))",
+        f"insert into t select if(seq % 10 = 0, seq * 1000, 900000000 + seq), seq from seq_1_to_{rows}",
+        "analyze table t",
+    )
+    with source(maria, spark) as found:
+        table, window = found.describe(), full_window(())
+        plan = found.planned(table, HashSegments(("k",), 1), window)
+        staged = found.staged(table, HashSegments(("k",), 1), window, None)
+
+    assert (plan.how, len(plan.parts)) == ("range", 2), plan
+    assert max(staged.parts) <= 1.5 * sum(staged.parts) / 2
+    values = [row.c1 for row in frame(staged.frame).select("c1").collect()]
+    assert sorted(values) == sorted(map(str, range(1, rows + 1)))
