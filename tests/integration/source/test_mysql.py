@@ -367,7 +367,7 @@ def test_skewed_keys_are_read_in_even_parts_without_a_histogram(maria: MariaData
         "analyze table t",
     )
     with source(maria, spark) as found:
-        table, window = found.describe(), full_window(())
+        table, window = found.describe(), full_window(Order(()))
         plan = found.planned(table, HashSegments(("k",), 1), window)
         staged = found.staged(table, HashSegments(("k",), 1), window, None)
 
