@@ -16,6 +16,7 @@ from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
 from hudi_reconcile.evidence.history import PastRun, history
 from hudi_reconcile.evidence.store import COMPARED, Store
+from hudi_reconcile.evidence.verify import Verified, verify
 from hudi_reconcile.report.wording import reasons
 
 Document = Mapping[str, Any]
@@ -48,6 +49,10 @@ class Room:
     def of(reports: Path) -> Room:
         """The room of a reports folder; nothing is opened yet."""
         return Room(Store(reports))
+
+    def verify(self, published: str | None) -> Verified:
+        """The whole audit log and every file that it names; `published` is a head that must be in it."""
+        return verify(self.store.reports, published)
 
     def findings(self, run: str, *, tables: Collection[str], kinds: Collection[str]) -> FoundFindings:
         """Every finding of a sweep or run, read while it is used.

@@ -40,7 +40,7 @@ def findings(
     settings: Settings, run: str, *, tables: tuple[str, ...], kinds: tuple[str, ...], output_format: FindingsFormat
 ) -> Outcome:
     """List every finding of RUN (a run id, or latest). Exits 0 when the run could be read."""
-    found = _room(settings).findings(run, tables=tables, kinds=kinds)
+    found = room_of(settings).findings(run, tables=tables, kinds=kinds)
     for warning in found.warnings:
         complain(f"note: {warning}")
     printed = False
@@ -59,7 +59,7 @@ def findings(
 @pass_settings
 def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
     """Show what apply would do with RUN's plan (a run id, or latest), and what its guards say."""
-    planned = _room(settings).plans(run, tables=tables)
+    planned = room_of(settings).plans(run, tables=tables)
     if output_format == "json":
         emit_json({**head("plan", Outcome.CLEAN), "run_id": planned.run["run_id"], "plans": list(planned.plans)})
     else:
@@ -76,7 +76,7 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
 @pass_settings
 def report(settings: Settings, run: str, *, output: Path | None, output_format: OutputFormat) -> Outcome:
     """Rebuild the HTML report of RUN (a run id, or latest) from the run's files."""
-    run_id, path = _room(settings).write_report(run, output)
+    run_id, path = room_of(settings).write_report(run, output)
     if output_format == "json":
         emit_json({**head("report", Outcome.CLEAN), "run_id": run_id, "path": str(path)})
     else:
@@ -90,7 +90,7 @@ def report(settings: Settings, run: str, *, output: Path | None, output_format: 
 @pass_settings
 def history(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
     """List runs and their outcomes, newest first."""
-    runs = _room(settings).history(tables)
+    runs = room_of(settings).history(tables)
     if output_format == "json":
         emit_json({**head("history", Outcome.CLEAN), "runs": [past.document for past in runs]})
         return Outcome.CLEAN
@@ -105,7 +105,7 @@ def history(settings: Settings, tables: tuple[str, ...], output_format: OutputFo
     return Outcome.CLEAN
 
 
-def _room(settings: Settings) -> Room:
+def room_of(settings: Settings) -> Room:
     """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it."""
     from hudi_reconcile.app.evidence import Room  # noqa: PLC0415 - keeps the work rooms out of --help
 

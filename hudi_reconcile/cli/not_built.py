@@ -30,18 +30,6 @@ def changes(**options: str | None) -> NoReturn:  # noqa: ARG001 - not built
     _refuse("changes", "change queries")
 
 
-@click.group()
-def audit() -> None:
-    """Verify the log of all runs."""
-
-
-@audit.command()
-@format_option
-def verify(output_format: OutputFormat) -> NoReturn:  # noqa: ARG001 - not built
-    """Check every file of every run against the log. Not in this version."""
-    _refuse("audit verify", "the check of the audit log")
-
-
 def _refuse(command: str, what: str) -> NoReturn:
     raise NotBuiltError(
         f"{command} is not in this version: {what} come later", fix="hudi-reconcile --help lists what is"

@@ -211,3 +211,21 @@ def test_commands_without_reports_or_config_say_what_to_do(reports: Path, capsys
     assert run(["history"]) == 2
     assert "hudi-reconcile init" in capsys.readouterr().err
     assert not reports.exists()
+
+
+def test_audit_verify_prints_the_head_and_finds_a_changed_file_and_a_cut_log(
+    reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(reports, all_stories()["pulled"], at=60)
+    assert run(["audit", "verify", "--format", "json"]) == 0
+    head = document_of(capsys)["head"]
+    assert run(["audit", "verify", "--head", head]) == 0
+    assert capsys.readouterr().out.startswith("intact: 2 lines")
+
+    (reports / swept / "result.json").write_text("{}")
+
+    assert run(["audit", "verify", "--head", "0" * 63 + "1"]) == 1
+    shown = capsys.readouterr().out
+    assert f"line 1, run {swept}: result.json was changed" in shown
+    assert "log: the published head" in shown
+    assert shown.splitlines()[-1].startswith("NOT INTACT: 2 lines")

@@ -92,7 +92,6 @@ def test_called_command_is_made_out_of_the_arguments(arguments: list[str], comma
         (["check"], "check"),
         (["check", "-t", "orders", "--fail-on", "warn"], "check"),
         (["changes", "-t", "orders", "--type", "upsert"], "changes"),
-        (["audit", "verify"], "audit verify"),
     ],
 )
 def test_command_that_is_not_built_says_so_in_text_and_json(
