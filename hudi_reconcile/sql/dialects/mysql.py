@@ -200,12 +200,13 @@ def uncarried(column: Column) -> str | None:
 
 
 # Every session of ours, whatever the server's defaults: read only, UTC, no mode that changes what SQL means. MariaDB runs
-# what stands in /*M! */, MySQL what stands in /*!80000 */. A slow or
-# busy reader is not cut off.
+# what stands in /*M! */, MySQL what stands in /*!80000 */. A slow or busy reader is not cut off. Rows that were never
+# committed are not read, even where the server's default would.
 _SESSION = (
     "set session time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', net_write_timeout = 3600,"
     " wait_timeout = 28800, lock_wait_timeout = 10, sql_select_limit = 18446744073709551615"
-    " /*M!, tx_read_only = 1 */ /*!80000 , transaction_read_only = 1 */"
+    " /*M!, tx_read_only = 1, tx_isolation = 'READ-COMMITTED' */"
+    " /*!80000 , transaction_read_only = 1, transaction_isolation = 'READ-COMMITTED' */"
 )
 
 

@@ -308,6 +308,15 @@ def test_session_cannot_write(many: MariaDatabase) -> None:
     assert many.query("select count(*) from t") == [(60_000,)]
 
 
+def test_row_that_was_never_committed_is_not_read_where_the_server_would(maria: MariaDatabase) -> None:
+    maria.execute("create table t (id int primary key)")
+    with maria.unfriendly(tx_isolation="READ-UNCOMMITTED"), maria.connect() as writer:
+        writer.begin()
+        writer.cursor().execute("insert into t values (1)")
+        with engine(maria) as found:
+            assert list(found.rows("select count(*) as n from t")[0].values()) == [0]
+
+
 # --- errors ---
 
 

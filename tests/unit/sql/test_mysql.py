@@ -197,7 +197,8 @@ def test_shares_hash_the_lengths_too_so_that_parts_of_a_key_cannot_run_together(
 def test_session_is_read_only_in_utc_and_bounded_on_both_products() -> None:
     found = mysql.session(1.5)
 
-    for part in ("time_zone = '+00:00'", "/*M!, tx_read_only = 1 */", "/*!80000 , transaction_read_only = 1 */",
+    for part in ("time_zone = '+00:00'", "/*M!, tx_read_only = 1, tx_isolation = 'READ-COMMITTED' */",
+                 "/*!80000 , transaction_read_only = 1, transaction_isolation = 'READ-COMMITTED' */",
                  "/*M!, max_statement_time = 1.500 */", "/*!80000 , max_execution_time = 1500 */"):  # fmt: skip
         assert part in found
     assert "max_statement_time" not in mysql.session()
