@@ -95,8 +95,10 @@ def kept(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
     key = shape.agreement.key
     canon = [canonical(item, value) for item, value in zip(key, values_of("lake", key), strict=True)]
     named = [value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)]
-    placed = frame.select("*", *named).withColumn("segment", segment_column(shape))
-    return only(placed, segments).drop("segment", *shape.key_names).localCheckpoint(eager=True)
+    # The row travels as one column: a table may have columns that are called as ours are.
+    row = F.struct(*[F.col("`" + name.replace("`", "``") + "`") for name in frame.columns]).alias("hr_row")
+    placed = frame.select(row, *named).withColumn("segment", segment_column(shape))
+    return only(placed, segments).select("hr_row.*").localCheckpoint(eager=True)
 
 
 def _range_segment(cut: RangeSegments) -> SparkColumn:

@@ -92,6 +92,8 @@ def verdict(run: Document) -> str:
         return f"{_differ(sum(map(drift_rows, concerned)), names)} between source and lake."
     if outcome is Outcome.INCOMPLETE:
         return f"Corrected in part: {_left_over(concerned)} of {names}."
+    if run["command"] == "pull":
+        return f"Not pulled: {names}."
     found = sum(map(drift_rows, run["tables"]))
     known = f" In what was compared, {_differ(found)}." if found else ""
     return f"Not verified: this run cannot say whether {names} agree{'s' * (len(concerned) == 1)}.{known}"
@@ -191,7 +193,8 @@ def _corrected(tables: Sequence[Document], names: str) -> str:
     if tables and all(table["already_applied"] for table in tables):
         return f"The plan of {names} was applied before. Nothing was left to write."
     applied = sum(table["corrections"]["applied"] for table in tables)
-    return f"{counted(applied, 'correction')} of {names} written and verified."
+    proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"
+    return f"{counted(applied, 'correction')} of {names} written{proof}."
 
 
 def _differ(rows: int, names: str = "") -> str:

@@ -89,6 +89,10 @@ class Digests(Protocol):
         """What is left of a number that is not negative."""
         ...
 
+    def absent(self, value: str, /) -> str:
+        """True where the value is NULL and nothing else."""
+        ...
+
     def filler(self, octets: int, /) -> str:
         """A SELECT of one text of that length, to time the link with."""
         ...

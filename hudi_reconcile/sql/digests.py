@@ -135,4 +135,4 @@ def _modulo(database: Digests, fields: tuple[str, ...], count: int) -> str:
 
 def _field(database: Digests, value: str, text: str, item: Compared) -> str:
     written = database.joined((database.octets(text, item.column), "':'", text))
-    return f"(case when {value} is null then '{canon.NULL_FIELD}' else {written} end)"
+    return f"(case when {database.absent(value)} then '{canon.NULL_FIELD}' else {written} end)"

@@ -9,7 +9,9 @@ from hudi_reconcile.sql.dialect import Dialect
 
 def where(predicates: tuple[str, ...]) -> str:
     """A WHERE clause of all predicates; empty without any."""
-    return " where " + " and ".join(f"({predicate})" for predicate in predicates) if predicates else ""
+    # A comment at the end of the user's own predicate would swallow what follows it on the same line.
+    closed = [f"({one}\n)" if "--" in one or "#" in one else f"({one})" for one in predicates]
+    return " where " + " and ".join(closed) if closed else ""
 
 
 def derived(query: str) -> str:

@@ -74,6 +74,12 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     return Start(table, watermark, existing, before, moment, bound, window, whole, notes)
 
 
+_WAY_OUT = {
+    True: "choose another pull.watermark or lake.partition_by",
+    False: "those columns with source.columns; a new lake.path would hold them as text",
+}
+
+
 def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
     """Columns with values that no typed column holds: text in a new table; what a table has already is not changed."""
     typed = {*job.moving, *(field.column for field in job.partition_by if field.transform != "identity")}
@@ -82,8 +88,7 @@ def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
         raise RefusedError(
             f"table {job.name}: {names} hold values that the lake's column cannot hold "
             "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds)",
-            fix="leave those rows out with source.where, or those columns with source.columns; "
-            "a new lake.path would hold them as text",
+            fix=f"leave those rows out with source.where, or {_WAY_OUT[start.existing is None]}",
         )
     if start.existing is not None:
         return start

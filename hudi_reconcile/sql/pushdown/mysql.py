@@ -128,6 +128,11 @@ def remainder(number: str, divisor: int) -> str:
     return f"({number} % {divisor})"
 
 
+def absent(value: str) -> str:
+    """NULL."""
+    return f"{value} is null"
+
+
 def filler(octets: int) -> str:
     """One text of that length."""
     return f"select repeat('x', {octets}) as hr_x"

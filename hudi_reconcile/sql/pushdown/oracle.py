@@ -94,6 +94,11 @@ def remainder(number: str, divisor: int) -> str:
     return f"mod({number}, {divisor})"
 
 
+def absent(value: str) -> str:
+    """NULL, which the empty text is too."""
+    return f"{value} is null"
+
+
 def filler(octets: int) -> str:
     """One text of that length; as CLOB, for others end at 4,000 bytes."""
     return f"select rpad(to_clob('x'), {octets}, 'x') as hr_x from dual"

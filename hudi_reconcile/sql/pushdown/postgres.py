@@ -81,6 +81,11 @@ def remainder(number: str, divisor: int) -> str:
     return f"({number} % {divisor})"
 
 
+def absent(value: str) -> str:
+    """NULL itself: `is null` is true of a composite value whose fields are all NULL, too."""
+    return f"{value} is not distinct from null"
+
+
 def filler(octets: int) -> str:
     """One text of that length."""
     return f"select repeat('x', {octets}) as hr_x"

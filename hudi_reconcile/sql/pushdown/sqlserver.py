@@ -93,6 +93,11 @@ def remainder(number: str, divisor: int) -> str:
     return f"({number} % cast({divisor} as bigint))"
 
 
+def absent(value: str) -> str:
+    """NULL."""
+    return f"{value} is null"
+
+
 def filler(octets: int) -> str:
     """One text of that length; as max, for others end at 8,000 bytes."""
     return f"select replicate(cast('x' as varchar(max)), {octets}) as hr_x"

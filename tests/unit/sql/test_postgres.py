@@ -211,6 +211,10 @@ def test_values_that_the_driver_alters_are_looked_for_in_calendar_and_decimal_co
     assert sql.endswith("from t where (id > 1)")
 
 
+def test_comment_at_the_end_of_a_predicate_ends_with_its_line() -> None:
+    assert statements.where(("a > 1 -- new", "b")) == " where (a > 1 -- new\n) and (b)"
+
+
 # --- the safe bound ---
 
 NOW = 1_700_000_000 * SECOND
