@@ -78,7 +78,7 @@ def bound_for(kind: Kind, bound_utc_micros: int, *, zone_offset_micros: int, pre
     local = bound_utc_micros if kind is Kind.TIMESTAMPTZ else bound_utc_micros + zone_offset_micros
     if kind is Kind.DATE:
         return local // _DAY_MICROS * _DAY_MICROS
-    step: int = 10 ** (6 - (6 if precision is None else precision))
+    step: int = 10 ** (6 - min(6, 6 if precision is None else precision))  # a float would round the bound
     return local // step * step
 
 

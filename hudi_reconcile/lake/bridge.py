@@ -87,6 +87,12 @@ class Timeline:
         except Py4JJavaError as error:
             raise unreadable(self._path, "a savepoint", error) from error
 
+    def drop_unfinished_savepoint(self, requested: str) -> None:
+        """Remove what a killed process left of a savepoint at this instant: Hudi would refuse to make it again."""
+        for one in _actions(self._active.getSavePointTimeline().filterInflightsAndRequested()):
+            if one.requested == requested:
+                self._active.deletePending(one.java)
+
     def properties(self) -> dict[str, str]:
         """The table's own properties, as in `hoodie.properties`."""
         found = self._client.getTableConfig().getProps()

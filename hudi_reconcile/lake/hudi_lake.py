@@ -208,6 +208,7 @@ class HudiLake:
         line = self._timeline()
         requested = max((action.requested for action in line.completed()), default="")
         if requested not in line.savepoints():
+            line.drop_unfinished_savepoint(requested)
             self._savepoints(line).make(requested, SAVED_BY, comment)
         return requested
 

@@ -57,7 +57,7 @@ def test_commands_of_the_readme_do_what_it_says(tmp_path: Path, monkeypatch: pyt
                 Path("secrets/shop_password").write_text(f"{pg.server.password}\n")
                 Path("reconcile.yaml").write_text(config_for(pg))
             codes.append((line, run(words[1:])))
-            if words[1] == "pull":
+            if words[1:] == ["pull"]:
                 pg.execute(*DRIFT)
         else:
             subprocess.run(words, check=True, env=os.environ)

@@ -100,7 +100,7 @@ def test_password_shows_nowhere(pg: Database) -> None:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("mysql+pymysql://u@h/d", "mysql is not read in this version"),
+        ("oracle+oracledb://u@h/d", "oracle is not read in this version"),
         ("postgresql+psycopg://u@h/d?options=-cfoo", "parameter options is not allowed"),
         ("postgresql+psycopg://u@h/d?sslmode=require&target_session_attrs=any", "target_session_attrs is not allowed"),
         ("postgresql+psycopg://h/d", "no user or no database"),

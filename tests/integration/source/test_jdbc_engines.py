@@ -281,6 +281,7 @@ def test_rows_above_the_checkpoint_come_by_the_next_pull_and_doubled_keys_are_re
         "update orders set amount = 9 where code = 'a'",
     )
     pulled = project.json("pull")
+    assert pulled.code == 0, pulled.out
     assert (pulled.table["pull"]["rows"], pulled.table["pull"]["mode"]) == (1, "incremental")
     assert pulled.table["checkpoint"].startswith("2024-06-01T00:00:00")
     swept = project.json("sweep")

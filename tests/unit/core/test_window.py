@@ -119,3 +119,10 @@ def test_checkpoint_rises_to_what_was_read_and_never_falls(
 )
 def test_watermark_is_told_as_iso_text(kind: Kind, at: str, text: str) -> None:
     assert watermark_text(kind, micros(at)) == text
+
+
+@pytest.mark.parametrize("digits", [7, 9])
+def test_column_of_nanoseconds_has_a_bound_of_whole_microseconds(digits: int) -> None:
+    bound = bound_for(Kind.TIMESTAMP, 1_717_200_000_000_001, zone_offset_micros=0, precision=digits)
+
+    assert (bound, type(bound)) == (1_717_200_000_000_001, int)
