@@ -30,7 +30,7 @@ def choose_mode(job: TableJob, table: SourceTable, agreement: Agreement, source:
     if table.rows_estimate < SMALL_ROWS:
         return Choice(pushdown=False, why=f"auto: under {SMALL_ROWS:,} rows either way takes about a second")
     probe = source.probe(table, agreement)
-    found = cheaper(probe, table.rows_estimate, cores=source.cores, connections=source.connections)
+    found = cheaper(probe, table.rows_estimate, cores=source.cores)
     return Choice(found.pushdown, f"auto: {found.why}")
 
 
