@@ -179,8 +179,8 @@ def _by_range(found: Statistics, count: int) -> tuple[Part, ...]:
     edges = [edge for edge in edges if pieces[0].low < edge]  # type: ignore[operator]  # one column: one type
     nulls = found.rows * found.null_share
     below = [0.0, *(_rows_below(pieces, ends, edge) for edge in edges), ends[-1]]
-    scale = (found.rows - nulls) / ends[-1] if ends[-1] else 0.0
-    shares = [(high - low) * scale for low, high in pairwise(below)]
+    whole = ends[-1] or 1.0  # divided first: a whole near zero gives shares of it, never an infinite factor
+    shares = [(high - low) / whole * (found.rows - nulls) for low, high in pairwise(below)]
     shares[0] += nulls
     return tuple(
         Part(low, high, nulls=index == 0, rows=round(rows))

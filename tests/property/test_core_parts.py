@@ -62,6 +62,7 @@ def test_every_number_belongs_to_exactly_one_part(found: Statistics, limits: Lim
             assert edge is None or holders(parts, edge) == [parts.part_of(edge)]
 
 
+@example(Statistics(500_001, "", bounds=(b"",), common=((b"", 5e-324),)), Limits(1, 1), None)
 @given(statistics(texts), limits, st.one_of(st.none(), texts))
 def test_every_text_belongs_to_exactly_one_part(found: Statistics, limits: Limits, key: bytes | None) -> None:
     parts = plan(found, limits, columns=8, can_hash=False)
