@@ -7,7 +7,6 @@ upsert of the same rows. Modes take turns on one warm session; what counts are t
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
@@ -22,16 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.world import World, open_world, with_session
-from hudi_reconcile.config.load import load_config
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.stages.pull import pull
 
-CONFIG = """version: 1
-source:
-  url: postgresql+psycopg://{user}@{host}:{port}/{database}
-  password: ${{env:BENCH_PASSWORD}}
-tables:
-"""
 TABLE = """  - name: orders_{turn}
     source: {{table: public.orders}}
     pull: {{strategy: timestamp, watermark: [updated_at]}}
@@ -48,14 +40,10 @@ def main() -> int:
     arguments.add_argument("--repeats", type=int, default=3)
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="hr-bench-") as folder, run_postgres() as server:
-        os.environ["BENCH_PASSWORD"] = server.password
-        plain_url = server.url.replace("postgresql+psycopg://", "postgresql://")
+        plain_url = shop.plain(server)
         shop.fill(plain_url, given.rows)
-        text = CONFIG.format(user=server.user, host=server.host, port=server.port, database=server.database)
-        text += "".join(TABLE.format(turn=turn) for turn in range(given.repeats + 1))
-        path = Path(folder) / "reconcile.yaml"
-        path.write_text(text)
-        with open_world(load_config(path, os.environ)) as world, with_session(world):
+        tables = "".join(TABLE.format(turn=turn) for turn in range(given.repeats + 1))
+        with open_world(shop.configured(Path(folder), server, tables=tables)) as world, with_session(world):
             return bench(world, Path(folder), plain_url, given)
 
 

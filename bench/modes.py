@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import statistics
 import sys
 import tempfile
@@ -23,23 +22,12 @@ import shop
 
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.world import open_world, with_session
-from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.request import Mode
 from hudi_reconcile.stages.sweep import sweep
 
-CONFIG = """version: 1
-source:
-  url: postgresql+psycopg://{user}@{host}:{port}/{database}
-  password: ${{env:BENCH_PASSWORD}}
-tables:
-  - name: orders
-    source: {{table: public.orders}}
-    pull: {{strategy: timestamp, watermark: [updated_at]}}
-    lake: {{path: lake/orders}}
-"""
 MODES: tuple[Mode, ...] = ("stream", "pushdown", "auto")
 CHUNK = 65_536
 
@@ -93,9 +81,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
     wrong = 0
     for megabits in (None, *given.megabits):
         with link(server.port, megabits) as port:
-            text = CONFIG.format(user=server.user, host="127.0.0.1", port=port, database=server.database)
-            (folder / "reconcile.yaml").write_text(text)
-            config = load_config(folder / "reconcile.yaml", os.environ)
+            config = shop.configured(folder, server, port=port)
             with open_world(config) as world, with_session(world):
                 table = config.tables[0]
                 job, edges = job_of(table, "bench"), world.edges(table)
@@ -126,8 +112,7 @@ def main() -> int:
     arguments.add_argument("--megabits", type=float, nargs="*", default=[300.0, 100.0])
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="hr-bench-") as folder, run_postgres() as server:
-        os.environ["BENCH_PASSWORD"] = server.password
-        shop.fill(server.url.replace("postgresql+psycopg://", "postgresql://"), given.rows)
+        shop.fill(shop.plain(server), given.rows)
         return bench(Path(folder), server, given)
 
 

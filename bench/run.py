@@ -7,7 +7,6 @@ apart. Exits 1 where a sweep does not find exactly what was planted.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -22,22 +21,11 @@ import shop
 
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.world import World, open_world, with_session
-from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.sweep import sweep
 
-CONFIG = """version: 1
-source:
-  url: postgresql+psycopg://{user}@{host}:{port}/{database}
-  password: ${{env:BENCH_PASSWORD}}
-tables:
-  - name: orders
-    source: {{table: public.orders}}
-    pull: {{strategy: timestamp, watermark: [updated_at]}}
-    lake: {{path: lake/orders}}
-"""
 Mode = Callable[[], Mapping[str, int] | int]
 
 
@@ -54,12 +42,9 @@ def main() -> int:
 
 def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> int:
     """Fill, pull once, measure clean, drift, measure dirty, then a cold process."""
-    os.environ["BENCH_PASSWORD"] = server.password
-    plain_url = server.url.replace("postgresql+psycopg://", "postgresql://")
+    plain_url = shop.plain(server)
     shop.fill(plain_url, given.rows)
-    text = CONFIG.format(user=server.user, host=server.host, port=server.port, database=server.database)
-    (folder / "reconcile.yaml").write_text(text)
-    config = load_config(folder / "reconcile.yaml", os.environ)
+    config = shop.configured(folder, server)
     wrong = 0
     with open_world(config) as world, with_session(world) as session:
         started = time.monotonic()

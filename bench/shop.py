@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import psycopg
+
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.demo.postgres import PostgresServer
+
+VARIABLE = "BENCH_PASSWORD"
+CONFIG = """version: 1
+source:
+  url: postgresql+psycopg://{user}@{host}:{port}/{database}
+  password: ${{env:{variable}}}
+tables:
+"""
+TABLE = """  - name: orders
+    source: {table: public.orders}
+    pull: {strategy: timestamp, watermark: [updated_at]}
+    lake: {path: lake/orders}
+"""
 
 CREATE = """
 create table {name} (
@@ -24,6 +44,20 @@ DRIFT = (
     "delete from orders where order_id in (select 777 + i * 33013 from generate_series(1, 30) i)",
 )
 EXPECTED = {"late_arriving": 30, "updated_without_watermark": 40, "deleted": 30}
+
+
+def plain(server: PostgresServer) -> str:
+    """The server's URL as psycopg takes it."""
+    return server.url.replace("postgresql+psycopg://", "postgresql://")
+
+
+def configured(folder: Path, server: PostgresServer, *, port: int | None = None, tables: str = TABLE) -> Config:
+    """A `reconcile.yaml` in the folder, as read; through another port of this host where one is given."""
+    os.environ[VARIABLE] = server.password
+    place = {"host": server.host, "port": server.port} if port is None else {"host": "127.0.0.1", "port": port}
+    path = folder / "reconcile.yaml"
+    path.write_text(CONFIG.format(user=server.user, database=server.database, variable=VARIABLE, **place) + tables)
+    return load_config(path, os.environ)
 
 
 def fill(url: str, rows: int) -> None:

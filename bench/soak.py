@@ -8,7 +8,6 @@ before it, and the last sweep, after the writers stopped and a last pull, must f
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import sys
 import tempfile
@@ -23,23 +22,12 @@ import shop
 
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.world import World, open_world, with_session
-from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
 
-CONFIG = """version: 1
-source:
-  url: postgresql+psycopg://{user}@{host}:{port}/{database}
-  password: ${{env:BENCH_PASSWORD}}
-tables:
-  - name: orders
-    source: {{table: public.orders}}
-    pull: {{strategy: timestamp, watermark: [updated_at]}}
-    lake: {{path: lake/orders}}
-"""
 RESERVED = 100  # every hundredth key is left to the planter
 NOW = "clock_timestamp() at time zone 'UTC'"
 
@@ -152,13 +140,9 @@ def main() -> int:
     arguments.add_argument("--writers", type=int, default=2)
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="hr-soak-") as folder, run_postgres() as server:
-        os.environ["BENCH_PASSWORD"] = server.password
-        url = server.url.replace("postgresql+psycopg://", "postgresql://")
+        url = shop.plain(server)
         shop.fill(url, given.rows)
-        text = CONFIG.format(user=server.user, host=server.host, port=server.port, database=server.database)
-        path = Path(folder) / "reconcile.yaml"
-        path.write_text(text)
-        with open_world(load_config(path, os.environ)) as world, with_session(world):
+        with open_world(shop.configured(Path(folder), server)) as world, with_session(world):
             return soak(world, url, given)
 
 

@@ -15,13 +15,13 @@ from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import watermark_text
-from hudi_reconcile.source import mysql_session
+from hudi_reconcile.source import mysql_session, plane
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued, from_mysql
 from hudi_reconcile.source.engine import Described, JdbcTarget
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.mysql_query import describe_query
-from hudi_reconcile.source.plane import ControlPlane
+from hudi_reconcile.source.plane import ControlPlane, ServerEngine
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import mysql
@@ -45,14 +45,12 @@ select (select count(*) from information_schema.user_privileges where grantee = 
 """.format(writes="privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'DROP')")
 
 
-class MysqlEngine:
+class MysqlEngine(ServerEngine):
     """One MySQL or MariaDB database; implements `source/engine.py:Engine`. Nothing is ever written to it."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self._plane = ControlPlane(
-            connection, "mysql+pymysql", mysql_session.control_arguments(connection), named=_named
-        )
+        arguments = mysql_session.control_arguments(connection)
+        super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, named=_named))
 
     @property
     def dialect(self) -> Dialect:
@@ -63,21 +61,6 @@ class MysqlEngine:
     def digests(self) -> Digests:
         """MySQL and MariaDB digest their own rows."""
         return pushdown
-
-    @property
-    def place(self) -> str:
-        """Host, port and database."""
-        return self.connection.place
-
-    @property
-    def max_connections(self) -> int:
-        """How many connections one read may open."""
-        return self.connection.max_connections
-
-    @property
-    def sent(self) -> tuple[str, ...]:
-        """The texts of all statements so far, in order."""
-        return self._plane.sent
 
     def one_snapshot(self) -> AbstractContextManager[str | None]:
         """Not to be had: connections that Spark opens one after the other cannot share a snapshot here."""
@@ -178,10 +161,6 @@ class MysqlEngine:
         """The planner's estimate."""
         return self._estimate(name, predicates)
 
-    def close(self) -> None:
-        """Give the connection back to the server."""
-        self._plane.close()
-
     def _open_work(self) -> RowMapping | None:
         """Clock, oldest transaction, oldest statement; None where this user may not see them."""
         try:
@@ -257,24 +236,15 @@ _TELLING = {1054, 1064, 1146, 1227, 1345, 1356, 1305, 1193, 1235}
 
 def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
     code, reason = (*getattr(error.orig, "args", ()), None, None)[:2]
-    where = connection.place
     if code in _REFUSED:
-        return SourceError(
-            f"{where}: the server refused the password of user {connection.user}",
-            fix="check source.password (secrets file or variable), then: hudi-reconcile doctor",
-        )
+        return plane.password_refused(connection)
     if code in _UNREACHABLE or not isinstance(code, int):
-        return SourceError(
-            f"{where}: cannot connect: {reason or type(error.orig).__name__}",
-            fix="check host, port and network of source.url, then: hudi-reconcile doctor",
-        )
+        return plane.unreachable(connection, str(reason or type(error.orig).__name__))
     if code == 1049:  # noqa: PLR2004 - the server's number
-        return SourceError(f"{where}: this database does not exist", fix="correct the database name in source.url")
+        return plane.no_database(connection)
     if code in _NOT_GRANTED:
-        return SourceError(f"{where}: {reason} (error {code})", fix=f"grant SELECT on the table to {connection.user}")
+        return plane.not_granted(connection, f"{reason} (error {code})")
     if code in _TIMED_OUT:
-        return SourceError(
-            f"{where}: a statement was cancelled (error {code})", fix="raise source.statement_timeout, then run again"
-        )
+        return plane.cancelled(connection, f" (error {code})")
     shown = f"{reason} " if code in _TELLING else ""
-    return SourceError(f"{where}: {shown}(error {code})", fix="run: hudi-reconcile doctor")
+    return SourceError(f"{connection.place}: {shown}(error {code})", fix="run: hudi-reconcile doctor")

@@ -142,6 +142,68 @@ def _is_broken(error: DBAPIError) -> bool:
     return error.connection_invalidated or refused or known is Passing.BROKEN or code in _UNREACHABLE
 
 
+class ServerEngine:
+    """What every engine has that reaches its database through a control plane (`source/engine.py:Engine`)."""
+
+    def __init__(self, connection: Connection, plane: ControlPlane) -> None:
+        self.connection = connection
+        self._plane = plane
+
+    @property
+    def place(self) -> str:
+        """Host, port and database."""
+        return self.connection.place
+
+    @property
+    def max_connections(self) -> int:
+        """How many connections one read may open."""
+        return self.connection.max_connections
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The texts of all statements so far, in order."""
+        return self._plane.sent
+
+    def close(self) -> None:
+        """Give the connection back to the server."""
+        self._plane.close()
+
+
+def password_refused(connection: Connection) -> SourceError:
+    """The server does not take this user's password."""
+    return SourceError(
+        f"{connection.place}: the server refused the password of user {connection.user}",
+        fix="check source.password (secrets file or variable), then: hudi-reconcile doctor",
+    )
+
+
+def unreachable(connection: Connection, reason: str) -> SourceError:
+    """No connection came about, or it broke."""
+    return SourceError(
+        f"{connection.place}: cannot connect: {reason}",
+        fix="check host, port and network of source.url, then: hudi-reconcile doctor",
+    )
+
+
+def no_database(connection: Connection) -> SourceError:
+    """The server has no database of this name."""
+    return SourceError(
+        f"{connection.place}: this database does not exist", fix="correct the database name in source.url"
+    )
+
+
+def not_granted(connection: Connection, reason: str) -> SourceError:
+    """The user may not read this."""
+    return SourceError(f"{connection.place}: {reason}", fix=f"grant SELECT on the table to {connection.user}")
+
+
+def cancelled(connection: Connection, detail: str) -> SourceError:
+    """A statement was cut off by its time limit, or by somebody. `detail` begins with its own punctuation."""
+    return SourceError(
+        f"{connection.place}: a statement was cancelled{detail}", fix="raise source.statement_timeout, then run again"
+    )
+
+
 def _escaped(sql: str) -> str:
     # SQLAlchemy reads ":name" as a parameter; "::text" is safe, but a colon in a quoted name or literal is not.
     out, quote = [], ""

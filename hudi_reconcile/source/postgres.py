@@ -12,11 +12,12 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.values import Moment, SourceTable
+from hudi_reconcile.source import plane
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued, from_postgres
 from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
-from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane
+from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane, ServerEngine
 from hudi_reconcile.source.postgres_query import describe_query
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
@@ -57,20 +58,18 @@ select has_table_privilege(c.oid, 'SELECT') as can_read,
 """
 
 
-class PostgresEngine:
+class PostgresEngine(ServerEngine):
     """One PostgreSQL database; implements `source/engine.py:Engine`. Nothing is ever written to it."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
         self._held: tuple[str, Witness] | None = None
         arguments = {
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "hudi-reconcile",
             "options": session_options(connection.statement_timeout_seconds),
         }
-        self._plane = ControlPlane(
-            connection, "postgresql+psycopg", arguments, named=_named, query=dict(connection.tls)
-        )
+        control = ControlPlane(connection, "postgresql+psycopg", arguments, named=_named, query=dict(connection.tls))
+        super().__init__(connection, control)
 
     @property
     def dialect(self) -> Dialect:
@@ -81,21 +80,6 @@ class PostgresEngine:
     def digests(self) -> Digests | None:
         """PostgreSQL digests its own rows."""
         return pushdown
-
-    @property
-    def place(self) -> str:
-        """Host, port and database."""
-        return self.connection.place
-
-    @property
-    def max_connections(self) -> int:
-        """How many connections one read may open."""
-        return self.connection.max_connections
-
-    @property
-    def sent(self) -> tuple[str, ...]:
-        """The texts of all statements so far, in order."""
-        return self._plane.sent
 
     @contextmanager
     def one_snapshot(self) -> Iterator[str | None]:
@@ -224,10 +208,6 @@ class PostgresEngine:
         """The planner's estimate."""
         return self._estimate(name, predicates)
 
-    def close(self) -> None:
-        """Give the connection back to the server."""
-        self._plane.close()
-
     def _table(self, name: str) -> RowMapping:
         try:
             rows = self._plane.rows(postgres.TABLE_QUERY, {"name": name})
@@ -273,23 +253,14 @@ def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageErro
     state = getattr(error.orig, "sqlstate", None)
     lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
     reason = lines[0] if lines else type(error.orig).__name__
-    where = connection.place
     if state == "28P01" or "password authentication failed" in reason:
-        return SourceError(
-            f"{where}: the server refused the password of user {connection.user}",
-            fix="check source.password (secrets file or variable), then: hudi-reconcile doctor",
-        )
+        return plane.password_refused(connection)
     if state is None or state.startswith("08"):
-        return SourceError(
-            f"{where}: cannot connect: {reason}",
-            fix="check host, port and network of source.url, then: hudi-reconcile doctor",
-        )
+        return plane.unreachable(connection, reason)
     if state == "3D000":
-        return SourceError(f"{where}: this database does not exist", fix="correct the database name in source.url")
+        return plane.no_database(connection)
     if state == "42501":
-        return SourceError(f"{where}: {reason}", fix=f"grant SELECT on the table to {connection.user}")
+        return plane.not_granted(connection, reason)
     if state == "57014":
-        return SourceError(
-            f"{where}: a statement was cancelled: {reason}", fix="raise source.statement_timeout, then run again"
-        )
-    return SourceError(f"{where}: {reason} (SQLSTATE {state})", fix="run: hudi-reconcile doctor")
+        return plane.cancelled(connection, f": {reason}")
+    return SourceError(f"{connection.place}: {reason} (SQLSTATE {state})", fix="run: hudi-reconcile doctor")

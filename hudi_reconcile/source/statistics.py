@@ -42,11 +42,7 @@ class Asked:
 def gathered(engine: Engine, asked: Asked) -> Statistics:
     """The first key column's statistics: the catalog's, else a sample's, else only the key's ends."""
     key = asked.table.key_columns[0]
-    try:
-        is_query = asked.table.name.startswith("(")
-        found = Catalogued("a query has no statistics") if is_query else engine.statistics(asked.table)
-    except SourceError as error:
-        found = Catalogued(f"the catalog's statistics could not be read ({error.message})")
+    found = _catalogued(engine, asked.table)
     low, high = _ends(asked.cut)
     known = Statistics(
         rows=asked.rows,

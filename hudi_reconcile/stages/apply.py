@@ -17,11 +17,12 @@ from hudi_reconcile.core.values import Instant, SourceTable
 from hudi_reconcile.ports import Edges, Lake, Look, Source
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
 from hudi_reconcile.stages.commits import PLAN_LABEL, Work, Written, write_corrections
-from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice, pinned
+from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_stale
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
+from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.watermarks import watermark_of
 
 

@@ -14,10 +14,11 @@ from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Frame, Look
-from hudi_reconcile.stages.confirm import Sides, pinned
+from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import Scope
+from hudi_reconcile.stages.sides import Sides
 
 PLAN_LABEL = "plan"
 UNDOABLE = "wrote"  # the commit that `undo` takes back, by the run that made it

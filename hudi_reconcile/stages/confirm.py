@@ -10,40 +10,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.segments import Segmentation, SegmentSet
-from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment, SourceTable
+from hudi_reconcile.core.segments import SegmentSet
+from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment
 from hudi_reconcile.core.window import next_window
-from hudi_reconcile.ports import Clock, Comparer, Frame, Lake, Look, SegmentDigest, Source
+from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest, Source
 from hudi_reconcile.stages.inside import digests_of, unexplained
+from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.watermarks import Watermark
 
 NO_SEGMENTS = SegmentSet(())
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """What is compared, and where it is.
-
-    `pushdown`: a look at all segments digests the source's rows inside the source. `one_snapshot`: each look sees one
-    moment of the source, however many connections read it.
-    """
-
-    table: SourceTable
-    agreement: Agreement
-    cut: Segmentation
-    source: Source
-    lake: Lake
-    comparer: Comparer
-    pushdown: bool = False
-    one_snapshot: bool = False
-
-    @property
-    def edges(self) -> tuple[Source, Lake, Comparer]:
-        """The edges alone."""
-        return self.source, self.lake, self.comparer
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +129,13 @@ def _frozen(sides: Sides) -> Iterator[bool]:
 
 def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
     if sides.pushdown and segments is None:
-        return digests_of(sides.table, sides.agreement, sides.cut, pin, sides.edges)
+        return digests_of(sides, pin)
     return sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
 
 
 def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
     told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
-    return unexplained(
-        SegmentSet.of(set(unequal.ids) - told),
-        table=sides.table,
-        agreement=sides.agreement,
-        cut=sides.cut,
-        pin=pin,
-        edges=sides.edges,
-    )
+    return unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
 
 
 def _missed_rows(sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...], *, frozen: bool) -> int | None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.canon import SegmentSum
-from hudi_reconcile.core.segments import Segmentation, SegmentSet
-from hudi_reconcile.core.values import LakePin, SourceTable
-from hudi_reconcile.ports import Comparer, Lake, Look, SegmentDigest, Source
+from hudi_reconcile.core.segments import SegmentSet
+from hudi_reconcile.core.values import LakePin
+from hudi_reconcile.ports import Look, SegmentDigest
+from hudi_reconcile.stages.sides import Sides
 
 
-def digests_of(
-    table: SourceTable, agreement: Agreement, cut: Segmentation, pin: LakePin, edges: tuple[Source, Lake, Comparer]
-) -> tuple[SegmentDigest, ...]:
+def digests_of(sides: Sides, pin: LakePin) -> tuple[SegmentDigest, ...]:
     """Digest all rows of both sides at the same time, each where it is."""
-    source, lake, comparer = edges
-    inside = source.digests_inside(table, agreement, cut)
-    theirs = comparer.text_digests(lake.rows(pin))
+    inside = sides.source.digests_inside(sides.table, sides.agreement, sides.cut)
+    theirs = sides.comparer.text_digests(sides.lake.rows(pin))
     return met(inside(), theirs)
 
 
@@ -31,15 +28,7 @@ def met(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> tuple[S
     return tuple(found)
 
 
-def unexplained(
-    quiet: SegmentSet,
-    *,
-    table: SourceTable,
-    agreement: Agreement,
-    cut: Segmentation,
-    pin: LakePin,
-    edges: tuple[Source, Lake, Comparer],
-) -> SegmentSet:
+def unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSet:
     """Of segments whose digests differed and whose rows did not: those where this is so again.
 
     Rows may have been equal by the time they were read, so both are looked at once more. What is left means that source
@@ -48,11 +37,10 @@ def unexplained(
     if not quiet.ids:
         return quiet
     wanted = set(quiet.ids)
-    again = digests_of(table, agreement, cut, pin, edges)
-    still = SegmentSet.of(item.segment for item in again if item.segment in wanted and not item.equal)
+    still = SegmentSet.of(one.segment for one in digests_of(sides, pin) if one.segment in wanted and not one.equal)
     if not still.ids:
         return still
-    source, lake, comparer = edges
-    look = Look(source.rows(table, cut, still), comparer.keep(lake.rows(pin), still))
+    comparer = sides.comparer
+    look = Look(sides.source.rows(sides.table, sides.cut, still), comparer.keep(sides.lake.rows(pin), still))
     explained = {int(segment) for segment in comparer.count(comparer.candidates(look, still), "segment")}
     return SegmentSet.of(set(still.ids) - explained)

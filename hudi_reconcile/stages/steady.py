@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hudi_reconcile.core.result import Unverified
-from hudi_reconcile.stages.confirm import Sides
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.sides import Sides
 
 
 def unsteady(job: TableJob, sides: Sides) -> tuple[Unverified, ...]:

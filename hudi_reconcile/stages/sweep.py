@@ -19,7 +19,7 @@ from hudi_reconcile.core.result import (
 )
 from hudi_reconcile.core.segments import HashSegments, Segmentation, document
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
-from hudi_reconcile.stages.confirm import Confirmed, Sides, Waiting, look_twice
+from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice
 from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
@@ -27,6 +27,7 @@ from hudi_reconcile.stages.mode import choose_mode
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
+from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.steady import unsteady
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 

@@ -15,7 +15,7 @@ from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Corrective, Frame, Look
 from hudi_reconcile.stages import confirm
-from hudi_reconcile.stages.confirm import Sides
+from hudi_reconcile.stages.sides import Sides
 from tests.fakes.history import History
 from tests.fakes.world import FakeComparer, FakeLake, FakeSource, World, rows_of
 
