@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,10 @@ def test_name_that_is_no_unicode_is_still_valid_json() -> None:
     assert json.loads(done.stdout) == {"path": "\udc80"}
 
 
+def _heeds_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell that starts the tests in the background has it ignored
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_signal_runs_the_cleanup_and_ends_with_its_code(number: signal.Signals, code: int) -> None:
     body = """
@@ -95,7 +100,8 @@ def test_signal_runs_the_cleanup_and_ends_with_its_code(number: signal.Signals, 
     finally:
         os.write(2, b'cleaned\\n')
     """.strip()
-    process = subprocess.Popen(script(body), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(script(body), preexec_fn=_heeds_interrupts, **pipes)  # noqa: PLW1509 - no thread runs here
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "started\n"
