@@ -1,12 +1,15 @@
 """A history of source, pulls, sweeps and applies as a Hypothesis machine, and what must hold after each step.
 
 Every change at the source gets a number of its own, which is also the row's value `v`: an older number in the lake
-after a newer one is a regression, whoever wrote it. Another writer may pull
-without our lease, at any moment that matters to a sweep or an apply. Both keys lie in one segment.
+after a newer one is a regression, whoever wrote it. Another writer may pull without our lease, at any moment that matters
+to a sweep or an apply, and slowly: it reads now and commits later. Any of our commands may be killed at any such moment.
+Both keys lie in one segment, and in one file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from hypothesis import strategies as st
@@ -17,16 +20,25 @@ from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.values import Checkpoint
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.sweep import Swept
-from tests.fakes.world import World, applied, job, swept
+from tests.fakes.world import Row, World, applied, job, swept
 
 keys = st.integers(0, 1)
 points = st.sampled_from(["clock.sleep", "lake.correct", "source.rows", "lake.upsert"])
+ends = st.sampled_from(["clock.sleep", "lake.pin", "lake.correct", "source.rows", "lake.upsert", "source.rows_now"])
 SILENT, LATE, MOVED, DELETED = "silent", "late", "moved", "deleted"
 changes = st.sampled_from([SILENT, LATE, MOVED, DELETED])
 
 
 def everything(plan: Plan) -> Approval:
     return Approval(approve_deletes=plan.deletes, allow_empty_source=True)
+
+
+class KilledError(BaseException):
+    """SIGKILL: nothing of ours runs any more."""
+
+
+def die() -> None:
+    raise KilledError
 
 
 class History(RuleBasedStateMachine):
@@ -43,6 +55,7 @@ class History(RuleBasedStateMachine):
         self.versions: dict[int, list[int | None]] = {0: [], 1: []}  # numbers by key; None where deleted
         self.plan: Plan | None = None
         self.seen_commits = 0
+        self.slow: tuple[list[Row], int] | None = None  # what a slow writer has read, and how many commits there were
         self.lake_number: dict[int, int] = {}
         self.change(0, MOVED)
         self.change(1, MOVED)
@@ -84,6 +97,25 @@ class History(RuleBasedStateMachine):
         kept = [row for row in lake.now if row["id"] not in source.table]
         lake.plant([*kept, *rows])
 
+    @precondition(lambda self: self.slow is None)
+    @rule()
+    def other_writer_begins(self) -> None:
+        """It has read the source and is in flight."""
+        self.slow = ([dict(row) for row in self.world.source.table.values()], len(self.world.lake.commits))
+        self.world.lake.in_flight.add("slow")
+
+    @precondition(lambda self: self.slow is not None)
+    @rule()
+    def other_writer_ends(self) -> None:
+        """Hudi's conflict check: a commit that came first, to the same file, makes this one fail."""
+        assert self.slow is not None
+        rows, commits = self.slow
+        lake, self.slow = self.world.lake, None
+        lake.in_flight.clear()
+        if len(lake.commits) == commits or not lake.checks_conflicts:
+            read = {row["id"] for row in rows}
+            lake.plant([*(row for row in lake.now if row["id"] not in read), *map(lake.stamped, rows)])
+
     # Not inside a pull: there Hudi's conflict check and the read sequence decide, which the fake lake does not play.
     @rule(point=st.sampled_from(["clock.sleep", "lake.correct", "source.rows"]))
     def other_writer_at(self, point: str) -> None:
@@ -91,12 +123,36 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def pull(self) -> None:
-        pull(job(), self.world.edges, full=False)
+        with self.mortal():
+            pull(job(), self.world.edges, full=False)
+
+    # --- kills ---
+
+    @contextmanager
+    def mortal(self) -> Iterator[None]:
+        """A command of ours, which a kill ends."""
+        try:
+            yield
+        except KilledError:
+            self.world.source.snapshot = None
+
+    @rule(point=ends)
+    def kill_at(self, point: str) -> None:
+        self.world.journal.before(point, die)
+
+    @rule(point=ends)
+    def kill_after_the_next_commit_at(self, point: str) -> None:
+        journal = self.world.journal
+        journal.before("lake.correct", lambda: journal.before(point, die))
 
     # --- the reconciler ---
 
     @rule()
     def sweep(self) -> None:
+        with self.mortal():
+            self.sweep_until_killed()
+
+    def sweep_until_killed(self) -> None:
         world, first = self.world, {}
         quiet = not any(point in ("clock.sleep", "source.rows") for point, _ in world.journal.planned)
         world.journal.planned.insert(0, ("clock.sleep", lambda: first.update(world.source_holds())))
@@ -110,6 +166,14 @@ class History(RuleBasedStateMachine):
             drift = self.differences()
             assert done.result.outcome is not Outcome.CLEAN or not drift, ("I7: clean, but", drift)
             assert not quiet or (done.result.outcome is Outcome.DRIFT) == bool(drift)
+
+    @rule(key=keys, how=changes)
+    def heal_and_drift_between_the_looks(self, key: int, how: str) -> None:
+        """What differed is brought by another writer, and then the other row differs: only the second look can see it."""
+        self.change(key, SILENT)
+        self.world.journal.before("clock.sleep", self.other_writer)
+        self.world.journal.before("clock.sleep", lambda: self.change(1 - key, how))
+        self.sweep()
 
     def looked_twice_at_the_head(self, done: Swept) -> bool:
         """Whether the second look saw what both sides hold now."""
@@ -128,6 +192,17 @@ class History(RuleBasedStateMachine):
                 key = row["key"][0]
                 assert (key in now) == (row["action"] == "upsert"), "planned against what the source holds now"
                 assert first.get(key) == now.get(key), "planned though it moved between the looks"
+
+    @precondition(lambda self: self.slow is None)
+    @rule(key=keys, how=changes)
+    def correct_beside_a_slow_writer(self, key: int, how: str) -> None:
+        """A writer reads, the row changes, the change is planned and applied, and only then the writer ends."""
+        self.other_writer_begins()
+        self.change(key, how)
+        self.sweep()
+        if self.plan is not None:
+            self.apply()
+        self.other_writer_ends()
 
     @rule(key=keys, how=changes)
     def change_and_sweep(self, key: int, how: str) -> None:
@@ -164,6 +239,10 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: self.plan is not None)
     @rule()
     def apply(self) -> None:
+        with self.mortal():
+            self.apply_until_killed()
+
+    def apply_until_killed(self) -> None:
         assert self.plan is not None
         self.world.disk["findings"] = self.world.disk[self.plan.plan_id]
         result = applied(self.world, self.plan, everything(self.plan))
@@ -190,6 +269,8 @@ class History(RuleBasedStateMachine):
         """Nothing else happens: one round brings the lake to the source's state (I8)."""
         world = self.world
         world.journal.planned.clear()
+        if self.slow is not None:
+            self.other_writer_ends()
         world.clock.now_micros += 100
         pull(job(), world.edges, full=False)
         done = swept(world)

@@ -276,7 +276,10 @@ def _version(row: Row | None) -> str | None:
 
 @dataclass(slots=True)
 class FakeLake:
-    """One Hudi table as a list of commits, each with the whole table. `checks_versions` False forgets compare-and-set."""
+    """One Hudi table as a list of commits, each with the whole table.
+
+    `checks_versions` False forgets compare-and-set, `checks_conflicts` False forgets writers in flight.
+    """
 
     journal: Journal
     commits: list[Commit] = field(default_factory=list)
