@@ -292,6 +292,7 @@ class FakeLake:
     held_by: str | None = None
     in_flight: set[str] = field(default_factory=set)
     checks_versions: bool = True
+    checks_conflicts: bool = True
     dropped_writes: set[int] = field(default_factory=set)
     writes: int = 0
     cannot_replace: str = ""
@@ -402,6 +403,8 @@ class FakeLake:
         return instant
 
     def _corrected(self, batch: Corrective, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
+        if self.checks_conflicts and self.in_flight:
+            raise SupersededError("another writer is in flight", fix="sweep again")
         expected: dict[Any, list[str]] = {}
         for row in rows_of(batch.expected):
             expected.setdefault(row["id"], []).extend([row["_hr_seqno"]] if row["_hr_seqno"] else [])
