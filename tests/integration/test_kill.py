@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.integration.killed import kill_when, started, timeline
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.postgres import Database
 
-PATIENCE_SECONDS = 180.0
 COLUMNS = ("order_id", "note", "updated_at")
 
 
@@ -36,28 +33,6 @@ def planned(
     pg.execute("update orders set note = 'new' where order_id <= 5", "delete from orders where order_id in (400, 401)")
     assert project.run("sweep").code == 1
     return project
-
-
-def started(project: Project, *arguments: str) -> subprocess.Popen[bytes]:
-    """The command in a process group of its own, with its own Spark."""
-    command = [sys.executable, "-m", "hudi_reconcile", "-c", str(project.write_config()), *arguments]
-    with (project.folder / "killed.log").open("wb") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-
-
-def kill_when(process: subprocess.Popen[bytes], project: Project, before: set[str], word: str) -> None:
-    """SIGKILL to the process and its JVM as soon as a new file of that kind stands on the timeline."""
-    patience = time.monotonic() + PATIENCE_SECONDS
-    while not any(word in name for name in timeline(project) - before):
-        assert process.poll() is None, (project.folder / "killed.log").read_text()
-        assert time.monotonic() < patience
-        time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGKILL)
-    assert process.wait(30) == -signal.SIGKILL
-
-
-def timeline(project: Project) -> set[str]:
-    return {path.name for path in (project.lake / ".hoodie" / "timeline").iterdir()}
 
 
 def assert_ends_right(spark: SparkSession, project: Project) -> None:

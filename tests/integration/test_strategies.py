@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.hudi_lake import HudiLake
-from tests.integration.project import Project, Ran, in_lake, in_source
-from tests.integration.test_kill import kill_when, started, timeline
+from tests.integration.project import Project, in_lake, in_source
 from tests.support.postgres import Database
 
 COLUMNS = ("order_id", "note", "day", "version", "iso", "updated_at")
@@ -130,41 +127,3 @@ def test_strategy_brings_what_it_can_see_and_one_sweep_and_apply_the_rest(
     assert project.json("apply", "latest", "--yes").code == 0
     pulled = [row for row in in_source(project, *COLUMNS) if row[0] != 300]
     assert in_lake(spark, project, *COLUMNS) == pulled
-
-
-def paged(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
-    project = Project.of(tmp_path, pg, capsys)
-    project.settings["pull"] = {"watermark": ["updated_at"], "incrementing": "order_id", "limit": 30}
-    functions(pg)
-    fill(pg)
-    return project
-
-
-def test_paged_pull_that_fails_or_is_killed_goes_on_after_its_last_page(
-    spark: SparkSession,
-    pg: Database,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    project = paged(pg, tmp_path, capsys)
-    upsert = HudiLake.upsert
-
-    def torn(*_: Any) -> Any:
-        monkeypatch.setattr(HudiLake, "upsert", upsert)
-        raise LakeError("the storage went away", fix="wait")
-
-    monkeypatch.setattr(HudiLake, "upsert", torn)
-    failed = project.json("pull")
-    assert failed.code == 3, failed
-    assert len(in_lake(spark, project, "order_id")) == 30
-
-    before = timeline(project)
-    process = started(project, "pull")
-    kill_when(process, project, before, ".inflight")
-    again: Ran = project.json("pull")
-
-    assert again.code == 0, again
-    assert 0 < again.table["pull"]["rows"] <= 70
-    assert in_lake(spark, project, *COLUMNS) == in_source(project, *COLUMNS)
-    assert project.json("sweep").code == 0
