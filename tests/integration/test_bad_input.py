@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from tests.integration.project import Project, Ran, tree
 from tests.support.postgres import Database
 
+pytestmark = pytest.mark.usefixtures("spark")  # commands join the one session: a JVM of their own each costs 10 s
+
 TABLE = "create table orders (order_id bigint primary key, note text, updated_at timestamp)"
 
 
@@ -85,7 +87,6 @@ def test_watermark_that_is_not_there_is_a_usage_error(project: Project) -> None:
     told(project.json("pull"), 2, "UsageError", "did you mean updated_at?")
 
 
-@pytest.mark.usefixtures("spark")
 def test_key_that_occurs_twice_is_refused_with_a_sample(project: Project) -> None:
     project.database.execute(
         "create view twice as select * from orders union all select * from orders where order_id = 7"
@@ -96,7 +97,6 @@ def test_key_that_occurs_twice_is_refused_with_a_sample(project: Project) -> Non
     assert not (project.lake / ".hoodie" / "hoodie.properties").exists()
 
 
-@pytest.mark.usefixtures("spark")
 def test_empty_table_is_pulled_and_clean(project: Project) -> None:
     project.database.execute("truncate orders")
 
@@ -108,7 +108,6 @@ def test_empty_table_is_pulled_and_clean(project: Project) -> None:
     assert (sweep.table["source"]["rows"], sweep.table["lake"]["rows"]) == (0, 0)
 
 
-@pytest.mark.usefixtures("spark")
 def test_sweep_before_the_first_pull_says_to_pull(project: Project) -> None:
     told(project.json("sweep"), 3, "LakeError", "no Hudi table at", "hudi-reconcile pull -t orders")
     assert not project.lake.exists()
@@ -145,7 +144,6 @@ def test_lake_of_another_writer_or_without_checkpoint_is_refused_and_left_as_it_
     assert tree(project.lake) == before
 
 
-@pytest.mark.usefixtures("spark")
 def test_lake_path_that_cannot_be_written_is_named(project: Project) -> None:
     (project.folder / "lake").write_text("a file where a folder should be")
 

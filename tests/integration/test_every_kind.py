@@ -9,6 +9,8 @@ import pytest
 from tests.integration.project import Project
 from tests.support.postgres import Database
 
+pytestmark = pytest.mark.usefixtures("spark")  # commands join the one session: a JVM of their own each costs 10 s
+
 ROWS = 1000
 # Type, a value made of the row's number i, and one step away from it. NULL every seventh row.
 KINDS: dict[str, tuple[str, str, str]] = {

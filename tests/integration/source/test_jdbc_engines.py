@@ -15,6 +15,8 @@ from hudi_reconcile.spark.jdbc_catalog import open_database
 from tests.integration.project import Project
 from tests.support.jdbc import JdbcDatabase, add_drivers
 
+pytestmark = pytest.mark.usefixtures("spark")  # commands join the one session: a JVM of their own each costs 10 s
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
