@@ -9,6 +9,8 @@ from typing import Any
 
 from hudi_reconcile.app.clock import utc_text
 from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.rule_files import RuleSets, rule_sets
+from hudi_reconcile.app.rules import check_after, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core import plan as plans
@@ -16,6 +18,8 @@ from hudi_reconcile.core.errors import LakeError, ReconcileError, RefusedError, 
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, Failure, TableResult
+from hudi_reconcile.core.rule_verdict import not_run
+from hudi_reconcile.core.rules import RuleSet
 from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.store import COMPARED, Store
@@ -45,12 +49,14 @@ def run_sweep(call: Call) -> Finished:
 
 def run_apply(call: Call, found: Mapping[str, PlanFile], approval: Approval) -> Finished:
     """Execute plans, one for each table of the call."""
-    return perform("apply", call, lambda one: _apply(one, found[one.table.name], approval))
+    sets = rule_sets(call.tables)
+    return perform("apply", call, lambda one: _apply(one, found[one.table.name], approval, sets.get(one.table.name)))
 
 
 def run_all(call: Call, approval: Approval | None) -> Finished:
-    """The nightly entry: pull, sweep, and with an approval apply."""
-    return perform("run", call, lambda one: _nightly(one, approval))
+    """The nightly entry: pull, sweep, with an approval apply, and the rules on what that left."""
+    sets = rule_sets(call.tables)
+    return perform("run", call, lambda one: _nightly_with_rules(one, approval, sets))
 
 
 def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:
@@ -120,8 +126,9 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
     return replace(result, plan_id=plan.plan_id), PlanFile(plan, path)
 
 
-def _apply(one: TableRun, found: PlanFile, approval: Approval) -> TableResult:
-    return apply(_job(one), found.plan, str(found.findings), approval, one.edges)
+def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
+    held = None if rules is None else quarantine_of(one, rules)
+    return apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held)
 
 
 def _compared_all_the_same(one: TableRun, error: LakeError) -> TableResult:
@@ -134,7 +141,18 @@ def _compared_all_the_same(one: TableRun, error: LakeError) -> TableResult:
     return replace(swept, outcome=outcome, error=Failure(error.type, error.message, error.fix))
 
 
-def _nightly(one: TableRun, approval: Approval | None) -> TableResult:
+def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets) -> TableResult:
+    rules = sets.get(one.table.name)
+    if rules is None:
+        return _nightly(one, approval, None)
+    try:
+        result = _nightly(one, approval, rules)
+    except ReconcileError as error:
+        return replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
+    return check_after(one, result, rules, "error")
+
+
+def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) -> TableResult:
     try:
         pulled = _pull(one, full=False)
     except LakeError as error:
@@ -144,7 +162,7 @@ def _nightly(one: TableRun, approval: Approval | None) -> TableResult:
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
         return replace(swept, pull=pulled.pull)
     try:
-        applied = _apply(one, plan, approval)
+        applied = _apply(one, plan, approval, rules)
     except RefusedError as error:
         applied = replace(failure_result(one.table.name, error), corrections=swept.corrections)
     return replace(

@@ -12,6 +12,7 @@ from hudi_reconcile.app.doctor_checks import Check, failed, jar_check, server_ch
 from hudi_reconcile.app.doctor_lake import folder_check, lake_check
 from hudi_reconcile.app.engines import engine_for_doctor, session_request
 from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
+from hudi_reconcile.app.rule_files import rule_sets
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Environment, read_text_file
@@ -70,7 +71,8 @@ def _jars(request: SessionRequest, environ: Environment) -> Check:
 
 def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iterator[Check]:
     try:
-        refuse_not_built("doctor", config, tables)
+        refuse_not_built(config, tables)
+        rule_sets(tables)
     except ReconcileError as error:
         yield failed("config", error)
     else:

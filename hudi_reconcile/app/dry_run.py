@@ -27,7 +27,7 @@ class Planned:
 
 def plan_pull(call: Call, *, full: bool) -> Planned:
     """Plan the pulls of a call. A table that would be refused does not hide the others."""
-    refuse_not_built("pull", call.config, call.tables)
+    refuse_not_built(call.config, call.tables)
     with open_world(call.config) as world:
         for table in call.tables:
             world.expect_rows(table)  # a wrong name or password fails before Spark has started

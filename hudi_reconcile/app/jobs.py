@@ -15,15 +15,13 @@ from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.stages.request import TableJob
 
 
-def refuse_not_built(command: str, config: Config, tables: tuple[TableConfig, ...]) -> None:
+def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
     """Raises NotBuiltError for every legal setting that this version does not carry out; nothing is silently ignored."""
     found = []
     for table in tables:
         if table.sweep.mode == "pushdown" and is_jdbc(config.source.url):
             found.append((f"tables[{table.name}].sweep.mode", "pushdown over jdbc:", "use auto or stream"))
         found += [(f"tables[{table.name}].{key}", what, fix) for key, what, fix in _settings(table)]
-        if command == "run" and table.rules is not None:
-            found.append((f"tables[{table.name}].rules", "rules files", "remove it"))
     if found:
         listed = "; ".join(f"{key}: {what}" for key, what, _ in found)
         raise NotBuiltError(f"not in this version: {listed}", fix=f"{found[0][0]}: {found[0][2]}")

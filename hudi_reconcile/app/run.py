@@ -6,6 +6,7 @@ A table that fails does not stop the others; its error is in its result, and the
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import traceback
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from typing import Any
 
 from hudi_reconcile import __version__
 from hudi_reconcile.app.clock import HostClock, utc_text
+from hudi_reconcile.app.datasets import ends_of
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of
+from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.page import page_of
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
@@ -40,6 +43,7 @@ class TableRun:
     edges: Edges
     folder: RunFolder
     store: Store
+    session: Session
 
 
 Act = Callable[[TableRun], TableResult]
@@ -60,16 +64,20 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run that is on disk."""
+    """A run that is on disk. `said` are lines for stderr, as they are."""
 
     result: RunResult
     folder: Path
+    said: tuple[str, ...] = ()
 
 
-def perform(command: str, call: Call, act: Act) -> Finished:
-    """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried."""
+def perform(command: str, call: Call, act: Act, *, asks_source: bool = True) -> Finished:
+    """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried.
+
+    `asks_source`: each table is asked for before Spark starts, so that a wrong name or password fails at once.
+    """
     config, tables = call.config, call.tables
-    refuse_not_built(command, config, tables)
+    refuse_not_built(config, tables)
     clock = HostClock()
     started = clock.utc_micros()
     with Store(config.reports).begin(started) as folder:
@@ -80,7 +88,7 @@ def perform(command: str, call: Call, act: Act) -> Finished:
             **({} if call.props is None else {"props": call.props}),
         }
         with open_world(config) as world:
-            results, expected_rows = _checked(world, tables)
+            results, expected_rows = _checked(world, tables if asks_source else ())
             left = [table for table in tables if table.name not in results]
             if left:
                 with with_session(world, expected_rows=expected_rows) as session:
@@ -90,7 +98,8 @@ def perform(command: str, call: Call, act: Act) -> Finished:
         ended = clock.utc_micros()
         ordered = tuple(said_in_full(results[table.name], table, utc_text(started)) for table in tables)
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
-        return Finished(result, finish(folder, result))
+        final = finish(folder, result)
+    return Finished(result, final, deliver(config.outputs, run_document(result), os.environ, ends_of(config, tables)))
 
 
 def finish(folder: RunFolder, result: RunResult) -> Path:
@@ -131,7 +140,7 @@ def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, 
     sent_before = len(world.engine.sent)
     edges = world.edges(table)
     try:
-        result = act(TableRun(table, edges, folder, Store(world.config.reports)))
+        result = act(TableRun(table, edges, folder, Store(world.config.reports), session))
     except ReconcileError as error:
         result = failure_result(table.name, error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown

@@ -6,17 +6,7 @@ from typing import NoReturn
 
 import click
 
-from hudi_reconcile.cli.options import OutputFormat, format_option, table_option
 from hudi_reconcile.core.errors import NotBuiltError
-
-
-@click.command()
-@table_option
-@click.option("--fail-on", type=click.Choice(["warn", "error"]), default="error", show_default=True)
-@format_option
-def check(tables: tuple[str, ...], fail_on: str, output_format: OutputFormat) -> NoReturn:  # noqa: ARG001 - not built
-    """Run the rules alone: the CI gate. Not in this version."""
-    _refuse("check", "rules")
 
 
 @click.command()

@@ -39,6 +39,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("init", "init_command:init", "Write a commented config, one rules file and .gitignore."),
             Entry("doctor", "doctor:doctor", "Check every precondition, one line each, with the fix."),
             Entry("config", "config_commands:config", "Show or check the config; its JSON Schema.", is_group=True),
+            Entry("rules", "rules_commands:rules", "Check the rules files; their JSON Schema.", is_group=True),
             Entry("jars", "jars_commands:jars", "List or fetch the jars that Spark needs.", is_group=True),
             Entry("demo", "demo_command:demo", "The whole story on an embedded PostgreSQL and a Hudi table."),
         ),
@@ -53,7 +54,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("undo", "undo_command:undo", "Take an apply back: one commit, only what nobody touched since."),
             Entry("run", "work:run", "Pull, sweep, apply if asked, report: the nightly entry."),
             Entry("state", "state_commands:state", "Show or set the checkpoint of a table.", is_group=True),
-            Entry("check", "not_built:check", "Run the rules alone: the CI gate."),
+            Entry("check", "rules_commands:check", "Run the rules alone: the CI gate."),
         ),
     ),
     (

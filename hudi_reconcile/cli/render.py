@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
+from hudi_reconcile.report.rule_words import rule_lines
 from hudi_reconcile.report.wording import advice, counted, drift_rows, reasons, scope_lines, verdict
 
 _MARGIN = 14
@@ -41,6 +42,7 @@ def _table_lines(table: Document) -> Iterator[str]:
     yield from _pull_lines(table.get("pull"))
     yield from _comparison_lines(table)
     yield from _correction_lines(table)
+    yield from (_field(label, text) for label, text in rule_lines(table))
     yield from (_field("note", note) for note in table["notes"])
     yield _field("cost", _cost(table["cost"]))
 
@@ -79,7 +81,7 @@ def _correction_lines(table: Document) -> Iterator[str]:
         ok = sum(guard["ok"] for guard in guards)
         held = f"; {ok} of {counted(len(guards), 'guard')} ok" if guards else ""
         yield _field("plan", f"{counted(done['upserts'], 'upsert')}, {counted(done['deletes'], 'delete')}{held}")
-    ends = {end: done[end] for end in ("applied", "moved", "superseded", "failed") if done[end]}
+    ends = {end: done[end] for end in ("applied", "moved", "superseded", "failed", "held") if done[end]}
     if ends:
         told = ", ".join(f"{rows:,} {end}" for end, rows in ends.items())
         yield _field("corrected", f"{told} of {planned:,}{_commits(done['instants'])}")

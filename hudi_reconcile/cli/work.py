@@ -199,6 +199,8 @@ def told(finished: Finished, output_format: OutputFormat) -> Outcome:
         emit(f"report: {finished.folder / 'report.html'}")
     for error in errors:
         complain(f"error: {error.message}\nfix: {error.fix}")
+    for line in finished.said:
+        complain(line)
     return result.outcome
 
 

@@ -88,6 +88,10 @@ class SparkComparer:
         source, lake = self._images(look, segments)
         return Frame(corrections.recheck(_frame(plan), source, lake, self._shape))
 
+    def hold(self, rechecked: Frame, keys: Frame) -> Frame:
+        """Corrections of these record keys get the status `held`; materialised."""
+        return Frame(corrections.hold(_frame(rechecked), _frame(keys), self._shape))
+
     def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""
         rows = _frame(rechecked).where(F.col("status") == status)

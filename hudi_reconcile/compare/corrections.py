@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.candidates import by_key
@@ -10,6 +10,7 @@ from hudi_reconcile.compare.sides import Shape
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
 DOUBLED = "doubled"
+HELD = "held"
 WRITTEN = (READY, DOUBLED)
 
 
@@ -38,6 +39,18 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     doubled = F.size("planned_seqnos") > 1
     status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, DOUBLED).otherwise(READY)
     return now.withColumn("status", status).localCheckpoint(eager=True)
+
+
+def hold(rechecked: DataFrame, keys: DataFrame, shape: Shape) -> DataFrame:
+    """Upserts of these record keys, each named once, get the status `held`. Materialised."""
+    names = [item.column.lake_name for item in shape.agreement.key]
+    marked = keys.select(*[F.col(f"`{name}`").alias(f"hr_held_{i}") for i, name in enumerate(names)]).distinct()
+    same = F.col("action") == "upsert"
+    for i, value in enumerate(_lake_keys(shape)):
+        same = same & value.eqNullSafe(F.col(f"hr_held_{i}"))
+    joined = rechecked.join(F.broadcast(marked.withColumn("hr_held", F.lit(True))), same, "left")
+    status = F.when(F.col("hr_held"), HELD).otherwise(F.col("status"))
+    return joined.withColumn("status", status).select(*rechecked.columns).localCheckpoint(eager=True)
 
 
 def read_back(written: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -> dict[str, int]:
@@ -69,10 +82,16 @@ def expected_versions(rows: DataFrame, shape: Shape) -> DataFrame:
 
     Keys take the form in which the lake holds them: from the lake's row where it has one, from the source's otherwise.
     """
-    key = [
-        F.when(F.col("lake_row").isNotNull(), F.col("lake_row").getField(item.column.lake_name))
-        .otherwise(F.col("source_row").getField(f"c{item.index}").cast(item.lake_type))
-        .alias(item.column.lake_name)
+    named = zip(_lake_keys(shape), shape.agreement.key, strict=True)
+    key = [value.alias(item.column.lake_name) for value, item in named]
+    return rows.select(*key, F.explode_outer("lake_seqnos").alias("_hr_seqno"))
+
+
+def _lake_keys(shape: Shape) -> list[Column]:
+    """The record key's columns as the lake holds them: from its row where it has one, from the source's otherwise."""
+    return [
+        F.when(F.col("lake_row").isNotNull(), F.col("lake_row").getField(item.column.lake_name)).otherwise(
+            F.col("source_row").getField(f"c{item.index}").cast(item.lake_type)
+        )
         for item in shape.agreement.key
     ]
-    return rows.select(*key, F.explode_outer("lake_seqnos").alias("_hr_seqno"))

@@ -19,6 +19,7 @@ from hudi_reconcile.core.errors import ConfigError
 
 _LAZY: frozenset[Location] = frozenset({("source", "password")})
 _FIX = "correct the lines above, then: hudi-reconcile config validate"
+_WHERE = "name the config with -c FILE, or write one: hudi-reconcile init"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def load_config(path: Path, env: Environment, read_file: ReadFile = read_text_fi
 
 def load_with_references(path: Path, env: Environment, read_file: ReadFile = read_text_file) -> Loaded:
     """As `load_config`, with what `config show` needs to print no value that came from a reference."""
-    return parse_config(_text(path), Place(str(path), path.absolute().parent), env, read_file)
+    return parse_config(text_of(path), Place(str(path), path.absolute().parent), env, read_file)
 
 
 def parse_config(text: str, place: Place, env: Environment, read_file: ReadFile) -> Loaded:
@@ -51,8 +52,8 @@ def parse_config(text: str, place: Place, env: Environment, read_file: ReadFile)
     """
     document = read_document(text)
     problems = list(document.problems)
-    if pointless := _pointless(document):
-        raise _error([*problems, *pointless], place)
+    if found := pointless(document):
+        raise error_of([*problems, *found], place.file)
     filler = _Filler(document, place, env, read_file)
     values = filler.fill(document.values, ())
     problems += filler.problems
@@ -61,30 +62,35 @@ def parse_config(text: str, place: Place, env: Environment, read_file: ReadFile)
     except ValidationError as error:
         unfilled = {problem.location for problem in filler.problems}
         problems += [found for found in problems_of(error, document, Config) if found.location not in unfilled]
-        raise _error(problems, place) from None
+        raise error_of(problems, place.file) from None
     if problems:
-        raise _error(problems, place)
+        raise error_of(problems, place.file)
     return Loaded(config, filler.shown)
+
+
+def text_of(path: Path, *, what: str = "config file", shown: str | None = None, fix: str = _WHERE) -> str:
+    """The text of a file that people write, at most a little over what `read_document` takes.
+
+    Raises:
+        ConfigError: it cannot be read, or is not UTF-8.
+    """
+    name = shown or str(path)
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_BYTES + 1).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError((f"{name}: there is no such {what}",), fix=fix) from None
+    except OSError as error:
+        raise ConfigError((f"{name}: cannot be read: {error.strerror}",), fix=fix) from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ConfigError((f"{name}:{line}: is not UTF-8 text",), fix="save the file as UTF-8") from None
 
 
 # --- helpers ---
 
 
-def _text(path: Path) -> str:
-    fix = "name the config with -c FILE, or write one: hudi-reconcile init"
-    try:
-        with path.open("rb") as file:
-            return file.read(LARGEST_BYTES + 1).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise ConfigError((f"{path}: there is no such config file",), fix=fix) from None
-    except OSError as error:
-        raise ConfigError((f"{path}: cannot be read: {error.strerror}",), fix=fix) from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise ConfigError((f"{path}:{line}: is not UTF-8 text",), fix="save the file as UTF-8") from None
-
-
-def _pointless(document: Document) -> list[Problem]:
+def pointless(document: Document) -> list[Problem]:
     """What makes all further messages pointless: no mapping at all, or a version that may mean other keys."""
     if document.values is None and document.problems:
         return document.problems
@@ -124,13 +130,12 @@ class _Filler:
             return text
 
 
-def _error(problems: list[Problem], place: Place) -> ConfigError:
+def error_of(problems: list[Problem], file: str, *, fix: str = _FIX) -> ConfigError:
+    """All problems of one file as one error, in the order of its lines."""
     lines = []
     for problem in sorted(problems, key=lambda problem: problem.line):
         key = key_text(problem.location)
         lines.append(
-            f"{place.file}:{problem.line}: {key}: {problem.text}"
-            if key
-            else f"{place.file}:{problem.line}: {problem.text}"
+            f"{file}:{problem.line}: {key}: {problem.text}" if key else f"{file}:{problem.line}: {problem.text}"
         )
-    return ConfigError(tuple(dict.fromkeys(lines)), fix=_FIX)
+    return ConfigError(tuple(dict.fromkeys(lines)), fix=fix)

@@ -25,6 +25,7 @@ from hudi_reconcile.config.fields import (
     Text,
     not_empty,
 )
+from hudi_reconcile.config.outputs import OutputsConfig
 from hudi_reconcile.config.paths import lake_path_findings
 from hudi_reconcile.config.secrets import HIDDEN, Secret, Template
 from hudi_reconcile.config.tables import TableConfig
@@ -130,6 +131,7 @@ class Config(Section):
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
     jars: JarsConfig = Field(JarsConfig(), description="Where the Hudi bundle and the JDBC drivers come from.")
     reports: LocalPath = Field(Path("reports"), description="Folder of the runs.")
+    outputs: OutputsConfig = Field(OutputsConfig(), description="Where else a run is told.")
     tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(not_empty)] = Field(description="The tables.")
 
     @classmethod

@@ -39,7 +39,8 @@ NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
 _RUN_FILES = frozenset({"result.json", "report.html"})
 
 
-def _folder_name(name: str) -> str:
+def folder_name(name: str) -> str:
+    """The name, if it works as a folder's. Raises ValueError."""
     if re.fullmatch(NAME_PATTERN, name, re.ASCII) is None or name.endswith("."):
         raise ValueError("must work as a folder name: letters, digits, _ . -, at most 100, not ending in a dot")
     if name.lower() in _RUN_FILES:
@@ -207,13 +208,16 @@ class PolicyConfig(Section):
     max_delete_share: Share = Field(Decimal("0.05"), description="Deletes as a share of the lake's rows.")
     max_upsert_share: Share = Field(Decimal("0.2"), description="Upserts as a share of the lake's rows.")
     max_plan_age: Duration = Field(timedelta(days=1), description="An older plan is not applied; sweep again.")
+    quarantine: bool = Field(
+        default=False, description="true: corrections that break any row rule of severity error are held back."
+    )
     savepoint: Literal["deletes", "always", "never"] = Field("deletes", description="deletes | always | never")
 
 
 class TableConfig(Section):
     """One table, on both sides."""
 
-    name: Annotated[Text, AfterValidator(_folder_name)] = Field(description="Name in commands, results and folders.")
+    name: Annotated[Text, AfterValidator(folder_name)] = Field(description="Name in commands, results and folders.")
     source: TableSource = Field(description="Rows and columns at the source.")
     pull: PullConfig = Field(PullConfig(), description="How rows reach the lake.")
     lake: LakeConfig = Field(description="The Hudi table.")

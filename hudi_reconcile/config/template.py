@@ -25,6 +25,7 @@ source:
 #   conf: {}                   # further spark.* settings
 # jars: {mode: auto, paths: []}  # auto | packages | paths
 # reports: reports             # one folder for each run
+# outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, github: false}  # docs/rules.md
 
 tables:
   - name: orders               # in commands, results and folder names
@@ -50,7 +51,8 @@ tables:
       # cdc: false             # true: Hudi's change log, for `changes`
     # compare: {exclude: [], rename: {}, tolerance: {}}    # rename: source name -> lake name
     # sweep: {mode: auto, segments: auto, settle: 0s, snapshot: none}  # mode: auto | pushdown | stream
-    # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, max_plan_age: 1d, savepoint: deletes}
+    # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, max_plan_age: 1d, savepoint: deletes,
+    #          quarantine: false}  # true: corrections that break a rule of severity error are held back
     # mask: {}                 # column -> hmac | redact; keys cannot be masked
     # rules: rules/orders.yaml
 """

@@ -57,7 +57,7 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
     document, model = context
     if kind == "extra_forbidden":
         legal = tuple(legal_keys(model, location[:-1]))
-        return f"unknown key{_did_you_mean(str(location[-1]), legal)} (legal: {', '.join(legal)})"
+        return f"unknown key{did_you_mean(str(location[-1]), legal)} (legal: {', '.join(legal)})"
     if kind == "missing":
         return "is missing; start the file with `version: 1`" if location == ("version",) else "is missing"
     found = _found(document, location)
@@ -66,7 +66,7 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
             word.strip("'") for word in message.removeprefix("Input should be ").replace(" or ", ", ").split(", ")
         )
         value = document.value_at(location)
-        close = _did_you_mean(value, legal) if isinstance(value, str) and found else ""
+        close = did_you_mean(value, legal) if isinstance(value, str) and found else ""
         return f"expected {' | '.join(legal)}{found}{close}"
     if kind == "rule":
         return f"{message}{found}" if message.startswith(("not a", "must be", "more than")) else message
@@ -76,7 +76,8 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
     return f"{_EXPECTED.get(kind, message.replace('Input should', 'must'))}{found}"
 
 
-def _did_you_mean(word: str, legal: tuple[str, ...]) -> str:
+def did_you_mean(word: str, legal: tuple[str, ...]) -> str:
+    """The nearest legal word as the end of a sentence; nothing where none is near."""
     close = nearest(word.lower(), legal)
     return f"; did you mean {close!r}?" if close else ""
 

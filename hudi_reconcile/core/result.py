@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.core.rule_verdict import RuleResult
 
 DRIFT_KINDS = ("late_arriving", "updated_without_watermark", "deleted", "regressed", "duplicate_key")
 NOT_DRIFT_KINDS = ("pending", "settled", "moving")
@@ -98,7 +99,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Planned and done. `applied + superseded + moved + failed` equals `upserts + deletes` after an apply.
+    """Planned and done. `applied + superseded + moved + failed + held` equals `upserts + deletes` after an apply.
 
     `savepoint` is the instant that was kept from before, as Hudi's savepoint commands take it.
     """
@@ -111,6 +112,7 @@ class Corrections:
     failed: int = 0
     instants: tuple[str, ...] = ()
     savepoint: str | None = None
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,7 @@ class TableResult:
     plan_id: str | None = None
     verified_at: str | None = None
     segments: Mapping[str, int] = field(default_factory=dict)
+    rules: tuple[RuleResult, ...] = ()
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     cost: Cost = Cost()
@@ -202,12 +205,13 @@ def run_document(run: RunResult) -> dict[str, Any]:
         "exit_code": run.outcome.exit_code,
         "started_utc": run.started_utc,
         "ended_utc": run.ended_utc,
-        "tables": [_table_document(table) for table in run.tables],
+        "tables": [table_document(table) for table in run.tables],
         "provenance": _plain(run.provenance),
     }
 
 
-def _table_document(table: TableResult) -> dict[str, Any]:
+def table_document(table: TableResult) -> dict[str, Any]:
+    """One table's part of the document."""
     document: dict[str, Any] = {
         "name": table.name,
         "outcome": table.outcome.value,
@@ -232,7 +236,7 @@ def _table_document(table: TableResult) -> dict[str, Any]:
         "plan_id": table.plan_id,
         "verified_at": table.verified_at,
         "segments": dict(table.segments),
-        "rules": [],
+        "rules": [_rule_document(rule) for rule in table.rules],
         "notes": list(table.notes),
         "provenance": dict(table.provenance),
         "cost": {**{f.name: getattr(table.cost, f.name) for f in dataclasses.fields(table.cost)}},
@@ -241,6 +245,16 @@ def _table_document(table: TableResult) -> dict[str, Any]:
     document["cost"]["phases_seconds"] = dict(table.cost.phases_seconds)
     if table.pull is not None:
         document["pull"] = dataclasses.asdict(table.pull)
+    return document
+
+
+def _rule_document(rule: RuleResult) -> dict[str, Any]:
+    document = dataclasses.asdict(rule)
+    document["notes"] = list(rule.notes)
+    if rule.waiver is not None:
+        document["waiver"]["expires"] = rule.waiver.expires.isoformat()
+    if rule.keys is not None:
+        document["keys"]["sample"] = [dict(one) for one in rule.keys.sample]
     return document
 
 

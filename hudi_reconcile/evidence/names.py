@@ -11,6 +11,8 @@ RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
 REPORT_FILE = "report.html"
 FINDINGS_FOLDER = "findings"
+HELD_FOLDER = "held"
+RULES_FOLDER = "rules"
 BUILDING_PREFIX = ".tmp-"
 
 _RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +22,10 @@ from hudi_reconcile.evidence.names import (
     AUDIT_FILE,
     BUILDING_PREFIX,
     FINDINGS_FOLDER,
+    HELD_FOLDER,
     PLAN_FILE,
     RESULT_FILE,
+    RULES_FOLDER,
     table_folder,
 )
 
@@ -61,6 +64,15 @@ class RunFolder:
     def findings_dir(self, table: str) -> Path:
         """Where Spark writes the table's findings; does not exist yet, as Spark wants it."""
         return self.table_dir(table) / FINDINGS_FOLDER
+
+    def rule_keys(self, table: str, rule: str) -> tuple[str, str]:
+        """Where Spark writes the keys of a rule's failed rows (not there yet), and its path below the run's folder."""
+        folder = self.table_dir(table) / RULES_FOLDER / rule
+        return str(folder), folder.relative_to(self.path).as_posix()
+
+    def held(self, table: str) -> str:
+        """Where Spark lists the corrections that rules held back; not there yet."""
+        return str(self.table_dir(table) / HELD_FOLDER)
 
     def write_text(self, name: str, text: str) -> None:
         """Write a new file at the top of the run, as UTF-8. FileExistsError on a second time."""
@@ -146,8 +158,15 @@ def lock_path(reports: Path, run_id: str) -> Path:
 
 def _audit_facts(run_id: str, result: Mapping[str, Any]) -> dict[str, Any]:
     told = {key: result[key] for key in ("command", "outcome", "exit_code", "started_utc", "ended_utc")}
-    tables = [{"name": table["name"], "outcome": table["outcome"]} for table in result["tables"]]
+    tables = [_audited(table) for table in result["tables"]]
     return {"run_id": run_id, **told, "tables": tables}
+
+
+def _audited(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What the log says of a table: how it ended, and where rules ran how many ended how."""
+    facts = {"name": table["name"], "outcome": table["outcome"]}
+    rules = table.get("rules", ())
+    return {**facts, "rules": dict(sorted(Counter(rule["status"] for rule in rules).items()))} if rules else facts
 
 
 def _json_bytes(document: Mapping[str, Any]) -> bytes:

@@ -11,11 +11,13 @@ from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.frame import Frame
 from hudi_reconcile.ports.lake import Corrective, Lake, NewTable, Origin, Replaced, TakenBack
+from hudi_reconcile.ports.rules import Held, KeysTarget, Quarantine, RuleEngine
 from hudi_reconcile.ports.source import Inside, KeyFaults, ReadCost, Signs, Source, Staged
 
 __all__ = [
-    "Clock", "Comparer", "Corrective", "Edges", "Frame", "Inside", "KeyFaults", "Lake", "Look", "MakeComparer", "NewTable",
-    "Origin", "ReadCost", "Replaced", "SegmentDigest", "Signs", "Source", "Staged", "TakenBack",
+    "Clock", "Comparer", "Corrective", "Edges", "Frame", "Held", "Inside", "KeyFaults", "KeysTarget", "Lake", "Look",
+    "MakeComparer", "NewTable", "Origin", "Quarantine", "ReadCost", "Replaced", "RuleEngine", "SegmentDigest", "Signs",
+    "Source", "Staged", "TakenBack",
 ]  # fmt: skip
 
 

@@ -87,6 +87,10 @@ class Comparer(Protocol):
         """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded."""
         ...
 
+    def hold(self, rechecked: Frame, keys: Frame) -> Frame:
+        """The rechecked corrections, those of these record keys (the lake's names) with the status `held`."""
+        ...
+
     def ready(self, rechecked: Frame, status: str = "ready") -> Corrective:
         """The corrections of one status: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
         ...

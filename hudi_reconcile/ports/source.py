@@ -90,6 +90,10 @@ class Source(Protocol):
         """How many rows the table holds, by its own count."""
         ...
 
+    def total(self, table: SourceTable, column: str) -> str | None:
+        """The exact sum of a column over the rows that are compared, as text; None of nothing. One statement."""
+        ...
+
     def key_faults(self, table: SourceTable) -> KeyFaults:
         """Keys that occur twice or are NULL throughout; no query at all where the catalog already rules them out."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.report.control import ControlTotals, control_totals
 from hudi_reconcile.report.provenance import Fact, facts
+from hudi_reconcile.report.rule_words import details, of_status, rule_counts, rules_of
 from hudi_reconcile.report.sample import ShownFinding, shown_finding
 from hudi_reconcile.report.wording import (
     KIND_CORRECTION,
@@ -27,6 +29,7 @@ from hudi_reconcile.report.wording import (
 Document = Mapping[str, Any]
 
 COMPARING_COMMANDS = frozenset({"sweep", "run"})
+_RULE_TONES = {"pass": "good", "waived": "mended", "fail": "warn", "error": "bad"}
 _TONES = {
     Outcome.CLEAN: "good",
     Outcome.CORRECTED: "mended",
@@ -60,6 +63,22 @@ class KindRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleView:
+    """One rule of a table. `sample` are keys of failed rows as JSON texts; `more_rows` are those beyond them."""
+
+    id: str
+    status: str
+    tone: str
+    severity: str
+    what: str
+    failed_rows: int
+    allow: str
+    details: tuple[str, ...]
+    sample: tuple[str, ...]
+    more_rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class TableView:
     """One table's section. `document` is its part of `result.json`; `findings_run` names the run that lists all rows."""
 
@@ -75,6 +94,8 @@ class TableView:
     reasons: tuple[tuple[str, str], ...]
     scope: tuple[str, ...]
     sample: tuple[ShownFinding, ...]
+    rules: tuple[RuleView, ...]
+    rule_counts: str
     findings_run: str
     plan: Document | None
     guards: tuple[Document, ...]
@@ -119,6 +140,8 @@ def _numbers(run: Document) -> tuple[Number, ...]:
     tables = run["tables"]
     if run["command"] == "pull":
         return _pull_numbers(tables)
+    if run["command"] == "check":
+        return _rule_numbers(tables)
     done = [table["corrections"] for table in tables]
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     upserts, deletes = sum(one["upserts"] for one in done), sum(one["deletes"] for one in done)
@@ -148,6 +171,18 @@ def _pull_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
     )
 
 
+def _rule_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
+    failed = of_status(tables, "fail")
+    warnings = sum(rule["severity"] == "warn" for rule in failed)
+    return (
+        Number("Rules", f"{sum(len(table['rules']) for table in tables):,}"),
+        Number("Failed", f"{len(failed):,}", f"of which {counted(warnings, 'warning')}" if warnings else ""),
+        Number("Waived", f"{len(of_status(tables, 'waived')):,}"),
+        Number("Could not run", f"{len(of_status(tables, 'error')):,}"),
+        Number("Rows in the lake", _total(tables, "lake")),
+    )
+
+
 def _total(tables: Sequence[Document], side: str) -> str:
     counts = [table[side]["rows"] for table in tables if table[side] is not None]
     return f"{sum(counts):,}" if counts else "not read"
@@ -173,11 +208,30 @@ def _table(run: Document, number: int, *, plan: Document | None, sample: Sequenc
         reasons=tuple(reasons(table)),
         scope=tuple(scope_lines(table)),
         sample=tuple(map(shown_finding, sample)),
+        rules=tuple(map(_rule, rules_of(table))),
+        rule_counts=rule_counts(table),
         findings_run=plan["run_id"] if plan else run["run_id"] if run["command"] in COMPARING_COMMANDS else "",
         plan=plan,
         guards=tuple((plan or table)["guards"]),
         provenance=_provenance(table, plan),
         cost=_cost(table["cost"]),
+    )
+
+
+def _rule(rule: Document) -> RuleView:
+    keys = rule["keys"] or {"sample": (), "rows": 0}
+    sample = tuple(json.dumps(one, ensure_ascii=False) for one in keys["sample"])
+    return RuleView(
+        id=rule["id"],
+        status=rule["status"],
+        tone=_RULE_TONES[rule["status"]],
+        severity=rule["severity"],
+        what=rule["what"],
+        failed_rows=rule["failed_rows"],
+        allow=rule["allow"],
+        details=tuple(details(rule)),
+        sample=sample,
+        more_rows=max(0, keys["rows"] - len(sample)),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.rule_words import of_status, rule_errors, rules_sentence
 
 Document = Mapping[str, Any]
 
@@ -81,22 +82,25 @@ def verdict(run: Document) -> str:
     outcome = Outcome(run["outcome"])
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
     names = listed([table["name"] for table in concerned]) if concerned else "the tables"
+    if run["command"] == "check":
+        return _checked(concerned, names)
+    rules = f" {told}" if (told := rules_sentence(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
-        return _PLAIN_VERDICTS[outcome].format(names)
+        return f"{_PLAIN_VERDICTS[outcome].format(names)}{rules}"
     if outcome is Outcome.CORRECTED:
-        return _corrected(concerned, names)
+        return f"{_corrected(concerned, names)}{rules}"
     if outcome is Outcome.PULLED:
         rows = sum(table["pull"]["rows"] for table in concerned if table.get("pull"))
         return f"{counted(rows, 'row')} of {names} handed to the lake. Not compared yet."
     if outcome is Outcome.DRIFT:
-        return f"{_differ(sum(map(drift_rows, concerned)), names)} between source and lake."
+        return f"{_differ(sum(map(drift_rows, concerned)), names)} between source and lake.{rules}"
     if outcome is Outcome.INCOMPLETE:
         return f"Corrected in part: {_left_over(concerned)} of {names}."
     if run["command"] == "pull":
         return f"Not pulled: {names}."
     found = sum(map(drift_rows, run["tables"]))
     known = f" In what was compared, {_differ(found)}." if found else ""
-    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(concerned) == 1)}.{known}"
+    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(concerned) == 1)}.{known}{rules}"
 
 
 def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = None) -> Advice:
@@ -109,6 +113,9 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
             return Advice("Nothing to do.")
         case Outcome.PULLED:
             return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
+        case Outcome.DRIFT if not any(map(drift_rows, concerned)) and of_status(concerned, "fail"):
+            again = f"{tool} {run['command']}{_tables(run, concerned)}"
+            return Advice("Correct the rows at the source, or waive the rule until a day, then:", (again,))
         case Outcome.DRIFT:
             return _drift_advice(run, concerned, guards or {})
         case Outcome.INCOMPLETE:
@@ -138,6 +145,7 @@ def reasons(table: Document) -> list[tuple[str, str]]:
         found.append((table["error"]["message"], table["error"]["fix"]))
     found += [(f"{one['what']} {one['name']}: {one['why']}", one["fix"]) for one in table["unverified"]]
     found += [(guard_sentence(guard), guard.get("fix", "")) for guard in failed_guards(table)]
+    found += rule_errors(table)
     return found
 
 
@@ -171,6 +179,14 @@ def figure(value: object) -> str:
 
 
 # Sentences
+
+
+def _checked(tables: Sequence[Document], names: str) -> str:
+    """Of a run that judged rules and compared nothing."""
+    failed = [table["name"] for table in tables if table["error"]]
+    if failed:
+        return f"Not checked: {listed(failed)}."
+    return f"{names}: {rules_sentence(tables)}"
 
 
 def _changed(one: Document) -> str:

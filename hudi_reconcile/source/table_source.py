@@ -108,6 +108,13 @@ class TableSource:
         """The table's own count of the rows that are compared."""
         return int(self._one(statements.count_query(table.name, self._request.predicates))["hr_rows"])
 
+    def total(self, table: SourceTable, column: str) -> str | None:
+        """The column's sum as the database's own text, so that no driver rounds it."""
+        found = self._one(statements.total_query(self._dialect, table.name, column, self._request.predicates))[
+            "hr_total"
+        ]
+        return None if found is None else str(found)
+
     def key_faults(self, table: SourceTable) -> KeyFaults:
         """No query where a unique index over NOT NULL columns already rules faults out."""
         if self._proven_key:

@@ -68,6 +68,11 @@ def count_query(table: str, predicates: tuple[str, ...]) -> str:
     return f"select count(*) as hr_rows from {table}{where(predicates)}"
 
 
+def total_query(dialect: Dialect, table: str, column: str, predicates: tuple[str, ...]) -> str:
+    """The sum of a column, as text; NULL of no value."""
+    return f"select {dialect.text(f'sum({dialect.quote(column)})')} as hr_total from {table}{where(predicates)}"
+
+
 def extent_query(dialect: Dialect, table: str, column: str, predicates: tuple[str, ...]) -> str:
     """Smallest and greatest value of an integer key column; an index answers it at once."""
     name = dialect.quote(column)

@@ -14,7 +14,7 @@ from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import Guard, TableResult
 from hudi_reconcile.core.segments import HashSegments, parse
 from hudi_reconcile.core.values import Instant, SourceTable
-from hudi_reconcile.ports import Edges, Lake, Look, Source
+from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
 from hudi_reconcile.stages.commits import PLAN_LABEL, Work, Written, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
@@ -26,8 +26,19 @@ from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.watermarks import watermark_of
 
 
-def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edges: Edges) -> TableResult:
-    """Execute a plan at most once. Raises RefusedError before anything is written where a requirement does not hold."""
+def apply(
+    job: TableJob,
+    plan: Plan,
+    findings_path: str,
+    approval: Approval,
+    edges: Edges,
+    *,
+    quarantine: Quarantine | None = None,
+) -> TableResult:
+    """Execute a plan at most once; corrections that break a rule of the quarantine are held back.
+
+    Raises RefusedError before anything is written where a requirement does not hold.
+    """
     with edges.lake.lease(job.run_id):
         landed = _landed(edges.lake, plan)
         action, earlier = _remaining(plan, landed, approval.only)
@@ -45,7 +56,7 @@ def apply(job: TableJob, plan: Plan, findings_path: str, approval: Approval, edg
         )
         if no:
             return refused(job, plan, no)
-        work = _work(job, plan, findings_path, action, edges)
+        work = replace(_work(job, plan, findings_path, action, edges), quarantine=quarantine)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
         planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(action or "", plan.upserts + plan.deletes)
         whole_plan = _is_whole(plan, {*landed, action or "all"})

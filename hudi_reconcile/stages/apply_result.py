@@ -103,6 +103,7 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
             superseded=done.status.get("superseded", 0),
             moved=done.status.get("moved", 0),
             failed=done.status.get("failed", 0),
+            held=done.status.get("held", 0),
             instants=tuple(instant.completed for instant in done.instants),
             savepoint=done.savepoint,
         ),
@@ -136,6 +137,8 @@ def _why(done: Done, left: Mapping[str, int], *, complete: bool) -> tuple[str, .
         notes.append("moved: the source changed these rows after the sweep; sweep again")
     if done.status.get("failed"):
         notes.append("failed: the lake does not show these rows as they should be; sweep again")
+    if done.status.get("held"):
+        notes.append("held: these rows break rules; correct them at the source and sweep again, or waive the rule")
     if left:
         notes.append("the touched segments still hold drift: sweep again")
     return tuple(notes)

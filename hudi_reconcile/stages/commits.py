@@ -6,6 +6,7 @@ what is counted when one of them is not made; which rows may be written is decid
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant
-from hudi_reconcile.ports import Corrective, Frame, Look
+from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.request import TableJob
@@ -36,6 +37,7 @@ class Work:
     rows: Frame
     touched: SegmentSet
     scope: Scope
+    quarantine: Quarantine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,14 @@ def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, 
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
     """
+    rechecked, held = _held_back(work, rechecked)
     counts = dict(work.sides.comparer.count(rechecked, "status"))
     rows = {status: counts.pop(status, 0) for status in (READY, DOUBLED)}
     read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     instants: list[Instant] = []
     savepoint = _savepoint(work) if any(rows.values()) else None
-    written, notes = [], []
+    written: list[str] = []
+    notes = [f"held back: {found} corrections break rule {rule}" for rule, found in held.items()]
     for status in [status for status, found in rows.items() if found]:
         last = status == DOUBLED or not rows[DOUBLED]
         try:
@@ -76,6 +80,22 @@ def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, 
     if savepoint and instants:
         work.sides.lake.drop_savepoints(keep=savepoint)
     return Written(counts, tuple(instants), tuple(notes), savepoint if instants else None)
+
+
+def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
+    """Upserts whose new image breaks a rule of the quarantine are not written: status `held`, and how many by rule."""
+    if work.quarantine is None:
+        return rechecked, {}
+    sides, found = work.sides, Counter[str]()
+    for status in (READY, DOUBLED):
+        upserts = sides.comparer.ready(rechecked, status).upserts
+        images = sides.lake.batch(upserts, sides.table.columns, work.job.partition_by, 0)
+        key = tuple(column.lake_name for column in sides.table.key_columns)
+        held = work.quarantine.held(images, key)
+        if held.by_rule:
+            rechecked = sides.comparer.hold(rechecked, held.keys)
+            found.update(held.by_rule)
+    return rechecked, found
 
 
 def _savepoint(work: Work) -> str | None:

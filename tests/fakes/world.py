@@ -185,6 +185,10 @@ class FakeSource:
         self.journal.reached("source.rows_now")
         return len(self.table if self.snapshot is None else self.snapshot)
 
+    def total(self, table: SourceTable, column: str) -> str | None:
+        held = [row[column] for row in self._now().values() if row[column] is not None]
+        return str(sum(held)) if held else None
+
     def key_faults(self, table: SourceTable) -> KeyFaults:
         return self.faults
 
@@ -565,6 +569,12 @@ class FakeComparer:
                 status = "superseded"
             found.append({**fact, "action": row["action"], "status": status})
         return Frame(found)
+
+    def hold(self, rechecked: Frame, keys: Frame) -> Frame:
+        named = {(row["id"],) for row in rows_of(keys)}
+        held = [{**row, "status": "held"} if row["action"] == "upsert" and row["key"] in named else row
+                for row in rows_of(rechecked)]  # fmt: skip
+        return Frame(held)
 
     def ready(self, rechecked: Frame, status: str = "ready") -> Corrective:
         rows = [row for row in rows_of(rechecked) if row["status"] == status]

@@ -22,7 +22,7 @@ def test_help_lists_every_command_of_the_contract_with_a_sentence(capsys: pytest
     assert run(["--help"]) == 0
 
     listed = dict(re.findall(r"^  ([a-z]+)  +([A-Z].*)$", capsys.readouterr().out, re.MULTILINE))
-    assert set(listed) == set(COMMANDS) == CONTRACT | {"undo"}
+    assert set(listed) == set(COMMANDS) == CONTRACT | {"undo", "rules"}
     assert all(line.endswith(".") for line in listed.values())
 
 
@@ -89,8 +89,6 @@ def test_called_command_is_made_out_of_the_arguments(arguments: list[str], comma
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
-        (["check"], "check"),
-        (["check", "-t", "orders", "--fail-on", "warn"], "check"),
         (["changes", "-t", "orders", "--type", "upsert"], "changes"),
     ],
 )

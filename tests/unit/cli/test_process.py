@@ -150,3 +150,14 @@ def test_closed_or_full_output_never_ends_in_a_verdict_that_is_wrong(tmp_path: P
     )  # fmt: skip
 
     assert done.returncode in expected
+
+
+def test_commands_that_work_load_great_expectations_only_where_a_rule_runs() -> None:
+    code = (
+        "import sys; import hudi_reconcile.app.commands, hudi_reconcile.rules.engine;"
+        "sys.exit(str([name for name in ('great_expectations', 'pandas', 'scipy') if name in sys.modules]))"
+    )
+
+    found = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+
+    assert found.stderr.strip() == "[]"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, Failure, Guard, Pulled, RunResult, TableResult, Unverified
-from tests.unit.report.stories import ORDERS, RUN_ID
+from tests.unit.report.stories import CHECKED, ORDERS, RUN_ID
 
 
 def text_of(table: TableResult, command: str = "sweep") -> list[str]:
@@ -75,3 +75,29 @@ def test_pull_names_its_checkpoints_and_offers_a_sweep() -> None:
     assert "  checkpoint  none -> 2026-11-20T23:59:58Z" in lines
     assert "              1 row without a watermark" in lines
     assert lines[-1] == "  hudi-reconcile sweep"
+
+
+def test_rules_that_did_not_pass_are_told_with_what_to_know_and_the_others_are_counted() -> None:
+    lines = text_of(CHECKED, "check")
+
+    assert lines[0] == ("UNVERIFIED  orders: 1 of 5 rules could not run: r-error. 2 of 5 rules failed: r-fail, r-warn.")
+    start = lines.index("  rules       5: 1 could not run, 2 failed, 1 waived, 1 passed")
+    assert lines[start + 1 : start + 10] == [
+        "  ERROR       r-error: the query returns no row (warning)",
+        "              the query is no Spark SQL",
+        "              fix: mend it",
+        "  FAIL        r-fail: email matches <script>.*@ (1,200 rows)",
+        "              ask the <b>shop</b> team",
+        "              keys: orders/rules/r-fail (Parquet, in the run's folder)",
+        "  FAIL        r-warn: amount is at most 100 (3 rows, allowed 0.1%) (warning)",
+        "  WAIVED      r-waived: email is unique (2 rows)",
+        "              waived until 2026-12-01 (TICKET-1, finance)",
+    ]
+    assert lines[-2:] == ["next          orders: mend it Then:", "  hudi-reconcile check"]
+
+
+def test_check_never_says_that_source_and_lake_agree() -> None:
+    clean = replace(CHECKED, outcome=Outcome.CLEAN, rules=CHECKED.rules[:1])
+
+    assert text_of(clean, "check")[0] == "CLEAN  orders: 1 rule holds."
+    assert "agree" not in "\n".join(text_of(clean, "check"))

@@ -72,6 +72,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "max_delete_share": "5%",
         "max_upsert_share": "20%",
         "max_plan_age": "1d",
+        "quarantine": False,
         "savepoint": "deletes",
     }
     assert dump["tables"][0]["sweep"] == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
@@ -21,6 +22,8 @@ from hudi_reconcile.core.result import (
     Unverified,
     run_document,
 )
+from hudi_reconcile.core.rule_verdict import Keys, RuleResult
+from hudi_reconcile.core.rules import Waiver
 
 Document = Mapping[str, Any]
 RUN_ID = "20261121T132616Z-3f9a1c"
@@ -181,6 +184,18 @@ APART: Mapping[str, Any] = {
 }  # fmt: skip
 
 
+RULES = (
+    RuleResult("r-pass", "error", "pass", 0, "not_null", "customer_id is not null"),
+    RuleResult("r-fail", "error", "fail", 1200, "matches", "email matches <script>.*@", why="ask the <b>shop</b> team",
+               keys=Keys(1200, "orders/rules/r-fail", tuple({"order_id": number, "code": "a\u202eb"} for number in range(10)))),
+    RuleResult("r-warn", "warn", "fail", 3, "between", "amount is at most 100", allow="0.1%", judged_rows=500),
+    RuleResult("r-waived", "error", "waived", 2, "unique", "email is unique",
+               waiver=Waiver("r-waived", "TICKET-1", date(2026, 12, 1), "finance")),
+    RuleResult("r-error", "warn", "error", 0, "sql", "the query returns no row", why="the query is no Spark SQL", fix="mend it"),
+)  # fmt: skip
+CHECKED = TableResult("orders", Outcome.UNVERIFIED, lake=SideState(10_000, "20261121132501872"), rules=RULES)
+
+
 def run_of(command: str, *tables: TableResult) -> Document:
     run = RunResult(RUN_ID, command, "2026-11-21T13:26:16Z", "2026-11-21T13:26:31Z", tables, PROVENANCE)
     return run_document(run)
@@ -233,5 +248,10 @@ def all_stories() -> Mapping[str, Story]:
         "refused": Story(run_of("apply", many), {}, {}),
         "incomplete": Story(run_of("apply", part), plans, {}),
         "pulled": Story(run_of("pull", pulled), {}, {}),
+        "checked": Story(run_of("check", replace(CHECKED, source=None)), {}, {}),
+        "rules failed": Story(
+            run_of("run", replace(ITEMS, name="orders", outcome=Outcome.DRIFT, rules=RULES[:2])), {}, {}
+        ),
+        "rules hold": Story(run_of("check", replace(CHECKED, outcome=Outcome.CLEAN, rules=RULES[:1] * 2)), {}, {}),
         "usage": Story(run_of("sweep", TableResult("orders", Outcome.USAGE, error=lost)), {}, {}),
     }

@@ -166,6 +166,15 @@ def test_page_allows_only_its_own_style_sheet(stories: Mapping[str, Story]) -> N
         ("refused", ["a guard stopped orders", "4,811", "--approve-deletes 4811"]),
         ("incomplete", ["7 of 9 corrections of orders", "plan latest"]),
         ("pulled", ["1,240 rows of orders handed to the lake. Not compared yet.", "sweep"]),
+        (
+            "checked",
+            ["1 of 5 rules could not run: r-error. 2 of 5 rules failed: r-fail, r-warn.", "orders: mend it", "check"],
+        ),
+        (
+            "rules failed",
+            ["0 rows of orders differ", "1 of 2 rules failed: r-fail.", "Correct the rows at the source, or waive"],
+        ),
+        ("rules hold", ["orders: All 2 rules hold.", "Nothing to do."]),
         ("usage", ["does not fit orders", "start the database"]),
     ],
 )
@@ -196,6 +205,24 @@ def test_page_shows_plan_guards_provenance_and_cost(stories: Mapping[str, Story]
         "10,611",
     ):
         assert part in text
+
+
+def test_page_shows_rules_that_need_a_look_first_with_their_keys(stories: Mapping[str, Story]) -> None:
+    text = " ".join("".join(Elements(page_of(stories["checked"])).text).split())
+
+    listed = text[text.index("Rules, 5: 1 could not run, 2 failed, 1 waived, 1 passed") :]
+    order = [listed.index(word) for word in ("r-error", "r-fail", "r-warn", "r-waived", "r-pass")]
+    assert order == sorted(order)
+    for part in (
+        "ask the <b>shop</b> team",
+        '{"order_id": 0, "code": "a⟨U+202E⟩b"}',
+        "and 1,190 more rows",
+        "keys: orders/rules/r-fail",
+        "waived until 2026-12-01 (TICKET-1, finance)",
+        "allowed 0.1%",
+        "fix: mend it",
+    ):
+        assert part in listed
 
 
 def test_page_of_the_same_documents_is_the_same(stories: Mapping[str, Story]) -> None:

@@ -1,0 +1,132 @@
+"""From a rules file to a `RuleSet`: text, YAML, one entry at a time, with every problem of the file in one error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hudi_reconcile.config.document import Document, Problem, read_document
+from hudi_reconcile.config.fields import Location, Place, Section
+from hudi_reconcile.config.load import error_of, pointless, text_of
+from hudi_reconcile.config.rules_model import RULES, RulesFile, RulesHead
+from hudi_reconcile.config.wording import did_you_mean, problems_of
+from hudi_reconcile.core.rules import Rule, RuleSet
+
+FIX = "correct the lines above, then: hudi-reconcile rules lint"
+_MISSING = "name a rules file under `rules:` of the table, or remove the key"
+
+
+Doubt = Callable[[Rule], str | None]
+
+
+def load_rules(path: Path, *, shown: str, table: str | None, doubt: Doubt | None = None) -> RuleSet:
+    """The rules of a file, which must be for this table; None: for any. `shown` is the file's name as people know it.
+
+    `doubt` says what else may be wrong with a rule.
+
+    Raises:
+        ConfigError: the file cannot be read, or anything in it is wrong; all problems at once.
+    """
+    return parse_rules(text_of(path, what="rules file", shown=shown, fix=_MISSING), shown, table, doubt=doubt)
+
+
+def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None = None) -> RuleSet:
+    """The rules of a text; reads no file. Raises ConfigError with all its problems."""
+    document = read_document(text)
+    if found := pointless(document):
+        raise error_of(list(dict.fromkeys([*document.problems, *found])), file, fix=FIX)
+    problems = list(document.problems)
+    head, more = _entry(document, (), RulesHead, file)
+    problems += more
+    rules: list[Rule | None] = []
+    for index, raw in enumerate(_listed(document.values)):
+        rule, more = _rule(document, index, raw, file)
+        rules.append(rule)
+        problems += more
+        if doubt is not None and rule is not None and (why := doubt(rule)):
+            problems.append(Problem(document.line_of(("rules", index)), ("rules", index), why))
+    problems += _cross_problems(document, table)
+    if problems or not isinstance(head, RulesHead):
+        raise error_of(problems, file, fix=FIX)
+    waivers = tuple(one.waiver() for one in head.waivers)
+    return RuleSet(head.table, tuple(one for one in rules if one is not None), waivers, file)
+
+
+def rules_schema() -> dict[str, object]:
+    """The JSON Schema of a rules file, draft 2020-12, for editors."""
+    found = RulesFile.model_json_schema(mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **found,
+        "title": "rules file of hudi-reconcile",
+    }
+
+
+# --- helpers ---
+
+
+def _rule(document: Document, index: int, raw: object, file: str) -> tuple[Rule | None, list[Problem]]:
+    here: Location = ("rules", index)
+    line = document.line_of(here)
+    if not isinstance(raw, dict):
+        return None, [Problem(line, here, "expected a mapping such as {id: r-1, check: not_null, column: c}")]
+    kind = raw.get("check")
+    model = RULES.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        legal = tuple(RULES)
+        where = document.line_of((*here, "check"))
+        if kind is None:
+            return None, [Problem(where, (*here, "check"), f"is missing (legal: {' | '.join(legal)})")]
+        close = did_you_mean(str(kind), legal)
+        return None, [Problem(where, (*here, "check"), f"expected {' | '.join(legal)}, found {kind!r}{close}")]
+    entry, problems = _entry(document, here, model, file)
+    return (None if entry is None else entry.rule()), problems
+
+
+def _entry(document: Document, here: Location, model: type[Any], file: str) -> tuple[Any | None, list[Problem]]:
+    """What stands at a place as a section of the model, or what is wrong with it."""
+    assert issubclass(model, Section)
+    below = Document(document.value_at(here), _below(document, here))
+    try:
+        return model.model_validate(below.values, context=Place(file, Path())), []
+    except ValidationError as error:
+        found = problems_of(error, below, model)
+        return None, [replace(one, location=(*here, *one.location)) for one in found]
+
+
+def _below(document: Document, here: Location) -> dict[Location, int]:
+    return {place[len(here) :]: line for place, line in document.lines.items() if place[: len(here)] == here}
+
+
+def _listed(values: object, key: str = "rules") -> list[object]:
+    found = values.get(key) if isinstance(values, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
+    """Ids are unique, waivers name rules, and the file is the table's own."""
+    values = document.values
+    own = values.get("table") if isinstance(values, dict) else None
+    if table is not None and isinstance(own, str) and own != table:
+        text = f"is {own!r}, but reconcile.yaml names this file for the table {table!r}"
+        yield Problem(document.line_of(("table",)), ("table",), text)
+    seen: dict[str, int] = {}
+    for index, raw in enumerate(_listed(values)):
+        name = raw.get("id") if isinstance(raw, dict) else None
+        if not isinstance(name, str):
+            continue
+        place: Location = ("rules", index, "id")
+        if name.lower() in seen:
+            text = f"is the id of the rule on line {seen[name.lower()]} already; case does not count"
+            yield Problem(document.line_of(place), place, text)
+        seen.setdefault(name.lower(), document.line_of(place))
+    ids = tuple(raw["id"] for raw in _listed(values) if isinstance(raw, dict) and isinstance(raw.get("id"), str))
+    for index, raw in enumerate(_listed(values, "waivers")):
+        name = raw.get("rule") if isinstance(raw, dict) else None
+        if isinstance(name, str) and name not in ids:
+            place = ("waivers", index, "rule")
+            yield Problem(document.line_of(place), place, f"there is no rule {name!r}{did_you_mean(name, ids)}")

@@ -1,0 +1,63 @@
+"""What the stages ask of the engine that runs rules on a table's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol
+
+from hudi_reconcile.core.rule_verdict import Keys, Measured
+from hudi_reconcile.core.rules import Rule
+from hudi_reconcile.ports.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class KeysTarget:
+    """Where the keys of a rule's failed rows go.
+
+    `key` are the lake's names, `folder` is to be made, `path` is what the result calls it, `rows` how many are expected.
+    """
+
+    key: tuple[str, ...]
+    folder: str
+    path: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Corrections that must not be written: their record keys, under the lake's names, and how many break which rule."""
+
+    keys: Frame
+    by_rule: Mapping[str, int]
+
+
+class Quarantine(Protocol):
+    """The rules that hold corrections back."""
+
+    def held(self, images: Frame, key: tuple[str, ...]) -> Held:
+        """Those of these full lake images that break a rule, listed in the run's folder; NULLs break `not_null` only.
+
+        Raises RefusedError where a rule cannot be asked of them.
+        """
+        ...
+
+
+class RuleEngine(Protocol):
+    """Runs rules on frames where they are; counts and small samples come back, rows do not."""
+
+    def measured(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
+        """What was counted for each rule, by its id; one that cannot run says why and hides no other."""
+        ...
+
+    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> Keys | None:
+        """Write the keys of every failed row as Parquet; None where the rule names no rows.
+
+        A row stands there as often as it failed. Raises UnverifiedError where they cannot be read.
+        """
+        ...
+
+    def total(self, rows: Frame, column: str) -> Decimal:
+        """The column's exact sum, NULLs left out, 0 of nothing. Raises UnverifiedError where it cannot be had."""
+        ...

@@ -1,0 +1,184 @@
+"""From a rule to its expectation, and from the expectation's result to counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
+
+from hudi_reconcile.core.rule_verdict import Measured
+from hudi_reconcile.core.rules import Between, Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique
+from hudi_reconcile.core.spelling import nearest
+from hudi_reconcile.rules import gx
+from hudi_reconcile.rules.predicates import members, quoted, type_of, within
+from hudi_reconcile.rules.values import CLOCKS
+
+VIEW = "_hr_batch"
+_LINT = "correct the rule, then: hudi-reconcile rules lint"
+
+
+class NotRunnableError(ValueError):
+    """The rule cannot run on these rows; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An expectation, and the column that it needs beside the table's own: its name and how it is made.
+
+    `is_whole`: it is about the table, and must not see such columns.
+    """
+
+    expectation: Any
+    column: tuple[str, Column] | None = None
+    is_whole: bool = False
+
+
+def asked(rows: DataFrame, rule: Rule, number: int) -> Asked:
+    """The expectation that stands for a rule. `number` tells helper columns apart.
+
+    Raises:
+        NotRunnableError: a column is missing, a value is none of the column's type, the query is no Spark SQL, or
+            Great Expectations knows no such type or argument.
+    """
+    check = rule.check
+    assert isinstance(check, OnBatch)
+    for column in _columns(check):
+        _refuse_missing(rows, column)
+    try:
+        return _asked(rows, rule.id, check, f"_hr_holds_{number}")
+    except ValueError as error:
+        raise NotRunnableError(str(error)) from None
+
+
+def measured(rule: Rule, result: Any, rows: int) -> Measured:
+    """What Great Expectations counted. `rows` is how many the batch holds."""
+    failed = _failure(result)
+    if failed is not None:
+        return Measured(problem=f"could not run: {failed}", fix="see the log on stderr (-v)")
+    found: Mapping[str, Any] = dict(result.result or {})
+    success = bool(result.success)
+    if isinstance(rule.check, Sql):
+        return Measured(int(found["observed_value"]), rows)
+    if (unexpected := found.get("unexpected_count")) is not None:
+        elements = int(found.get("element_count") or 0)
+        missing = 0 if isinstance(rule.check, NotNull) else int(found.get("missing_count") or 0)
+        judged = elements - missing
+        return Measured(int(unexpected), judged, success if isinstance(rule.check, Gx) else None)
+    return Measured(0 if success else 1, 0, success, detail=_observed(found))
+
+
+def exception_of(result: Any) -> bool:
+    """True where the expectation could not be evaluated."""
+    return _failure(result) is not None
+
+
+def sql_text(query: str, batch: str) -> str:
+    """The user's query over a view."""
+    return query.replace("{batch}", batch).rstrip("; \t\r\n\v\f")
+
+
+# --- helpers ---
+
+
+def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> Asked:
+    match check:
+        case Between():
+            # The library's own `between` turns its ends into floats and has no times with zones.
+            return _holding(rule_id, helper, within(rows, check))
+        case InSet(column, values) if type_of(rows, column) in CLOCKS:
+            return _holding(rule_id, helper, quoted(column).isin(members(rows, column, values)))
+        case Sql(query):
+            _refuse_sql(rows, query)
+    return Asked(gx.expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not _columns(check))
+
+
+def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
+    """Type and arguments of the expectation that says the same."""
+    match check:
+        case NotNull(column):
+            return "expect_column_values_to_not_be_null", {"column": column}
+        case Unique((column,)):
+            return "expect_column_values_to_be_unique", {"column": column}
+        case Unique(columns):
+            # NULLs count for not_null only (contract §7); the library's default leaves out rows that are NULL throughout.
+            kwargs = {"column_list": list(columns), "ignore_row_if": "any_value_is_missing"}
+            return "expect_compound_columns_to_be_unique", kwargs
+        case InSet(column, values):
+            kwargs = {"column": column, "value_set": members(rows, column, values)}
+            return "expect_column_values_to_be_in_set", kwargs
+        case Matches(column, regex):
+            return "expect_column_values_to_match_regex", {"column": column, "regex": regex}
+        case Sql(query):
+            escaped = query.replace("{", "{{").replace("}", "}}").replace("{{batch}}", "{batch}")
+            return "unexpected_rows_expectation", {"unexpected_rows_query": escaped}
+        case Gx(kind, kwargs):
+            return kind, kwargs
+        case _:
+            raise AssertionError(type(check).__name__)
+
+
+def _holding(rule_id: str, helper: str, holds: Column) -> Asked:
+    kwargs = {"column": helper, "value_set": [True]}
+    return Asked(gx.expectation(rule_id, "expect_column_values_to_be_in_set", kwargs), (helper, holds))
+
+
+def _columns(check: OnBatch) -> tuple[str, ...]:
+    match check:
+        case Unique(columns):
+            return columns
+        case Sql():
+            return ()
+        case Gx(_, kwargs):
+            single = [kwargs[name] for name in ("column", "column_A", "column_B") if isinstance(kwargs.get(name), str)]
+            several = kwargs.get("column_list")
+            return (*single, *(several if isinstance(several, list) else ()))
+        case _:
+            return (check.column,)
+
+
+def _refuse_missing(rows: DataFrame, column: str) -> None:
+    if column in rows.columns:
+        return
+    close = nearest(column, rows.columns)
+    hint = f"; did you mean {close!r}?" if close else ""
+    raise NotRunnableError(f"the lake table has no column {column!r}{hint}")
+
+
+def _refuse_sql(rows: DataFrame, query: str) -> None:
+    rows.createOrReplaceTempView(VIEW)
+    try:
+        rows.sparkSession.sql(sql_text(query, VIEW)).schema  # noqa: B018 - analysed, not run
+    except PySparkException as error:
+        # Of an analysis only: it names the query's words and columns, and no row was read.
+        raise NotRunnableError(f"the query is no Spark SQL on this table: {_first_line(str(error))}") from None
+
+
+def _first_line(text: str) -> str:
+    head = re.sub(r"\s+", " ", text.strip().splitlines()[0] if text.strip() else "")
+    return head.replace(VIEW, "{batch}")[:300]
+
+
+def _failure(result: Any) -> str | None:
+    """The class of the error that ended an expectation, None where none did. Its text may hold values of rows."""
+    if isinstance(result, Exception):
+        return type(result).__name__
+    info = result.exception_info
+    if not isinstance(info, Mapping) or not info:
+        return None
+    single = [info] if "raised_exception" in info else [one for one in info.values() if isinstance(one, Mapping)]
+    raised = [one for one in single if one.get("raised_exception")]
+    if not raised:
+        return None
+    names = re.findall(
+        r"\b(?:[A-Za-z_]+\.)*([A-Z][A-Za-z]*(?:Error|Exception))\b", str(raised[0].get("exception_traceback"))
+    )
+    return names[-1] if names else "an error inside Great Expectations"
+
+
+def _observed(found: Mapping[str, Any]) -> str:
+    value = found.get("observed_value")
+    return f"observed {value}" if isinstance(value, int | float) and not isinstance(value, bool) else ""

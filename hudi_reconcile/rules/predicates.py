@@ -1,0 +1,107 @@
+"""Which rows break a rule, as Spark columns: one definition for what Great Expectations counts and for what we name.
+
+A predicate is true where a row breaks the rule, and false where it holds or the value is NULL.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from hudi_reconcile.core.rules import Between, InSet, Matches, NotNull, OnBatch, Scalar, Unique
+from hudi_reconcile.rules.values import CLOCKS, literal, typed
+
+_COPIES = "_hr_copies"
+_WIDE = "decimal(38,18)"
+
+
+def quoted(name: str) -> Column:
+    """A column by its name, whatever characters it holds."""
+    return F.col(quoted_name(name))
+
+
+def quoted_name(name: str) -> str:
+    """The name as Spark's parser takes it.
+
+    >>> quoted_name("a.b`c")
+    '`a.b``c`'
+    """
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
+
+
+def type_of(rows: DataFrame, column: str) -> str:
+    """The column's Spark type text."""
+    return rows.schema[column].dataType.simpleString()
+
+
+def broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
+    """The rows that break a check; None for a check that only its own engine understands (sql, gx).
+
+    Raises:
+        ValueError: a value of the rule is none of the column's type.
+    """
+    if isinstance(check, Unique):
+        whole = rows.where(all_present(check.columns))
+        together = Window.partitionBy(*[quoted(one) for one in check.columns])
+        return whole.withColumn(_COPIES, F.count(F.lit(1)).over(together)).where(F.col(_COPIES) > 1).drop(_COPIES)
+    found = breaks(rows, check)
+    return None if found is None else rows.where(found)
+
+
+def breaks(rows: DataFrame, check: OnBatch) -> Column | None:
+    """True where a row breaks a check on single rows, false or NULL where not; None for any other check."""
+    match check:
+        case NotNull(column):
+            return quoted(column).isNull()
+        case Between(column):
+            return ~within(rows, check) & quoted(column).isNotNull()
+        case InSet(column, values):
+            return ~quoted(column).isin(members(rows, column, values))
+        case Matches(column, regex):
+            return ~quoted(column).rlike(regex)
+        case _:
+            return None
+
+
+def all_present(columns: tuple[str, ...]) -> Column:
+    """True where none of the columns is NULL."""
+    found = F.lit(True)
+    for one in columns:
+        found = found & quoted(one).isNotNull()
+    return found
+
+
+def members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) -> list[Any]:
+    """The values of a set in the column's type; times as Spark columns, which no session zone shifts."""
+    kind = type_of(rows, column)
+    found = [typed(value, kind) for value in values]
+    return [F.expr(literal(one, kind)) for one in found] if kind in CLOCKS else found
+
+
+def within(rows: DataFrame, check: Between) -> Column:
+    """True where the value lies between the ends, false where not, NULL where it is NULL.
+
+    Texts are compared with numbers as numbers, and a text that is none lies outside.
+    """
+    kind, value = type_of(rows, check.column), quoted(check.column)
+    ends = [(check.min, "low"), (check.max, "high")]
+    numeric = kind == "string" and not any(isinstance(end, str) for end, _ in ends)
+    inside = F.lit(True)
+    for end, side in ends:
+        if end is None:
+            continue
+        if numeric:
+            number = literal(typed(end, _WIDE), _WIDE)
+            forms = [F.expr(f"try_cast({quoted_name(check.column)} as {form})") for form in (_WIDE, "double")]
+            held = F.coalesce(*[_held(form, number, side) for form in forms], F.lit(False))
+            inside = inside & F.when(value.isNotNull(), held)
+        else:
+            inside = inside & _held(value, literal(typed(end, kind), kind), side)
+    return inside
+
+
+def _held(value: Column, end: str, side: str) -> Column:
+    return value >= F.expr(end) if side == "low" else value <= F.expr(end)

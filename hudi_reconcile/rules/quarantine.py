@@ -1,0 +1,57 @@
+"""Corrections that break a rule, found among the images that an apply is about to write."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.rules import OnBatch, Rule
+from hudi_reconcile.ports import Frame, Held
+from hudi_reconcile.rules.predicates import breaks, quoted
+
+_RULES = "_hr_rules"
+
+
+class SparkQuarantine:
+    """Implements `ports.Quarantine`. Keys and rule ids of what is held go to Parquet below `folder`, no other column."""
+
+    def __init__(self, rules: tuple[Rule, ...], folder: str) -> None:
+        self._rules = rules
+        self._folder = folder
+
+    def held(self, images: Frame, key: tuple[str, ...]) -> Held:
+        """The images that break a rule."""
+        frame = cast("DataFrame", images)
+        try:
+            marks = [F.when(self._breaks(frame, rule), F.lit(rule.id)) for rule in self._rules]
+            listed = frame.select(*[quoted(name) for name in key], F.array_compact(F.array(*marks)).alias(_RULES))
+            found = listed.where(F.size(_RULES) > 0).localCheckpoint(eager=True)
+            counted = found.select(F.explode(_RULES).alias("rule")).groupBy("rule").count().collect()
+            if counted:
+                found.repartition(1).write.mode("append").parquet(self._folder)
+        except PySparkException as error:
+            raise _refused("the rows could not be judged", type(error).__name__) from None
+        return Held(Frame(found.drop(_RULES)), {row["rule"]: row["count"] for row in sorted(counted)})
+
+    def _breaks(self, frame: DataFrame, rule: Rule) -> Column:
+        assert isinstance(rule.check, OnBatch)
+        column = getattr(rule.check, "column", None)
+        if column not in frame.columns:
+            raise _refused(f"rule {rule.id} names column {column!r}", "the lake table has none of that name")
+        try:
+            found = breaks(frame, rule.check)
+        except ValueError as error:
+            raise _refused(f"rule {rule.id} cannot be judged", str(error)) from None
+        if found is None:
+            raise _refused(f"rule {rule.id} cannot be judged", "it is no rule on single rows")
+        return found
+
+
+def _refused(what: str, why: str) -> RefusedError:
+    return RefusedError(
+        f"quarantine: {what}: {why}; nothing was written", fix="correct the rule, then: hudi-reconcile rules lint"
+    )

@@ -1,0 +1,238 @@
+"""What other tools read of a run, held against readers that are not ours."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from junitparser import JUnitXml
+from markdown_it.main import MarkdownIt
+from prometheus_client.parser import text_fd_to_metric_families
+from referencing import Registry, Resource
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Failure, SideState, TableResult
+from hudi_reconcile.core.rule_verdict import RuleResult, outcome_of
+from hudi_reconcile.core.rules import Severity
+from hudi_reconcile.report.github import summary, workflow_commands
+from hudi_reconcile.report.junit import junit
+from hudi_reconcile.report.openlineage import Dataset, Ends, openlineage
+from hudi_reconcile.report.prometheus import prometheus
+from hudi_reconcile.report.rule_words import rules_of
+from hudi_reconcile.report.visible import visible
+from tests.support.docs import ROOT
+from tests.unit.report.stories import all_stories, run_of
+
+Document = Mapping[str, Any]
+RUNS = {name: story.run for name, story in all_stories().items()}
+GOOD = {"clean", "corrected", "pulled"}
+SEVERITIES: tuple[Severity, ...] = ("warn", "error")
+letters = st.characters() | st.sampled_from('"\\\n\r|*_`<>[](){}#%:,&~')
+names = st.text(letters, min_size=1, max_size=12)
+rules = st.builds(
+    RuleResult,
+    names,
+    st.sampled_from(["warn", "error"]),
+    st.sampled_from(["pass", "fail", "waived", "error"]),
+    st.integers(0, 10**6),
+    st.sampled_from(["not_null", "sql", "total"]),
+    st.text(letters, max_size=20),
+    why=st.text(letters, max_size=20),
+    fix=st.text(letters, max_size=20),
+)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Document:
+    """Checks of a table whose name and rules hold anything."""
+    found, fail_on = tuple(draw(st.lists(rules, max_size=4))), draw(st.sampled_from(SEVERITIES))
+    error = draw(st.none() | st.just(Failure("LakeError", "gone", "pull it")))
+    table = TableResult(
+        draw(names),
+        Outcome.UNVERIFIED if error else outcome_of(found, fail_on),
+        lake=SideState(5, "l"),
+        rules=found,
+        error=error,
+        provenance={"rules": "rules/t.yaml", "fail_on": fail_on},
+    )
+    return run_of("check", table)
+
+
+def suites(run: Document) -> list[Any]:
+    return list(JUnitXml.fromstring(junit(run).encode()))
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_junit_suite_fails_exactly_where_the_tables_outcome_is_not_good(name: str) -> None:
+    for suite, table in zip(suites(RUNS[name]), RUNS[name]["tables"], strict=True):
+        assert (suite.failures + suite.errors > 0) is (table["outcome"] not in GOOD), table
+
+
+@given(runs())
+def test_junit_of_any_check_fails_exactly_where_its_outcome_is_not_good_and_counts_its_cases(run: Document) -> None:
+    (suite,) = suites(run)
+
+    cases = list(suite)
+    ended = [type(result).__name__ for case in cases for result in case.result]
+    assert (suite.failures + suite.errors > 0) is (run["outcome"] not in GOOD)
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (
+        len(run["tables"][0]["rules"]) + 1, ended.count("Failure"), ended.count("Error"), ended.count("Skipped"),
+    )  # fmt: skip
+
+
+def test_junit_names_each_rule_with_what_to_know_of_it() -> None:
+    (suite,) = suites(RUNS["checked"])
+
+    told = {case.name: [(type(one).__name__, one.message) for one in case.result] for case in suite}
+    assert told["r-fail: email matches <script>.*@"] == [("Failure", "1200 failed rows")]
+    assert told["r-warn: amount is at most 100"] == [("Skipped", "warning: 3 failed rows")]
+    assert told["r-error: the query returns no row"] == [("Error", "could not run")]
+    assert told["r-waived: email is unique"] == [("Skipped", "waived: 2 failed rows")]
+    assert told["r-pass: customer_id is not null"] == []
+
+
+def samples(run: Document) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    families = text_fd_to_metric_families(io.StringIO(prometheus(run)))
+    return {(one.name, tuple(sorted(one.labels.items()))): one.value for family in families for one in family.samples}
+
+
+@given(runs())
+def test_prometheus_reads_any_run_and_no_series_is_there_twice(run: Document) -> None:
+    table = run["tables"][0]
+
+    found = samples(run)
+
+    seconds = {labels for name, labels in found if name == "hudi_reconcile_table_seconds"}
+    assert seconds == {(("command", "check"), ("table", table["name"]))}
+    assert len(found) == len([line for line in prometheus(run).split("\n") if line and not line.startswith("#")])
+    key = (
+        "hudi_reconcile_table_outcome",
+        (("command", "check"), ("outcome", table["outcome"]), ("table", table["name"])),
+    )
+    assert found[key] == 1
+    told = {labels: value for (name, labels), value in found.items() if name == "hudi_reconcile_rules"}
+    assert sum(told.values()) == len(table["rules"])
+
+
+def test_prometheus_tells_findings_rows_and_exit_code() -> None:
+    found = samples(RUNS["drift"])
+    labels = {"command": "sweep", "table": "orders"}
+
+    def value(name: str, **more: str) -> float:
+        return found[f"hudi_reconcile_{name}", tuple(sorted({**labels, **more}.items()))]
+
+    assert value("findings", kind="updated_without_watermark") == 5
+    assert value("rows", side="lake") == RUNS["drift"]["tables"][0]["lake"]["rows"]
+    assert found["hudi_reconcile_run_exit_code", (("command", "sweep"),)] == 1
+
+
+def shown(text: str) -> str:
+    return " ".join(visible(text.replace("\n", " ")).split())
+
+
+def table_cells(markdown: str) -> list[list[str]]:
+    """The cells of all tables as a Markdown reader shows them."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
+    rows: list[list[str]] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline" and rows:
+            children = token.children or []
+            assert {child.type for child in children} <= {"text", "softbreak", "text_special"}
+            rows[-1].append("".join(child.content for child in children))
+    return rows
+
+
+@given(runs())
+def test_summary_of_any_run_is_tables_of_plain_text_with_a_row_for_each_rule(run: Document) -> None:
+    rows = table_cells(summary(run))
+
+    (table,) = run["tables"]
+    assert len(rows) == 2 + (1 + len(table["rules"]) if table["rules"] else 0)
+    assert {len(row) for row in rows} <= {4, 5}
+    assert rows[1][1] == table["outcome"]
+    assert [row[1] for row in rows[3:]] == [shown(rule["id"]) for rule in rules_of(table)]
+
+
+COMMAND = re.compile(r"::(error|warning|notice) ([^\n]*?)::([^\n]*)")
+
+
+@given(runs())
+def test_annotations_of_any_run_are_one_line_each_and_name_the_rules_file(run: Document) -> None:
+    found = [COMMAND.fullmatch(line) for line in workflow_commands(run)]
+
+    assert None not in found
+    rules_found = [one for one in run["tables"][0]["rules"] if one["status"] != "pass"]
+    levels = [one[1] for one in found if one is not None and "file=rules/t.yaml" in one[2]]
+    expected = {"error": "error", "waived": "notice"}
+    assert sorted(levels) == sorted(
+        expected.get(one["status"], "warning" if one["severity"] == "warn" else "error") for one in rules_found
+    )
+
+
+SCHEMAS = [json.loads(path.read_text()) for path in (ROOT / "tests" / "support" / "openlineage").glob("*.json")]
+REGISTRY = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS)
+(SPEC,) = [schema["$id"] for schema in SCHEMAS if schema["$id"].endswith("/OpenLineage.json")]
+
+
+def valid(document: Any, reference: str) -> None:
+    Draft202012Validator({"$ref": reference}, registry=REGISTRY, format_checker=FormatChecker()).validate(document)
+
+
+def events_of(run: Document) -> list[dict[str, Any]]:
+    ends = {one["name"]: Ends(Dataset("postgres://h:5432", "d.t"), Dataset("file", "/lake/t")) for one in run["tables"]}
+    return [json.loads(line) for line in openlineage(run, "shop", ends).splitlines()]
+
+
+def hold_events_against_their_schemas(run: Document) -> None:
+    for event in events_of(run):
+        valid(event, f"{SPEC}#/$defs/RunEvent")
+        facets = [*event["run"].get("facets", {}).values()]
+        facets += [facet for one in event.get("inputs", ()) for facet in one.get("inputFacets", {}).values()]
+        for facet in facets:
+            valid(facet, facet["_schemaURL"])
+
+
+@given(runs())
+def test_lineage_of_any_check_is_valid_and_tells_each_rule(run: Document) -> None:
+    hold_events_against_their_schemas(run)
+
+    (start, end) = events_of(run)
+    (table,) = run["tables"]
+    assert (start["eventType"], end["eventType"]) == ("START", "FAIL" if run["exit_code"] == 3 else "COMPLETE")
+    (lake,) = end["inputs"]
+    told = [one for facet in lake["inputFacets"].values() for one in facet["assertions"]]
+    assert [(one["name"], one["success"]) for one in told] == [
+        (rule["id"], rule["status"] in ("pass", "waived")) for rule in table["rules"]
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_lineage_of_every_ending_is_valid(name: str) -> None:
+    hold_events_against_their_schemas(RUNS[name])
+
+
+def test_schema_refuses_an_event_without_a_job() -> None:
+    event = {key: value for key, value in events_of(RUNS["checked"])[0].items() if key != "job"}
+
+    with pytest.raises(ValidationError):
+        valid(event, f"{SPEC}#/$defs/RunEvent")
+
+
+def test_prometheus_labels_keep_quotes_backslashes_and_line_ends() -> None:
+    name = 'a"b\\c\nd'
+
+    text = prometheus(run_of("check", TableResult(name, Outcome.CLEAN)))
+
+    assert 'table="a\\"b\\\\c\\nd"' in text
+    assert ("hudi_reconcile_table_seconds", (("command", "check"), ("table", name))) in samples(
+        run_of("check", TableResult(name, Outcome.CLEAN))
+    )

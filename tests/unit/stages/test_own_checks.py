@@ -1,0 +1,149 @@
+"""drift, total and freshness: exact at the edge, and a problem, never 0, where there is nothing to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.errors import UnverifiedError
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.result import DRIFT_KINDS
+from hudi_reconcile.core.rules import Drift, Freshness, Total
+from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant
+from hudi_reconcile.ports import Frame
+from hudi_reconcile.stages.own_checks import Compared, Sides, drift, freshness, total
+from tests.fakes.world import COLUMNS, FakeSource, World
+
+HOUR = 3_600_000_000
+INSTANT = Instant("20260101000000000", "20260101000001000")
+
+
+@dataclass
+class FakeEngine:
+    """Sums what it is told."""
+
+    sums: dict[str, Decimal]
+
+    def total(self, rows: Frame, column: str) -> Decimal:  # noqa: ARG002 - the port's signature
+        return self.sums[column]
+
+    def measured(self, *_: Any) -> Any:
+        raise NotImplementedError
+
+    def keys(self, *_: Any) -> Any:
+        raise NotImplementedError
+
+
+def source(*values: int | None, columns: tuple[Column, ...] = COLUMNS) -> FakeSource:
+    found = World.new().source
+    found.columns = columns
+    for key, value in enumerate(values):
+        found.put(key, value, 0)
+    return found
+
+
+def sides(found: FakeSource, lake_sum: str, *, hidden: frozenset[str] = frozenset(), column: str = "v") -> Sides:
+    return Sides(found, FakeEngine({column: Decimal(lake_sum)}), Frame(None), hidden)
+
+
+counts = st.dictionaries(st.sampled_from(DRIFT_KINDS), st.integers(0, 10**9))
+kinds = st.lists(st.sampled_from(DRIFT_KINDS), min_size=1, unique=True).map(tuple)
+
+
+@given(counts, kinds)
+def test_drift_counts_the_findings_of_its_kinds_and_no_others(found: dict[str, int], wanted: tuple[str, ...]) -> None:
+    measured = drift(Drift(wanted), Compared("run-1", found, 10), table="t")
+
+    assert measured.failed_rows == sum(rows for kind, rows in found.items() if kind in wanted)
+    assert not measured.problem
+
+
+def test_drift_without_a_comparison_is_a_problem_with_the_command_to_type() -> None:
+    measured = drift(Drift(DRIFT_KINDS), None, table="t")
+
+    assert (measured.problem, measured.fix) == (
+        "there is no sweep of this table to look at",
+        "compare first: hudi-reconcile sweep -t t",
+    )
+
+
+@given(counts)
+def test_drift_of_a_comparison_that_left_something_out_is_a_problem_whatever_it_found(found: dict[str, int]) -> None:
+    assert "column note" in drift(Drift(DRIFT_KINDS), Compared("run-1", found, 10, "column note"), table="t").problem
+
+
+@given(st.lists(st.none() | st.integers(-(10**18), 10**18)), st.integers(-(10**6), 10**6), st.integers(0, 10**6))
+def test_totals_hold_exactly_up_to_the_tolerance(values: list[int | None], off: int, tolerance: int) -> None:
+    lake_sum = sum(value for value in values if value is not None) + off
+
+    measured = total(Total("v", Decimal(tolerance)), sides(source(*values), str(lake_sum)))
+
+    assert measured.failed_rows == int(abs(off) > tolerance)
+
+
+def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> None:
+    renamed = (COLUMNS[0], replace(COLUMNS[1], lake_name="w"), COLUMNS[2])
+
+    for name in ("w", "v"):
+        assert total(Total(name), sides(source(1, 2, columns=renamed), "3", column="w")).failed_rows == 0
+
+
+def test_total_of_a_masked_column_shows_no_sum() -> None:
+    measured = total(Total("v"), sides(source(1), "3", hidden=frozenset({"v"})))
+
+    assert (measured.failed_rows, measured.detail) == (1, "")
+
+
+@pytest.mark.parametrize(("column", "why"), [("w", "no column 'w'"), ("at", "only numbers have a sum")])
+def test_total_of_what_has_no_sum_cannot_run(column: str, why: str) -> None:
+    with pytest.raises(UnverifiedError, match=why):
+        total(Total(column), sides(source(1), "1", column=column))
+
+
+def checkpoint(**values: Any) -> CheckpointAt:
+    known: dict[str, Any] = {"strategy": "timestamp", "watermark": ("at",), "watermark_micros": None, "text": None}
+    return CheckpointAt(Checkpoint(**{**known, "read_seq": 1, "source_identity": "s", **values}), INSTANT)
+
+
+@dataclass
+class Ahead:
+    """A source whose zone is two hours ahead of UTC."""
+
+    def zone_offset_micros(self, utc_micros: int) -> int:  # noqa: ARG002 - the port's signature
+        return 2 * HOUR
+
+
+@pytest.mark.parametrize(("text", "age_hours"), [("1970-01-01T10:00:00Z", 1), ("1970-01-01T10:00:00", 3)])
+def test_age_is_that_of_the_watermark_in_its_own_zone(text: str, age_hours: int) -> None:
+    found = checkpoint(watermark_micros=10 * HOUR, text=text)
+
+    def failed(limit: timedelta) -> int:
+        return freshness(Freshness(limit), found, 11 * HOUR, source=Ahead(), table="t").failed_rows  # type: ignore[arg-type]
+
+    assert failed(timedelta(hours=age_hours)) == 0
+    assert failed(timedelta(hours=age_hours) - timedelta(microseconds=1)) == 1
+
+
+def test_text_watermark_that_is_a_time_has_an_age() -> None:
+    found = checkpoint(watermark_value="1970-01-01T12:00:00+02:00", text="1970-01-01T12:00:00+02:00")
+
+    assert freshness(Freshness(timedelta(hours=1)), found, 11 * HOUR, source=source(), table="t").failed_rows == 0
+
+
+@pytest.mark.parametrize("found", [None, checkpoint(), checkpoint(watermark_value="17", text="17")])
+def test_freshness_without_a_time_cannot_run(found: CheckpointAt | None) -> None:
+    with pytest.raises(UnverifiedError):
+        freshness(Freshness(timedelta(hours=1)), found, 0, source=source(), table="t")
+
+
+def test_kinds_with_a_sum_are_numbers() -> None:
+    text = (COLUMNS[0], Column("v", Kind.TEXT, "text"), COLUMNS[2])
+
+    with pytest.raises(UnverifiedError):
+        total(Total("v"), sides(source(columns=text), "0"))
