@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hudi_reconcile.app.diff import RunDiff, diff_runs
 from hudi_reconcile.app.page import page_of
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
@@ -66,6 +67,10 @@ class Room:
         chosen = _tables(self.store.result(run_id), tables)
         warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
         return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
+
+    def diff(self, pair: tuple[str, str], *, tables: Collection[str], kinds: Collection[str]) -> RunDiff:
+        """Which findings came, went and stayed between two runs. Raises as `findings` does."""
+        return diff_runs(self.store, pair, tables=tables, kinds=kinds)
 
     def plans(self, run: str, *, tables: Collection[str]) -> Planned:
         """The plans of a sweep or run. Raises UsageError where there is none."""

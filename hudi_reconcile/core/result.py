@@ -210,6 +210,16 @@ def run_document(run: RunResult) -> dict[str, Any]:
     }
 
 
+def compared_whole(table: Mapping[str, Any]) -> bool:
+    """True where a table of a `result.json` proves or disproves the whole table: every row of both sides was compared.
+
+    Ask this before a sweep is taken for the state of a table. Results from before partial sweeps were always whole.
+    """
+    if "whole" in table:
+        return table["whole"] is True
+    return table.get("segments", {}).get("compared") is not None and table["source"] is not None
+
+
 def table_document(table: TableResult) -> dict[str, Any]:
     """One table's part of the document."""
     document: dict[str, Any] = {

@@ -18,6 +18,7 @@ config schema
 pull -t --full --props --dry-run
 sweep -t --where-partition --budget
 findings RUN -t --kind --format
+diff RUN1 RUN2 -t --kind --format
 plan RUN -t
 apply RUN -t --only --approve-deletes --yes --allow-empty-source
 run -t --apply
