@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hudi_reconcile.app.webhook import post
 from hudi_reconcile.config.outputs import OutputsConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.evidence.files import replace_file
@@ -18,6 +19,7 @@ from hudi_reconcile.report.github import summary, workflow_commands
 from hudi_reconcile.report.junit import junit
 from hudi_reconcile.report.openlineage import Ends, openlineage
 from hudi_reconcile.report.prometheus import prometheus
+from hudi_reconcile.report.webhook import message
 
 Document = Mapping[str, Any]
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -46,6 +48,9 @@ def deliver(
             said.append(f"warning: outputs.{one.output}: {one.path} could not be written: {error.strerror}")
         except ReconcileError as error:
             said.append(f"warning: outputs.{one.output}: {error.message}")
+    hook = outputs.webhook
+    if hook is not None and run["outcome"] in hook.on and (why := post(hook.url, message(run))):
+        said.append(f"warning: outputs.webhook: {why}")
     if outputs.github and _SUMMARY in environ:
         said += workflow_commands(run)
     return tuple(said)

@@ -25,7 +25,7 @@ source:
 #   conf: {}                   # further spark.* settings
 # jars: {mode: auto, paths: []}  # auto | packages | paths
 # reports: reports             # one folder for each run
-# outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, github: false}  # docs/rules.md
+# outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, webhook: null, github: false}  # docs/rules.md
 
 tables:
   - name: orders               # in commands, results and folder names

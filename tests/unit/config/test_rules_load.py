@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from ruamel.yaml import YAML
 
 from hudi_reconcile.config.document import read_document
-from hudi_reconcile.config.outputs import OutputsConfig
+from hudi_reconcile.config.fields import Place
+from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.rules_load import load_rules, parse_rules, rules_schema
+from hudi_reconcile.config.show import shown_tree
 from hudi_reconcile.config.template import RULES as TEMPLATE
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.rules import (
@@ -77,9 +78,13 @@ def test_documented_file_means_what_it_says() -> None:
 
 
 def test_documented_outputs_are_a_part_of_the_config() -> None:
-    found = OutputsConfig.model_validate(YAML(typ="safe").load(OUTPUTS)["outputs"])
+    source, table = '{url: "postgresql+psycopg://h/d"}', "{name: t, source: {table: t}, lake: {path: t}}"
+    text = f"version: 1\nsource: {source}\ntables: [{table}]\n{OUTPUTS}"
 
-    assert None not in found.model_dump().values()
+    loaded = parse_config(text, Place("c", Path("/base")), {"SLACK_WEBHOOK": "https://h/canary"}, lambda _: "")
+
+    assert None not in loaded.config.outputs.model_dump().values()
+    assert "canary" not in str(shown_tree(loaded))
 
 
 @pytest.mark.parametrize("text", [DOCUMENTED, TEMPLATE])
