@@ -52,7 +52,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("plan", "evidence_commands:plan", "Show what apply would do, and the guards."),
             Entry("apply", "work:apply", "Carry out a plan in one commit, and verify it."),
             Entry("undo", "undo_command:undo", "Take an apply back: one commit, only what nobody touched since."),
-            Entry("run", "work:run", "Pull, sweep, apply if asked, report: the nightly entry."),
+            Entry("run", "work:run", "Pull, sweep, apply if asked, rules, report: the nightly entry."),
             Entry("state", "state_commands:state", "Show or set the checkpoint of a table.", is_group=True),
             Entry("check", "rules_commands:check", "Run the rules alone: the CI gate."),
         ),

@@ -138,7 +138,7 @@ def apply(
 @format_option
 @pass_settings
 def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_format: OutputFormat) -> Outcome:
-    """Pull and sweep (and apply), with report: the nightly entry."""
+    """Pull and sweep (and apply), then the rules, with report: the nightly entry."""
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan import Approval  # noqa: PLC0415 - as above
 
