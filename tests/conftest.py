@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 
 import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import settings
+
+from tests.support import fault_count
 
 # No deadline: a test that fails because the machine is busy says nothing of the code.
 settings.register_profile("look", deadline=None)
@@ -26,7 +29,37 @@ _MARK_OF_FIXTURE = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--faults", action="store_true", help="only the tests that tests/faults.py names, and their count")
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    if config.getoption("--faults"):
+        terminalreporter.section("faults")
+        for line in fault_count.lines(outcomes_of(terminalreporter))[0]:
+            terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A fault whose test was skipped or did not run is no success."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    asked = session.config.getoption("--faults") and not session.config.getoption("collectonly")
+    if asked and reporter is not None and not fault_count.lines(outcomes_of(reporter))[1]:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def outcomes_of(reporter: TerminalReporter) -> dict[str, str]:
+    """Every test's outcome; the worst where there are several."""
+    worse_last = {"passed": fault_count.GOOD, "skipped": "skipped", "failed": "failed", "error": "error"}
+    stats = reporter.stats
+    return {report.nodeid: outcome for name, outcome in worse_last.items() for report in stats.get(name, [])}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--faults"):
+        items[:], others = fault_count.chosen(items, config.rootpath)
+        config.hook.pytest_deselected(items=others)
     for item in items:
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in _MARK_OF_FIXTURE:

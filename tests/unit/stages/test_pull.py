@@ -263,3 +263,17 @@ def test_kill_before_the_commit_leaves_checkpoint_and_rows_as_they_were() -> Non
     assert world.lake_holds() == {1: (1, 100)}
     assert numbers(pull_again(world)) == (1, "incremental")
     assert world.lake_holds() == world.source_holds()
+
+
+def test_rows_one_microsecond_apart_are_each_pulled_once() -> None:
+    world = pulled((1, 10, 989))
+    read = []
+    for turn in (1, 2, 3):
+        world.source.put(1 + turn, turn, 990 + turn)
+        world.clock.now_micros = 1_001 + turn  # the bound follows by one microsecond a time
+        result = pull(job(), world.edges, full=False)
+        assert result.pull is not None
+        read.append(result.pull.rows)
+
+    assert read == [1, 1, 1]
+    assert world.lake_holds() == world.source_holds()

@@ -11,7 +11,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.ports import KeyFaults
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.sweep import sweep
-from tests.fakes.world import COLUMNS, SEQNO, World, at_checkpoint, job, pulled, swept
+from tests.fakes.world import COLUMNS, SEQNO, World, applied, at_checkpoint, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
@@ -247,6 +247,16 @@ def test_count_is_not_held_against_a_source_that_moved_meanwhile() -> None:
     world.journal.before("source.rows_now", lambda: world.source.put(9, 9, 999))
 
     assert swept(world).result.outcome is Outcome.CLEAN
+
+
+def test_row_that_a_stale_writer_brings_back_after_its_delete_is_found_again() -> None:
+    world = pulled(*ROWS)
+    stale = dict(world.lake.now[0])
+    world.source.delete(1)
+    assert applied(world, swept(world).draft).outcome is Outcome.CORRECTED
+    world.lake.plant([*world.lake.now, world.lake.stamped(stale)], world.lake.commits[-1].checkpoint)
+
+    assert found(world) == {"deleted": 1}
 
 
 def test_writer_in_flight_that_completes_makes_the_snapshot_unverified_and_plans_nothing() -> None:

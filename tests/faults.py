@@ -1,0 +1,285 @@
+"""Which tests prove which fault of `docs/faults.md`, and which kill the mutant of which rule. `make faults` runs and counts them.
+
+A fault whose proof lacks a part says which under `MISSING`: it is not counted as passed, whatever its tests do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "faults.md"
+_ROW = re.compile(r"^\| ([A-Z]\d+) \| (.+?) \|$", re.MULTILINE)
+_RULE = re.compile(r"^- (.+)$", re.MULTILINE)
+
+_PULL, _PAGES = "tests/unit/stages/test_pull.py", "tests/unit/stages/test_pull_pages.py"
+_SWEEP, _APPLY = "tests/unit/stages/test_sweep.py", "tests/unit/stages/test_apply.py"
+_HISTORY, _EDITED = "tests/property/test_core_history.py", "tests/property/test_core_mutants.py"
+_MOMENT, _PARTS = "tests/integration/source/test_moment_and_rows.py", "tests/integration/source/test_parts.py"
+_NETWORK, _SNAPSHOT = "tests/integration/source/test_network.py", "tests/integration/source/test_one_snapshot.py"
+_ENGINE, _MYSQL = "tests/integration/source/test_engine.py", "tests/integration/source/test_mysql.py"
+_CORRECT, _LEASE = "tests/integration/lake/test_lake_corrections.py", "tests/integration/lake/test_lake_lease.py"
+_EXACT, _MAIN = "tests/integration/lake/test_lake_exactness.py", "tests/integration/test_main_path.py"
+_KILL, _CASES = "tests/integration/test_kill.py", "tests/integration/test_main_path_cases.py"
+_DIGESTS, _OPTIONS = "tests/integration/compare/test_digests.py", "tests/unit/lake/test_options.py"
+_FINDINGS = "tests/integration/compare/test_findings.py"
+_COMMITS = "tests/integration/lake/test_lake_commits.py"
+_DOUBLES = "tests/integration/test_corrections.py"
+_SCOPE = "tests/unit/stages/test_scope.py"
+_GUARDS = "tests/unit/core/test_guards.py"
+_PINS = "tests/integration/lake/test_lake_pins.py"
+_STORY = f"{_MAIN}::test_late_commit_silent_updates_and_deletes_are_found_repaired_and_proved"
+_HISTORIES = f"{_HISTORY}::test_histories_keep_the_invariants"
+
+FAULTS: Mapping[str, Sequence[str]] = {
+    "S1": (f"{_MOMENT}::test_open_transaction_holds_the_bound_below_its_start", _STORY, _HISTORIES),
+    "S2": (),
+    "S4": (
+        "tests/integration/source/test_catalog.py::test_sequences_that_hand_out_more_than_one_id_at_once_are_known",
+        "tests/unit/app/test_doctor_checks.py::test_incrementing_column_is_judged_beside_the_watermark",
+        f"{_PAGES}::test_incrementing_pull_reads_ids_above_the_checkpoint_and_tells_what_it_cannot_see",
+    ),
+    "S6": (_STORY, f"{_SWEEP}::test_each_change_is_found_under_its_kind"),
+    "S7": (_STORY, f"{_SWEEP}::test_each_change_is_found_under_its_kind"),
+    "S8": (
+        f"{_SWEEP}::test_row_absent_at_the_first_look_and_back_at_the_second_is_settled",
+        f"{_APPLY}::test_row_to_be_deleted_that_is_there_again_is_moved_and_kept",
+        _HISTORIES,
+    ),
+    "S9": (
+        "tests/property/test_core_pages.py::test_pages_of_a_still_table_hold_every_row_below_the_bound_once",
+        "tests/property/test_core_pages.py::test_beside_writers_and_kills_no_row_that_stays_below_the_bound_is_lost",
+    ),
+    "S10": (
+        f"{_PULL}::test_rows_one_microsecond_apart_are_each_pulled_once",
+        "tests/property/test_core_window.py::test_watermark_text_is_read_back_as_the_same_microsecond",
+    ),
+    "S11": (
+        "tests/conformance/test_engines.py::test_java_runs_in_utc_whatever_the_zone_of_the_machine",
+        f"{_ENGINE}::test_session_refuses_to_write_and_speaks_utc",
+        "tests/integration/spark/test_session.py::test_running_session_without_a_needed_setting_is_refused_by_name",
+        f"{_EXACT}::test_every_type_survives_creation_upsert_compaction_and_correction_exactly",
+    ),
+    "S13": (
+        f"{_PULL}::test_bound_is_taken_before_rows_are_read_and_rows_are_read_once",
+        f"{_MOMENT}::test_pull_stages_what_it_counts",
+    ),
+    "S15": (
+        f"{_PULL}::test_checkpoint_of_another_source_is_refused",
+        f"{_PAGES}::test_clock_that_went_back_behind_the_checkpoint_is_refused_with_the_seconds",
+        f"{_APPLY}::test_source_that_shrank_since_the_sweep_is_refused_before_it_deletes_on",
+    ),
+    "S16": (),
+    "S19": ("tests/unit/stages/test_one_snapshot.py::test_change_in_the_middle_of_a_look_is_not_seen_by_that_look",),
+    "S20": (),
+    "S21": ("tests/unit/source/test_open.py::test_users_jdbc_options_cannot_undo_what_correctness_needs",),
+    "S24": (
+        f"{_CASES}::test_empty_source_is_drift_that_only_its_own_word_applies",
+        f"{_APPLY}::test_empty_source_is_refused_with_the_right_count_and_allowed_by_its_own_word",
+    ),
+    "S26": (f"{_APPLY}::test_schema_that_changed_since_the_plan_is_refused_with_both_and_may_be_accepted",),
+    "S27": (
+        f"{_ENGINE}::test_missing_privilege_tells_whom_to_grant",
+        f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",
+    ),
+    "S29": (
+        f"{_PARTS}::test_parts_are_even_and_hold_every_row_once",
+        "tests/unit/core/test_segments.py::test_key_that_cannot_be_ranged_is_cut_by_hash_of_all_its_columns",
+        f"{_MYSQL}::test_keys_that_differ_in_bytes_are_different_keys",
+    ),
+    "S31": (
+        "tests/property/test_core_canon.py::test_different_rows_have_different_texts_and_digests",
+        f"{_DIGESTS}::test_digest_changes_with_every_smallest_change_and_is_the_same_on_both_sides",
+        f"{_DIGESTS}::test_values_swapped_between_two_rows_of_a_segment_do_not_cancel",
+        f"{_DIGESTS}::test_row_that_the_lake_holds_twice_and_the_source_lacks_elsewhere_does_not_cancel",
+    ),
+    "S33": (f"{_APPLY}::test_one_column_that_differs_in_too_many_rows_is_refused_by_its_name",),
+    "L1": (
+        f"{_CORRECT}::test_correction_of_a_key_that_another_writer_touched_is_superseded_and_leaves_the_table_writable",
+        f"{_APPLY}::test_row_that_another_writer_changed_since_the_sweep_is_superseded_and_left_alone",
+        _HISTORIES,
+    ),
+    "L2": (
+        f"{_SWEEP}::test_lake_is_pinned_before_the_source_is_read_at_both_looks",
+        f"{_APPLY}::test_keys_are_read_again_lake_first_before_anything_is_written",
+    ),
+    "L4": (
+        f"{_CORRECT}::test_correction_beside_a_writer_in_flight_is_superseded_and_does_not_touch_it",
+        "tests/unit/lake/test_recover.py::test_instant_without_heartbeat_is_never_called_dead",
+        f"{_OPTIONS}::test_option_that_the_tool_owns_cannot_be_set",
+    ),
+    "L5": (
+        f"{_CORRECT}::test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_table_writable",
+        f"{_APPLY}::test_superseded_plan_heals_with_the_next_sweep",
+    ),
+    "L6": (f"{_APPLY}::test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence",),
+    "L7": (
+        f"{_APPLY}::test_write_that_the_lake_swallowed_is_failed_and_never_corrected",
+        f"{_FINDINGS}::test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_written",
+    ),
+    "L8": (
+        f"{_CORRECT}::test_correction_of_a_key_that_another_writer_touched_is_superseded_and_leaves_the_table_writable",
+        f"{_APPLY}::test_writer_that_wins_the_race_for_the_commit_supersedes_all",
+    ),
+    "L9": (
+        f"{_APPLY}::test_apply_under_another_lease_is_refused",
+        f"{_SWEEP}::test_row_that_a_stale_writer_brings_back_after_its_delete_is_found_again",
+        _HISTORIES,
+    ),
+    "L10": (
+        f"{_APPLY}::test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence",
+        f"{_COMMITS}::test_lake_created_then_upserted_shows_the_newest_images_and_the_newest_checkpoint",
+        f"{_PULL}::test_lost_checkpoint_is_refused_and_full_heals_it",
+    ),
+    "L12": ("tests/unit/spark/test_settings.py::test_settings_against_correctness_are_refused_all_at_once",),
+    "L13": (f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",),
+    "L15": (
+        "tests/integration/lake/test_lake_doubles.py::test_doubled_keys_become_the_one_right_row_or_none_in_one_commit",
+        f"{_DOUBLES}::test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once",
+        f"{_DIGESTS}::test_row_that_the_lake_holds_twice_and_the_source_lacks_elsewhere_does_not_cancel",
+    ),
+    "L20": (
+        "tests/unit/lake/test_table.py::test_timestamps_that_are_stored_as_milliseconds_are_known_from_the_tables_own_schema",
+        "tests/unit/core/test_agreement.py::test_timestamps_are_cut_where_the_lake_is_known_to_hold_fewer_digits",
+        "tests/unit/core/test_agreement.py::test_decimals_are_cut_only_where_the_lake_has_fewer_digits_after_the_point",
+        f"{_SCOPE}::test_hidden_digits_make_the_table_unverified_with_their_number_and_both_fixes",
+    ),
+    "P1": (
+        f"{_KILL}::test_apply_killed_in_the_middle_of_its_commit_ends_right_when_run_again",
+        f"{_LEASE}::test_writer_killed_in_its_commit_leaves_a_table_that_the_next_one_finds_right_and_can_write",
+        f"{_PULL}::test_kill_before_the_commit_leaves_checkpoint_and_rows_as_they_were",
+        _HISTORIES,
+    ),
+    "P2": (
+        f"{_KILL}::test_apply_killed_in_the_middle_of_its_commit_ends_right_when_run_again",
+        f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",
+    ),
+    "P3": (
+        f"{_KILL}::test_process_killed_between_plan_and_apply_changes_nothing",
+        "tests/unit/evidence/test_store.py::test_run_of_a_killed_process_is_cleaned_up_by_the_next_and_never_seen",
+        "tests/unit/evidence/test_store.py::test_run_that_dies_between_log_and_rename_is_published_by_the_next",
+    ),
+    "P5": (f"{_PARTS}::test_part_whose_backend_is_killed_is_read_again_and_no_row_twice",),
+    "P6": (f"{_MOMENT}::test_pull_stages_what_it_counts",),
+    "P10": (
+        f"{_LEASE}::test_lease_keeps_a_second_process_out_and_is_given_back_whatever_happens",
+        f"{_APPLY}::test_apply_under_another_lease_is_refused",
+        f"{_APPLY}::test_second_apply_writes_nothing_and_says_already_applied",
+    ),
+    "P11": (
+        f"{_APPLY}::test_plan_older_than_a_day_is_refused",
+        f"{_APPLY}::test_counts_of_what_became_of_the_plan_add_up",
+        f"{_APPLY}::test_row_that_the_source_changed_since_the_sweep_is_moved_and_left_alone",
+    ),
+    "P13": (),
+    "N1": (),
+    "N2": (f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",),
+    "N3": (),
+    "N5": (
+        f"{_PARTS}::test_part_whose_backend_is_killed_is_read_again_and_no_row_twice",
+        f"{_PARTS}::test_part_that_never_comes_ends_in_an_error_that_names_it",
+        f"{_ENGINE}::test_statement_beyond_its_time_is_cancelled_and_named",
+    ),
+    "N6": (),
+    "C1": (f"{_APPLY}::test_keys_that_hardly_meet_are_refused_as_a_wrong_mapping",),
+    "C2": (
+        "tests/integration/test_bad_input.py::test_key_that_occurs_twice_is_refused_with_a_sample",
+        "tests/integration/source/test_catalog.py::test_unique_index_over_nullable_columns_proves_nothing",
+        f"{_SWEEP}::test_keys_that_name_no_row_are_refused",
+    ),
+    "C3": (
+        f"{_SCOPE}::test_settings_in_force_are_named",
+        f"{_GUARDS}::test_deletes_beyond_the_limits_are_refused_without_and_allowed_with_the_plans_number",
+    ),
+    "C4": (
+        "tests/unit/source/test_open.py::test_jdbc_url_of_mysql_is_refused_with_the_reason_and_the_way_out",
+        f"{_MYSQL}::test_every_type_is_read_exactly_from_an_unfriendly_server",
+    ),
+    "C5": (
+        f"{_MYSQL}::test_every_type_is_read_exactly_from_an_unfriendly_server",
+        "tests/unit/sql/test_mysql.py::test_column_is_read_so_that_the_driver_cannot_alter_it",
+    ),
+    "H1": (
+        f"{_APPLY}::test_plan_of_another_place_is_refused",
+        f"{_CASES}::test_plans_are_carried_out_once_unchanged_for_their_own_table_and_within_limits",
+    ),
+    "H2": (
+        "tests/property/test_core_plan.py::test_plan_with_a_flipped_byte_is_refused_or_says_the_same",
+        "tests/unit/core/test_plan.py::test_plan_edited_by_hand_is_refused",
+    ),
+    "H3": (
+        f"{_GUARDS}::test_wrong_approval_is_refused_even_where_the_limits_allow_the_deletes",
+        f"{_APPLY}::test_approved_deletes_beyond_the_limit_are_carried_out",
+    ),
+}
+
+MISSING: Mapping[str, str] = {
+    "S2": "a transaction that has not written yet is bounded by the same query; a test with one is not there",
+    "S10": "two rows one microsecond apart are not read from a real database",
+    "S15": "a restore or failover that keeps the server's identity is known by the guards only: its timeline is not kept",
+    "S16": "doctor warns of a replica; nothing holds back the deletes that a lagging one tells of",
+    "S19": "one snapshot over all connections is tested with fakes only",
+    "S20": "the death of the snapshot's owner is not tested on a real server",
+    "S21": "the witness of a read outside its transaction is not tested on a real server",
+    "S26": "columns that change between the looks are known at apply only",
+    "S27": "a row-level policy is met by row_security=off; a test with one is not there",
+    "L6": "an image that is written after a correction and older than it is not tested on a real table",
+    "L12": "a sweep whose pinned files were cleaned is not tested",
+    "L13": "an answer that is lost after the commit is tested with fakes only",
+    "P2": "a process killed just after its commit is tested with fakes only",
+    "P13": "more than 65,536 rows in one segment are not tested",
+    "N1": "a slow network is not tested",
+    "N2": "a reset in the middle of the rows is tested by killed backends only",
+    "N3": "a network that swallows answers ends no read of PostgreSQL yet",
+    "N6": "a pooler that drops the session's settings is not refused yet",
+    "C3": "the filter is the source's alone: lake rows outside it are drift, which only the guards hold back",
+}
+
+
+def _of_histories(mutant: str) -> str:
+    return f"{_HISTORY}::test_histories_find_a_planted_bug[{mutant}]"
+
+
+def _of_edits(mutant: str) -> str:
+    return f"{_EDITED}::test_edited_rule_is_noticed[{mutant}]"
+
+
+MUTANTS: Mapping[str, Sequence[str]] = {
+    "no compare-and-set": (_of_histories("no compare-and-set"),),
+    "confirm re-uses the first read": (_of_histories("confirms with the first read"),),
+    "source before lake at confirm": (
+        _of_edits("source before lake at confirm"),
+        _of_edits("source before lake at recheck"),
+    ),
+    "no conflict check": (_of_histories("no conflict check"),),
+    "no checkpoint in our commit": (_of_histories("forgets the checkpoint"), _of_edits("no checkpoint in our commit")),
+    "clean because candidates vanished": (_of_histories("clean because candidates vanished"),),
+    "stale plan applied": (_of_histories("no recheck"), _of_edits("stale plan applied")),
+    "delete after an incomplete read": (
+        f"{_HISTORY}::test_histories_find_deletes_after_an_incomplete_read",
+        _of_edits("delete after an incomplete read"),
+    ),
+    "wrong partition path": (_of_edits("wrong partition path"),),
+    "plan applied twice": (_of_edits("plan applied twice"),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What `docs/faults.md` lists: faults by their number, and the rules whose absence must be noticed."""
+
+    faults: Mapping[str, str]
+    rules: Sequence[str]
+
+
+def planned() -> Planned:
+    """The document's lists, in its order."""
+    text = DOCUMENT.read_text("utf-8")
+    return Planned(dict(_ROW.findall(text)), _RULE.findall(text))
+
+
+def names(nodeid: str, entry: str) -> bool:
+    """Whether an entry names this test: itself, or all of its parameters."""
+    return nodeid == entry or nodeid.startswith(f"{entry}[")
