@@ -108,7 +108,10 @@ def _key_check(name: str, facts: TableFacts) -> Check:
 
 
 def _watermark_checks(name: str, facts: TableFacts, request: TableRequest) -> Iterator[Check]:
-    if not request.moving:
+    if request.by_version:
+        detail = "xmin, the database's own number of a row's version: exact; every pull scans the whole table"
+        yield Check(f"{name}: watermark", "ok", detail)
+    elif not request.moving:
         yield Check(f"{name}: watermark", "warn", "none: every pull reads the whole table", "name one: pull.watermark")
     texts = {Kind.TEXT} if request.is_text_watermark else set()
     for column in (facts.table.column(one) for one in request.watermark):

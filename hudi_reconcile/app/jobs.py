@@ -74,6 +74,7 @@ def settings_of(table: TableConfig) -> CompareSettings:
 
 def request_of(table: TableConfig) -> TableRequest:
     """What is asked of the source table."""
+    by_version = table.pull.strategy == "xmin"
     return TableRequest(
         name=table.name,
         table=table.source.table or "",
@@ -81,7 +82,8 @@ def request_of(table: TableConfig) -> TableRequest:
         key=tuple(table.source.key or ()),
         columns=None if table.source.columns is None else tuple(table.source.columns),
         where=table.source.where,
-        watermark=_watermark(table),
+        watermark=() if by_version else _watermark(table),
+        by_version=by_version,
         incrementing=_incrementing(table),
         is_text_watermark=table.pull.watermark_text,
         partition_columns=tuple(field.column for field in table.lake.partition_by),
@@ -92,6 +94,8 @@ def request_of(table: TableConfig) -> TableRequest:
 
 
 def _watermark(table: TableConfig) -> tuple[str, ...]:
+    if table.pull.strategy == "xmin":
+        return ("xmin",)
     return () if table.pull.strategy == "incrementing" else tuple(table.pull.watermark)
 
 

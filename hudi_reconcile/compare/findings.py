@@ -68,7 +68,7 @@ def key_struct(shape: Shape) -> SparkColumn:
 
 def _source_image(shape: Shape, masks: Masks) -> SparkColumn:
     image = F.struct(
-        watermark_text(shape.agreement.watermark, F.col("source_micros"), masks).alias("watermark"),
+        watermark_text(shape.agreement.moving, F.col("source_micros"), masks).alias("watermark"),
         hex_digest(F.col("source_digest")).alias("digest"),
         shown(shape.agreement.columns, source_values(shape.agreement.columns), masks).alias("values"),
     )

@@ -67,8 +67,8 @@ def digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) ->
 
 
 def watermark_micros(side: Side, shape: Shape) -> SparkColumn:
-    """The row's greatest non-null watermark: microseconds, a number, or text."""
-    items = shape.agreement.watermark
+    """The row's greatest non-null watermark: microseconds, a number, or text. The lake has no row versions of the source's."""
+    items = shape.agreement.watermark if side == "lake" else shape.agreement.moving
     return greatest_micros(items, values_of(side, items))
 
 

@@ -8,6 +8,7 @@ from hudi_reconcile.config.fields import Finding, Raw
 
 _NEEDS_WATERMARK = ("timestamp", "timestamp+incrementing")
 _NEEDS_INCREMENTING = ("incrementing", "timestamp+incrementing")
+_BY_VERSION = "xmin"
 
 
 def pull_findings(pull: Raw) -> Iterator[Finding]:
@@ -17,7 +18,15 @@ def pull_findings(pull: Raw) -> Iterator[Finding]:
         yield ("strategy",), f"{strategy} needs `watermark`, the columns that hold a row's change time"
     if strategy in _NEEDS_INCREMENTING and not pull.get("incrementing"):
         yield ("strategy",), f"{strategy} needs `incrementing`, the column that only grows"
-    if pull.get("limit") is not None and not pull.get("watermark") and not pull.get("incrementing"):
+    if strategy == _BY_VERSION:
+        for name in ("watermark", "incrementing", "overlap"):
+            if pull.get(name):
+                yield (
+                    (name,),
+                    f"says nothing beside strategy {_BY_VERSION}, which goes by the database's own numbers; remove it",
+                )
+    ordered = pull.get("watermark") or pull.get("incrementing") or strategy == _BY_VERSION
+    if pull.get("limit") is not None and not ordered:
         yield ("limit",), "needs an order: name `watermark` or `incrementing`"
 
 

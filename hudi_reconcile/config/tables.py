@@ -32,7 +32,7 @@ from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.table_rules import pull_findings, table_findings
 from hudi_reconcile.core.values import READ_SEQ, PartitionField, TableType
 
-Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full"]
+Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
 Mask = Literal["hmac", "redact"]
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
@@ -128,7 +128,8 @@ class PullConfig(Section):
     incrementing: Text | None = Field(None, description="A column that only grows.")
     strategy: Strategy = Field(
         default_factory=lambda given: default_strategy(given.get("watermark"), given.get("incrementing")),
-        description="incrementing | timestamp | timestamp+incrementing | full. Default: what the columns above allow.",
+        description="incrementing | timestamp | timestamp+incrementing | full | xmin (PostgreSQL's own number of a "
+        "row's version; needs no column). Default: what the columns above allow.",
     )
     overlap: Duration = Field(timedelta(0), description="Re-read this much behind the checkpoint.")
     limit: Annotated[int, Field(ge=1)] | None = Field(

@@ -35,7 +35,7 @@ tables:
       # columns: null          # default: all
       # where: null            # one predicate, used by pull and sweep alike
     pull:
-      strategy: timestamp      # incrementing | timestamp | timestamp+incrementing | full
+      strategy: timestamp      # incrementing | timestamp | timestamp+incrementing | full | xmin (PostgreSQL, no column)
       watermark: [updated_at]  # one or more columns; the greatest non-null value counts
       # incrementing: null     # a column that only grows, such as order_id
       # overlap: 0s            # re-read this much behind the checkpoint

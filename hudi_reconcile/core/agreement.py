@@ -77,6 +77,12 @@ class Agreement:
     watermark: tuple[Compared, ...]
     unverified: tuple[Unverified, ...]
     incrementing: Compared | None = None
+    version: Compared | None = None
+
+    @property
+    def moving(self) -> tuple[Compared, ...]:
+        """What tells when the source's row changed: its watermark, or the database's own number of its version."""
+        return self.watermark if self.version is None else (self.version,)
 
     @property
     def cut(self) -> tuple[Compared, ...]:
@@ -118,6 +124,7 @@ def agree(
         watermark=tuple(met[name] for name in watermark if name in met),
         unverified=tuple(unverified),
         incrementing=None if incrementing is None else met.get(incrementing),
+        version=None if source.version is None else Compared(len(source.columns), source.version, ""),
     )
 
 

@@ -51,6 +51,7 @@ class Column:
     for calendar kinds `precision` is the number of fraction digits of a second (0 to 6). `bits` is the width of an INTEGER.
     `lake_name` differs from `name` where `compare.rename` says so. `why` says why a column of kind OTHER is not compared.
     A NUMBER is a decimal without declared digits, or with more than a lake decimal holds: compared by value, carried as text.
+    `system`: the database keeps it of each row by itself; it orders pulls, and the lake does not get it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Column:
     lake_name: str = ""
     why: str = ""
     native: str = ""
+    system: bool = False
 
     def __post_init__(self) -> None:
         if not self.lake_name:

@@ -116,7 +116,8 @@ class SourceTable:
     """A source table as it is read: quoted name, columns in the source's order, key.
 
     `identity` names server and table (system identifier, oid): a plan or checkpoint of another identity is foreign.
-    `rows_estimate` comes from the catalog's statistics and may be 0 where there are none.
+    `rows_estimate` comes from the catalog's statistics and may be 0 where there are none. `version` is the database's own
+    number of each row's version, where pulls go by it: read after the columns, never written and never compared.
     """
 
     name: str
@@ -124,10 +125,16 @@ class SourceTable:
     key: tuple[str, ...]
     rows_estimate: int
     identity: str
+    version: Column | None = None
+
+    @property
+    def read_columns(self) -> tuple[Column, ...]:
+        """What a read of rows brings, in order: the columns, then the version where there is one."""
+        return self.columns if self.version is None else (*self.columns, self.version)
 
     def column(self, name: str) -> Column:
         """The column of that name. Raises KeyError where there is none."""
-        for column in self.columns:
+        for column in self.read_columns:
             if column.name == name:
                 return column
         raise KeyError(name)
@@ -144,10 +151,12 @@ class Moment:
 
     `clock_micros` is the database's clock in UTC. `bound_micros` is the safe upper bound in UTC: no transaction still
     open can commit a row whose clock-given watermark is below it. `bound_why` says how the bound was found.
-    `snapshot` is the engine's own name of the moment.
+    `snapshot` is the engine's own name of the moment. `version_bound` is the same bound in the database's own numbers of row
+    versions: every transaction below it has ended. None where the database has no such numbers.
     """
 
     clock_micros: int
     bound_micros: int
     bound_why: str
     snapshot: str
+    version_bound: int | None = None

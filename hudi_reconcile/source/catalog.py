@@ -34,15 +34,27 @@ def described(
     name: str,
     identity: str,
     rows_estimate: int,
+    version: Column | None = None,
 ) -> Described:
-    """The table as it is read. `name` is its quoted name.
+    """The table as it is read. `name` is its quoted name, `version` what the database calls a row's version, if asked for.
 
-    Raises UsageError for a missing column or key; RefusedError for columns that differ only by case.
+    Raises UsageError for a missing column or key, and for a database without row versions where pulls are to go by them;
+    RefusedError for columns that differ only by case.
     """
     refuse_case_twins(request.name, columns)
+    if request.by_version and version is None:
+        raise UsageError(
+            f"table {request.name}: strategy xmin goes by a system column of PostgreSQL's tables, which this source has not",
+            fix=f"use strategy timestamp, or full: tables[{request.name}].pull.strategy",
+        )
     key = _key(request, unique, columns)
     table = SourceTable(
-        name=name, columns=_wanted(request, columns, key), key=key, rows_estimate=rows_estimate, identity=identity
+        name=name,
+        columns=_wanted(request, columns, key),
+        key=key,
+        rows_estimate=rows_estimate,
+        identity=identity,
+        version=version,
     )
     return Described(table, any(index.not_null and set(index.names) <= set(key) for index in unique))
 

@@ -54,7 +54,7 @@ def ranges_read(
     dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, where: tuple[str, ...]
 ) -> JdbcRead:
     """Some segments of a table whose key is cut into ranges: in one statement, served by the key's index."""
-    select = statements.select_list(dialect, table.columns)
+    select = statements.select_list(dialect, table.read_columns)
     return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], ranges(cut, segments), where), (ALL,))
 
 

@@ -52,9 +52,9 @@ def planned(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
 def _written(engine: Engine, where: tuple[str, ...], table: SourceTable, parts: Parts, found: Statistics) -> ReadPlan:
     dialect, key = engine.dialect, table.key_columns[0]
     if parts.how == "range":
-        query = sql.rows_query(dialect, table.name, table.columns, key, where)
+        query = sql.rows_query(dialect, table.name, table.read_columns, key, where)
     else:
-        query = statements.rows_query(dialect, table.name, table.columns, where)
+        query = statements.rows_query(dialect, table.name, table.read_columns, where)
     predicates = sql.predicates(dialect, parts, key, _named(table))
     each = tuple(PlannedPart(p, part.rows) for p, part in zip(predicates, parts.parts, strict=True))
     return ReadPlan(parts.how, parts.why, query, each, parts.fetch_rows, found.row_bytes)

@@ -19,7 +19,9 @@ from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane, ServerEngine
 from hudi_reconcile.source.postgres_query import describe_query
+from hudi_reconcile.source.postgres_xmin import standing
 from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql import xmin
 from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import postgres
 from hudi_reconcile.sql.pushdown import postgres as pushdown
@@ -121,13 +123,15 @@ class PostgresEngine(ServerEngine):
             UniqueKey(tuple(r["names"]), r["is_primary"], r["not_null"])
             for r in self._plane.rows(postgres.UNIQUE_KEYS_QUERY, {"oid": found["oid"]})
         ]
+        server = standing(self._plane, request, found["oid"]) if request.by_version else self._identity()
         return described(
             request,
             columns,
             unique,
             name=name,
-            identity=f"{self._identity()}/{found['database_oid']}/{name}",
+            identity=f"{server}/{found['database_oid']}/{name}",
             rows_estimate=self._estimate(name, request.predicates),
+            version=xmin.COLUMN if request.by_version else None,
         )
 
     def moment(self) -> Moment:
@@ -136,7 +140,7 @@ class PostgresEngine(ServerEngine):
         bound, why = postgres.bound(
             row["clock_micros"], row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"]
         )
-        return Moment(row["clock_micros"], bound, why, row["snapshot"])
+        return Moment(row["clock_micros"], bound, why, row["snapshot"], xmin.version_bound(row["snapshot"]))
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours.

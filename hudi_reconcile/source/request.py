@@ -14,7 +14,8 @@ class TableRequest:
     """One table to read. `table` is a SQL-quoted name, `where` a predicate for pull and sweep alike.
 
     With a `query` its answer is the table, and there is no other.
-    `hidden` are masked columns: none of their values may stand in a statement.
+    `hidden` are masked columns: none of their values may stand in a statement. `by_version`: pulls go by the database's own
+    number of each row's version.
     """
 
     name: str
@@ -26,6 +27,7 @@ class TableRequest:
     watermark: tuple[str, ...] = ()
     incrementing: str | None = None
     is_text_watermark: bool = False
+    by_version: bool = False
     partition_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)

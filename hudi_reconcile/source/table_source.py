@@ -138,12 +138,14 @@ class TableSource:
         where = self._where(table, None)
         bucket = self._buckets(table, segmentation, segments)
         if bucket is not None:
-            query = statements.rows_query(self._dialect, table.name, table.columns, (*where, bucket))
-            return Frame(self._read(JdbcRead(query, (ALL,)), table.columns))
+            query = statements.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
+            return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
         if segments is not None and isinstance(segmentation, RangeSegments):
-            return Frame(self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.columns))
+            return Frame(
+                self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.read_columns)
+            )
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
-        return Frame(self._read(JdbcRead.of(self._planned(table, segmentation, waits=False)), table.columns))
+        return Frame(self._read(JdbcRead.of(self._planned(table, segmentation, waits=False)), table.read_columns))
 
     def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         """How a pull's window would be read; reads no row."""
@@ -164,13 +166,13 @@ class TableSource:
             table.name,
             len(plan.parts),
             lanes=self._limits(waits=True).lanes,
-            read=lambda number: read(session, target, whole.part(number), table.columns),
+            read=lambda number: read(session, target, whole.part(number), table.read_columns),
         )
         parts = read_parts(session, work)
         seconds = {"plan": ready - begun, "read": time.monotonic() - ready}
         self._spent = added(self._spent, parts, plan.row_bytes, seconds)
         frame = joined(parts)
-        found = staging.counted(frame, table.columns, window.order, below)
+        found = staging.counted(frame, table.read_columns, window.order, below)
         return replace(found, parts=tuple(part.rows for part in parts))
 
     def spent(self) -> ReadCost:
@@ -182,8 +184,8 @@ class TableSource:
         order, columns = window.order, _by_name(table)
         where = self._where(table, window)
         if at is None or order.id_column is None:
-            column, value = staging.mark_column(table, order), windows.greatest(self._dialect, order)
-            where += (windows.marked_predicate(self._dialect, order),)
+            column, value = staging.mark_column(table, order), windows.greatest(self._dialect, order, columns)
+            where += (windows.marked_predicate(self._dialect, order, columns),)
         else:
             column, value = columns[order.id_column], self._dialect.quote(order.id_column)
             where += (windows.at_predicate(self._dialect, order, columns, at), f"{value} is not null")
@@ -199,7 +201,7 @@ class TableSource:
         columns, mine = _by_name(table), self._request.predicates
         unmarked = future = 0
         if all(columns[name].nullable for name in order.columns):
-            unmarked = self._count(table, (*mine, windows.unmarked_predicate(self._dialect, order)))
+            unmarked = self._count(table, (*mine, windows.unmarked_predicate(self._dialect, order, columns)))
         if now is not None:
             above = windows.window_predicate(self._dialect, Window(Order(order.columns), Edge(Mark(now))), columns)
             future = self._count(table, (*mine, above or ALL))
@@ -210,7 +212,7 @@ class TableSource:
         some = f"select 1 as hr_one from {table.name}{statements.where((*mine, here))}"
         if self._engine.rows(self._dialect.limited(some, 1)):
             return Signs(unmarked, future)
-        top = self._dialect.text(f"max({windows.greatest(self._dialect, order)})")
+        top = self._dialect.text(f"max({windows.greatest(self._dialect, order, columns)})")
         found = self._one(f"select {top} as hr_top from {table.name}{statements.where(mine)}")["hr_top"]
         return Signs(unmarked, future, None if found is None else str(found))
 
@@ -273,4 +275,4 @@ class TableSource:
 
 
 def _by_name(table: SourceTable) -> dict[str, Column]:
-    return {column.name: column for column in table.columns}
+    return {column.name: column for column in table.read_columns}

@@ -36,21 +36,26 @@ def at_predicate(dialect: Dialect, order: Order, columns: Columns, value: Value)
     return f"({same})" if len(order.columns) == 1 else f"({same}) and {_all(dialect, order, columns, '<=', value)}"
 
 
-def marked_predicate(dialect: Dialect, order: Order) -> str:
+def place(dialect: Dialect, column: Column) -> str:
+    """What stands for the column in a condition: its bare name, which an index serves, or what a system column means."""
+    return dialect.read(column) if column.system else dialect.quote(column.name)
+
+
+def marked_predicate(dialect: Dialect, order: Order, columns: Columns) -> str:
     """Rows that have a watermark."""
-    return " or ".join(f"{dialect.quote(name)} is not null" for name in order.columns)
+    return " or ".join(f"{place(dialect, columns[name])} is not null" for name in order.columns)
 
 
-def unmarked_predicate(dialect: Dialect, order: Order) -> str:
+def unmarked_predicate(dialect: Dialect, order: Order, columns: Columns) -> str:
     """Rows that have none."""
-    return " and ".join(f"{dialect.quote(name)} is null" for name in order.columns)
+    return " and ".join(f"{place(dialect, columns[name])} is null" for name in order.columns)
 
 
-def greatest(dialect: Dialect, order: Order) -> str:
+def greatest(dialect: Dialect, order: Order, columns: Columns) -> str:
     """The greatest watermark that is not NULL; databases do not agree on what `greatest` does with one."""
-    found = dialect.quote(order.columns[0])
+    found = place(dialect, columns[order.columns[0]])
     for name in order.columns[1:]:
-        other = dialect.quote(name)
+        other = place(dialect, columns[name])
         found = f"case when {found} is null or {other} > {found} then {other} else {found} end"
     return found
 
@@ -69,7 +74,8 @@ def ahead_query(
     low, high, count = (dialect.quote(name) for name in ("hr_low", "hr_high", "hr_n"))
     summed = f"select min({at}) as {low}, max({at}) as {high}, count(*) as {count} from ({inner}) hr_p"
     counted = Column("hr_n", Kind.INTEGER, "bigint", bits=64, native="bigint")
-    columns = (replace(value, name="hr_low"), replace(value, name="hr_high"), counted)
+    plain = replace(value, system=False)
+    columns = (replace(plain, name="hr_low"), replace(plain, name="hr_high"), counted)
     return f"select {statements.select_list(dialect, columns)} from ({summed}) hr_e", columns
 
 
@@ -98,17 +104,17 @@ def _below(dialect: Dialect, order: Order, columns: Columns, edge: Edge, *, alon
 
 def _any(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value) -> str:
     return " or ".join(
-        f"{dialect.quote(name)} {operator} {literal(dialect, columns[name], value)}" for name in order.columns
+        f"{place(dialect, columns[name])} {operator} {literal(dialect, columns[name], value)}" for name in order.columns
     )
 
 
 def _all(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value, *, alone: bool = False) -> str:
-    tests = [f"{dialect.quote(n)} {operator} {literal(dialect, columns[n], value)}" for n in order.columns]
+    places = [place(dialect, columns[name]) for name in order.columns]
+    values = [literal(dialect, columns[name], value) for name in order.columns]
+    tests = [f"{one} {operator} {limit}" for one, limit in zip(places, values, strict=True)]
     if alone:
         return tests[0]
-    return " and ".join(
-        f"({dialect.quote(name)} is null or {test})" for name, test in zip(order.columns, tests, strict=True)
-    )
+    return " and ".join(f"({one} is null or {test})" for one, test in zip(places, tests, strict=True))
 
 
 def literal(dialect: Dialect, column: Column, value: Value) -> str:

@@ -15,7 +15,7 @@ from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment
 from hudi_reconcile.core.window import next_window
-from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest, Source
+from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.inside import digests_of, unexplained
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.watermarks import Watermark
@@ -90,7 +90,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> C
     moment = sides.source.moment()
     # An instant shows one state, so the rows that were kept are those of now.
     kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake.rows(later), unequal)
-    pending = pending_range(checkpoint, waiting, sides.source, moment)
+    pending = pending_range(checkpoint, waiting, sides, moment)
     with _frozen(sides):
         findings = sides.comparer.findings(first.candidates, Look(_source(sides, unequal), kept), unequal, pending)
     kinds = sides.comparer.count(findings, "kind")
@@ -166,15 +166,20 @@ def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
 
 
 def pending_range(
-    checkpoint: CheckpointAt | None, waiting: Waiting, source: Source, moment: Moment
+    checkpoint: CheckpointAt | None, waiting: Waiting, sides: Sides, moment: Moment
 ) -> PendingRange | None:
-    """The rows that coming pulls will read; None where no checkpoint with these columns exists."""
+    """The rows that coming pulls will read; None where no checkpoint with these columns, of this source, exists.
+
+    A pull refuses to go on from another source's checkpoint, so nothing may wait for it.
+    """
     mark = waiting.watermark
     if checkpoint is None or not mark.moving or not mark.continues(checkpoint.checkpoint):
         return None
+    if checkpoint.checkpoint.source_identity != sides.table.identity:
+        return None
     window = next_window(mark.order, mark.reached(checkpoint.checkpoint), None, overlap_micros=waiting.overlap_micros)
     after = None if window.lower is None else window.lower.mark
-    return PendingRange(after, mark.horizon(moment, source.zone_offset_micros), by_id=not mark.columns)
+    return PendingRange(after, mark.horizon(moment, sides.source.zone_offset_micros), by_id=not mark.columns)
 
 
 def _source(sides: Sides, segments: SegmentSet | None) -> Frame:

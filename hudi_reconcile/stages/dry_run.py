@@ -68,7 +68,7 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
         after=None if is_full else start.watermark.text(None if lower is None else lower.mark),
         before=None if is_full or upper is None else bound,
         bound=bound,
-        bound_why=start.moment.bound_why,
+        bound_why=start.watermark.bound_why(start.moment) or start.moment.bound_why,
         connections=source.connections,
         read=None if empty else source.planned(start.table, cut_of(job, start.table, source), start.window),
         create=None if start.existing is not None else WouldCreate(job.lake_type, key, partition_by, columns),

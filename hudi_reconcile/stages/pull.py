@@ -162,7 +162,7 @@ def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
 def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
     after = done.after
     text = None if after is None else after.checkpoint.text
-    bound = start.bound if start.watermark.has_clock else None
+    bound = start.bound if start.watermark.has_bound else None
     return TableResult(
         name=job.name,
         outcome=Outcome.PULLED,
@@ -179,7 +179,7 @@ def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
             instant=after.instant.completed if done.pages and after is not None else None,
             null_watermark_rows=done.null_rows,
             bound=None if bound is None else start.watermark.text(Mark(bound)),
-            bound_why=start.moment.bound_why if start.watermark.has_clock or not start.watermark.moving else None,
+            bound_why=start.watermark.bound_why(start.moment),
             pages=done.pages,
         ),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hudi_reconcile.core.carry import carried, carried_anew
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Value, beyond
+from hudi_reconcile.core.marks import Mark, Value, beyond, rank
 from hudi_reconcile.core.values import CheckpointAt, LakeTable, Moment, SourceTable
 from hudi_reconcile.core.window import Window, full_window, next_window
 from hudi_reconcile.ports import Lake, Signs, Source
@@ -65,7 +65,9 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
         now = watermark.now(moment, source.zone_offset_micros)
         reached = watermark.reached(None if before is None else before.checkpoint)
         _refuse_clock_gone_back(job, watermark, before, now)
-        signs = source.signs(table, watermark.order, reached=reached, now=now)
+        _refuse_counter_gone_back(job, watermark, reached, bound)
+        if not watermark.by_version:  # always there, and no clock that could be wrong
+            signs = source.signs(table, watermark.order, reached=reached, now=now)
         if bound is None and job.limit_rows is not None:
             bound = _numbers_now(source, table, watermark)
     whole = full or existing is None or job.strategy == "full" or not watermark.moving
@@ -123,7 +125,7 @@ def _rows(count: int) -> str:
 
 
 def _clockless(watermark: Watermark) -> tuple[str, ...]:
-    if watermark.has_clock or not watermark.moving:
+    if watermark.has_bound or not watermark.moving:
         return ()
     names = ", ".join(watermark.order.columns)
     changed = "" if watermark.columns else ", and so are changed rows"
@@ -157,6 +159,16 @@ def _refuse_clock_gone_back(
             "the clock, or source.time_zone, went back, and new rows would be passed over",
             fix="set the database's clock or source.time_zone right; until then sweep instead of pulling",
         )
+
+
+def _refuse_counter_gone_back(job: TableJob, watermark: Watermark, reached: Mark | None, bound: Value | None) -> None:
+    if not watermark.by_version or reached is None or bound is None or rank(reached) < rank(Mark(bound)):
+        return
+    raise RefusedError(
+        f"table {job.name}: the checkpoint is transaction {watermark.text(reached)}, and the server has only come to {bound}: "
+        "it was set back (a restored copy of its files), and changed rows would be passed over",
+        fix=f"sweep first, then read everything once more: hudi-reconcile pull -t {job.name} --full",
+    )
 
 
 def _checkpoint(

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Mark
+from hudi_reconcile.core.marks import Mark, rank
 from hudi_reconcile.core.moments import watermark_micros
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Pulled, SideState, TableResult
@@ -87,18 +87,24 @@ def _mark(job: TableJob, watermark: Watermark, value: str, source: Source, momen
     bound = watermark.bound(moment, source.zone_offset_micros)
     if bound is None:
         return Mark(head if watermark.kind is Kind.TEXT else _number(head), at_id)
+    if watermark.by_version:
+        return _below(job, watermark, Mark(_number(head)), bound)
     try:
         micros = watermark_micros(watermark.kind, head)
     except ValueError as error:
         example = watermark.text(Mark(bound))
         raise UsageError(f"--checkpoint: {error}", fix=f"write it like {example}, the safe bound of now") from None
-    if micros >= bound:
+    return _below(job, watermark, Mark(micros, at_id), bound)
+
+
+def _below(job: TableJob, watermark: Watermark, mark: Mark, bound: int) -> Mark:
+    if rank(Mark(mark.value)) >= rank(Mark(bound)):
         raise RefusedError(
             f"table {job.name}: --checkpoint lies at or above the safe bound {watermark.text(Mark(bound))}: "
             "rows that are still to be committed would never be pulled",
-            fix="name an earlier time",
+            fix="name an earlier one",
         )
-    return Mark(micros, at_id)
+    return mark
 
 
 def _number(text: str) -> Decimal:

@@ -212,7 +212,7 @@ def _result(
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
         segments={"compared": ground.cut.count, "unequal": len(found.unequal.ids)},
-        notes=_notes(job, ground.watermark, found),
+        notes=_notes(job, ground, found),
         provenance={
             "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
             "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
@@ -222,10 +222,15 @@ def _result(
     )
 
 
-def _notes(job: TableJob, watermark: Watermark, found: Confirmed) -> tuple[str, ...]:
+def _notes(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[str, ...]:
     notes = list(settings_notes(job))
     if found.checkpoint is None:
         notes.append("the lake carries no checkpoint of ours: no difference could be called pending")
-    elif not watermark.continues(found.checkpoint.checkpoint):
+    elif not ground.watermark.continues(found.checkpoint.checkpoint):
         notes.append("the checkpoint was made with other watermark columns: no difference could be called pending")
+    elif found.checkpoint.checkpoint.source_identity != ground.scope.table.identity:
+        notes.append(
+            f"the checkpoint belongs to {found.checkpoint.checkpoint.source_identity}, the source is "
+            f"{ground.scope.table.identity}: no difference could be called pending"
+        )
     return tuple(notes)

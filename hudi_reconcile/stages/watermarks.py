@@ -47,12 +47,24 @@ class Watermark:
         return self.moving[0].kind if len(kinds) == 1 else Kind.TIMESTAMP
 
     @property
+    def by_version(self) -> bool:
+        """True where the database's own number of a row's version is the watermark: exact, and no clock."""
+        return any(column.system for column in self.columns)
+
+    @property
+    def has_bound(self) -> bool:
+        """True where no row can appear below a bound any more."""
+        return self.has_clock or self.by_version
+
+    @property
     def has_clock(self) -> bool:
         """True where watermarks are times, so that a safe bound can be had."""
         return bool(self.columns) and self.kind in CALENDAR_KINDS
 
     def bound(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
-        """The safe bound in the watermark's clock, cut to the coarsest precision; None without a clock."""
+        """The safe bound: in the watermark's clock, cut to the coarsest precision, or a row version. None without either."""
+        if self.by_version:
+            return moment.version_bound
         if not self.has_clock:
             return None
         offset = offset_at(moment.bound_micros)
@@ -60,6 +72,12 @@ class Watermark:
             bound_for(c.kind, moment.bound_micros, zone_offset_micros=offset, precision=c.precision)
             for c in self.columns
         )
+
+    def bound_why(self, moment: Moment) -> str | None:
+        """How the bound was found, in words; None where the watermark knows none."""
+        if self.by_version:
+            return "every transaction below this number has ended"
+        return moment.bound_why if self.has_clock or not self.moving else None
 
     def now(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
         """The watermark's own clock now; None without one."""

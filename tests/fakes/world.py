@@ -110,7 +110,11 @@ class FakeClock:
 
 @dataclass(slots=True)
 class FakeSource:
-    """One table as a dict. `at` of a row is its watermark in microseconds; every change is a transaction of its own."""
+    """One table as a dict. `at` of a row is its watermark in microseconds; every change is a transaction of its own.
+
+    `xmin` of a row is the transaction that wrote it; `version` says that the table shows it, `open_since` is the oldest
+    transaction that has not ended, where there is one.
+    """
 
     journal: Journal
     clock: FakeClock
@@ -130,11 +134,13 @@ class FakeSource:
     cores: int = 2
     connections: int = 1
     can_freeze: bool = True
+    version: Column | None = None
+    open_since: int | None = None
     snapshot: dict[int | None, Row] | None = None
 
     def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
-        self.table[key] = {"id": key, "v": value, "at": at, **more}
         self.transaction += 1
+        self.table[key] = {"id": key, "v": value, "at": at, "xmin": self.transaction, **more}
 
     def delete(self, key: int | None) -> None:
         self.table.pop(key, None)
@@ -170,12 +176,14 @@ class FakeSource:
 
     def describe(self) -> SourceTable:
         self.journal.reached("source.describe")
-        return SourceTable("t", self.columns, self.key, len(self.table), self.identity)
+        return SourceTable("t", self.columns, self.key, len(self.table), self.identity, self.version)
 
     def moment(self) -> Moment:
         self.journal.reached("source.moment")
         now = self.clock.now_micros
-        return Moment(now, now - self.bound_lag_micros, "fake", f"{self.transaction}:{self.transaction}:")
+        name = f"{self.transaction}:{self.transaction}:"
+        version_bound = self.transaction + 1 if self.open_since is None else self.open_since
+        return Moment(now, now - self.bound_lag_micros, "fake", name, version_bound)
 
     def extent(self, table: SourceTable) -> KeyExtent:
         keys = [key for key in self.table if key is not None]
@@ -250,7 +258,7 @@ class FakeSource:
         return ()
 
     def _positional(self, table: SourceTable, wanted: Callable[[Row], bool]) -> list[Row]:
-        names = [column.name for column in table.columns]
+        names = [column.name for column in table.read_columns]
         return [
             {f"c{index}": row.get(name) for index, name in enumerate(names)}
             for row in (self.table if self.snapshot is None else self.snapshot).values()
@@ -608,7 +616,8 @@ class FakeComparer:
         images: dict[Key, list[tuple[Key, int | None, Row]]] = {}
         for row in rows:
             key = tuple(value(row, item) for item in self.agreement.key)
-            marks = [mark for item in self.agreement.watermark if (mark := value(row, item)) is not None]
+            items = self.agreement.moving if side == "c" else self.agreement.watermark
+            marks = [mark for item in items if (mark := value(row, item)) is not None]
             image = tuple(value(row, item) for item in self.agreement.columns)
             images.setdefault(key, []).append((image, max(marks, default=None), row))
         return images

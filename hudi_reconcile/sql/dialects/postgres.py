@@ -9,7 +9,7 @@ from __future__ import annotations
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.core.segments import KeyRange
 from hudi_reconcile.core.window import watermark_text
-from hudi_reconcile.sql import statements
+from hudi_reconcile.sql import statements, xmin
 
 NAME = "postgresql"
 JDBC_DRIVER = "org.postgresql.Driver"
@@ -89,6 +89,8 @@ def read(column: Column) -> str:
     Text-like kinds are read as text, which for char(n) leaves out the padding; int2 as int4, since Hudi keeps no smallint.
     Text twins of what Hudi or JDBC would alter are spelled as a finding's key would be, so that one value has one text.
     """
+    if column.system:
+        return xmin.number()
     name = quote(column.name)
     if column.bits == _SMALL_BITS:
         return f"{name}::int4"

@@ -101,6 +101,13 @@ def test_column_that_is_left_out_on_purpose_is_no_warning() -> None:
     assert bad(list(table_checks("orders", with_columns(ID, CHANGED, ODD), request))) == []
 
 
+def test_table_pulled_by_the_version_of_its_rows_needs_no_watermark() -> None:
+    found = list(table_checks("orders", FACTS, replace(REQUEST, watermark=(), by_version=True)))
+
+    assert bad(found) == []
+    assert any("every pull scans the whole table" in check.detail for check in found)
+
+
 def test_table_without_watermark_is_warned_of() -> None:
     assert bad(list(table_checks("orders", FACTS, replace(REQUEST, watermark=())))) == [("orders: watermark", "warn")]
 

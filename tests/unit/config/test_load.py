@@ -99,6 +99,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         ("{incrementing: b}", "incrementing"),
         ("{watermark: [a], incrementing: b}", "timestamp+incrementing"),
         ("{watermark: [a], strategy: full}", "full"),
+        ("{strategy: xmin, limit: 10}", "xmin"),
     ],
 )
 def test_strategy_left_out_is_what_the_columns_allow(pull: str, strategy: str) -> None:
@@ -182,6 +183,8 @@ WRONG = [
     (7, "    source: {table: ' '}", 7, "tables[0].source.table: must not be empty"),
     (8, "    pull: {strategy: timestamp}", 8, "tables[0].pull.strategy: timestamp needs `watermark`"),
     (8, "    pull: {strategy: incrementing}", 8, "tables[0].pull.strategy: incrementing needs `incrementing`"),
+    (8, "    pull: {strategy: xmin, watermark: [a]}", 8, "tables[0].pull.watermark: says nothing beside strategy xmin"),
+    (8, "    pull: {strategy: xmin, overlap: 1s}", 8, "tables[0].pull.overlap: says nothing beside strategy xmin"),
     (8, "    pull: {strategy: timestmp, watermark: [a]}", 8, "did you mean 'timestamp'?"),
     (8, "    pull: {limit: 0}", 8, "tables[0].pull.limit: must be greater than or equal to 1"),
     (9, "    lake: {}", 9, "tables[0].lake.path: is missing"),
