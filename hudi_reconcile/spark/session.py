@@ -23,6 +23,7 @@ from hudi_reconcile.spark.inventory import bring_jars
 from hudi_reconcile.spark.jars import Jar, JarRequest, locked_jars, verify
 from hudi_reconcile.spark.java import JavaRuntime, find_java
 from hudi_reconcile.spark.settings import (
+    GIVEN,
     HUDI_EXTENSION,
     REQUIRED,
     TIME_ZONE_OPTION,
@@ -177,7 +178,7 @@ def _join(request: SessionRequest) -> SparkSession:
     spark = SparkSession.getActiveSession()
     if spark is None:
         spark = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
-    lacking = [key for key in REQUIRED if spark.conf.get(key, None) != REQUIRED[key]]
+    lacking = [key for key, value in REQUIRED.items() if spark.conf.get(key, value if key in GIVEN else None) != value]
     if HUDI_EXTENSION not in (spark.conf.get("spark.sql.extensions", None) or ""):
         lacking.append("spark.sql.extensions")
     if jvm_of(spark).java.util.TimeZone.getDefault().getID() != "UTC":

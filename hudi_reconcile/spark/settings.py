@@ -31,7 +31,12 @@ REQUIRED = {
     "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
     # Without it, an array with a NULL element fails the whole commit.
     "spark.hadoop.parquet.avro.write-old-list-structure": "false",
+    # A file that the cleaner took, or that is damaged, must end a sweep: without its rows the rest would look complete.
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
 }
+# Those of them that a session has without being told.
+GIVEN = frozenset({"spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles"})
 
 _DEFAULTS = {
     "spark.app.name": "hudi-reconcile",

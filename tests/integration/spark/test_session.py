@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark.jars import locked_jars
 from hudi_reconcile.spark.session import Session, SessionRequest, start_session, stop_session
-from hudi_reconcile.spark.settings import REQUIRED
+from hudi_reconcile.spark.settings import GIVEN, REQUIRED
 
 # A whole life of a session, in its own process: Hudi written and read, noise on the JVM's stdout, one JSON on ours.
 LIFE = """
@@ -97,13 +98,26 @@ def test_running_session_is_joined_and_not_stopped(spark_session: Session) -> No
     assert spark_session.spark.range(3).count() == 3
 
 
-def test_running_session_without_a_needed_setting_is_refused_by_name(spark: SparkSession) -> None:
-    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+@pytest.mark.parametrize(
+    ("key", "wrong"), [("spark.sql.session.timeZone", "Asia/Tokyo"), ("spark.sql.files.ignoreMissingFiles", "true")]
+)
+def test_running_session_without_a_needed_setting_is_refused_by_name(spark: SparkSession, key: str, wrong: str) -> None:
+    spark.conf.set(key, wrong)
     try:
-        with pytest.raises(UsageError, match=r"lacks .*spark\.sql\.session\.timeZone"):
+        with pytest.raises(UsageError, match=f"lacks .*{re.escape(key)}"):
             start_session(SessionRequest())
     finally:
-        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        spark.conf.set(key, REQUIRED[key])
+
+
+def test_running_session_need_not_be_told_what_it_has_by_itself(spark: SparkSession) -> None:
+    for key in GIVEN:
+        spark.conf.unset(key)
+    try:
+        start_session(SessionRequest())
+    finally:
+        for key in GIVEN:
+            spark.conf.set(key, REQUIRED[key])
 
 
 def test_jars_with_other_bytes_are_refused_before_a_jvm_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

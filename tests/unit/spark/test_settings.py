@@ -41,6 +41,7 @@ def test_settings_against_correctness_are_refused_all_at_once() -> None:
         "spark.sql.session.timeZone": "Europe/Berlin",
         "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
         "spark.driver.extraJavaOptions": "-Duser.timezone=Asia/Tokyo",
+        "spark.sql.files.ignoreMissingFiles": "true",
         "spark.jars": "/x.jar",
         "spark.master": "local",
     }
