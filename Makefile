@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults hunt lowest bench bench-modes bench-pull kills soak lock clean
+.PHONY: help setup demo check test integration conformance faults hunt lowest bench bench-modes bench-pull kills strategies soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,7 +78,10 @@ bench-pull: setup ## a million rows into Hudi beside hand-tuned Spark, and 1,000
 	@$(BIN)/python bench/bench_pull.py
 
 kills: setup ## a paged pull killed with its JVM at each of twelve places: the same command again ends right
-	@$(BIN)/pytest -q tests/kills
+	@$(BIN)/pytest -q tests/long/test_kills.py
+
+strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
+	@$(BIN)/pytest -q tests/long/test_strategies.py
 
 soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
 	@$(BIN)/python bench/soak.py

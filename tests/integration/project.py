@@ -42,13 +42,17 @@ class Ran:
 
 @dataclass(slots=True)
 class Project:
-    """One table `orders`. `settings` are the table's in the config, `source` the source's; both may be changed."""
+    """One table `orders`. `settings` are the table's in the config, `source` the source's; both may be changed.
+
+    `more` are further tables of the same config.
+    """
 
     folder: Path
     database: Database
     captured: pytest.CaptureFixture[str]
     settings: dict[str, Any] = field(default_factory=dict)
     source: dict[str, Any] = field(default_factory=dict)
+    more: list[dict[str, Any]] = field(default_factory=list)
 
     @staticmethod
     def of(folder: Path, database: Database, captured: pytest.CaptureFixture[str]) -> Project:
@@ -75,7 +79,7 @@ class Project:
 
     def write_config(self) -> Path:
         path = self.folder / "reconcile.yaml"
-        path.write_text(json.dumps({"version": 1, "source": self.source, "tables": [self.settings]}))
+        path.write_text(json.dumps({"version": 1, "source": self.source, "tables": [self.settings, *self.more]}))
         return path
 
     def run(self, *arguments: str) -> Ran:
@@ -113,7 +117,12 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
 
 def in_lake(spark: SparkSession, project: Project, *columns: str) -> list[tuple[Any, ...]]:
     """The lake's rows as any reader of Hudi sees them, sorted as text."""
-    frame = spark.read.format("hudi").load(str(project.lake)).select(*columns)
+    return in_table(spark, project.lake, *columns)
+
+
+def in_table(spark: SparkSession, lake: Path, *columns: str) -> list[tuple[Any, ...]]:
+    """The rows of one Hudi table as any reader sees them, sorted as text."""
+    frame = spark.read.format("hudi").load(str(lake)).select(*columns)
     return sorted((tuple(row) for row in frame.collect()), key=str)
 
 
