@@ -48,7 +48,7 @@ def openlineage(run: Document, namespace: str, ends: Mapping[str, Ends]) -> str:
 
 
 def _events(run: Document, table: Document, namespace: str, ends: Ends) -> Iterator[dict[str, Any]]:
-    run_id = str(uuid5(NAMESPACE_URL, f"hudi-reconcile:{run['run_id']}:{table['name']}"))
+    run_id = str(uuid5(NAMESPACE_URL, f"hudi-reconcile:{run['run_id']}:{visible(table['name'])}"))
     about = {
         "producer": _PRODUCER,
         "schemaURL": _EVENT,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from junitparser import JUnitXml
@@ -199,6 +199,14 @@ def hold_events_against_their_schemas(run: Document) -> None:
         facets += [facet for one in event.get("inputs", ()) for facet in one.get("inputFacets", {}).values()]
         for facet in facets:
             valid(facet, facet["_schemaURL"])
+
+
+@settings(max_examples=5)
+@given(runs())
+def test_lineage_of_a_table_whose_name_is_no_unicode_is_valid(run: Document) -> None:
+    run["tables"][0]["name"] = "\ud800"
+
+    hold_events_against_their_schemas(run)
 
 
 @given(runs())
