@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hudi_reconcile.app.doctor_checks import Check, failed, jar_check, server_checks, table_checks
 from hudi_reconcile.app.doctor_lake import folder_check, lake_check
+from hudi_reconcile.app.doctor_rows import row_checks
 from hudi_reconcile.app.engines import engine_for_doctor, session_request
 from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
 from hudi_reconcile.app.rule_files import rule_sets
@@ -107,12 +108,14 @@ def _source(
         with engine_for_doctor(config, password, environ) as engine:
             yield from server_checks(engine.server_facts())
             for table in tables:
-                yield from _source_table(engine, table, described)
+                yield from _source_table(engine, table, described, zone=config.source.time_zone)
     except ReconcileError as error:
         yield failed("source", error)
 
 
-def _source_table(engine: Engine, table: TableConfig, described: dict[str, SourceTable]) -> Iterator[Check]:
+def _source_table(
+    engine: Engine, table: TableConfig, described: dict[str, SourceTable], *, zone: str
+) -> Iterator[Check]:
     request = request_of(table)
     try:
         facts = engine.table_facts(request)
@@ -121,3 +124,5 @@ def _source_table(engine: Engine, table: TableConfig, described: dict[str, Sourc
         return
     described[table.name] = facts.table
     yield from table_checks(table.name, facts, request)
+    if facts.can_read:
+        yield from row_checks(engine, table, facts.table, zone=zone)

@@ -149,7 +149,7 @@ def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, 
     own = len(statements) - sent_before
     seconds = world.clock.monotonic_seconds() - begun
     spent = edges.source.spent()
-    phases = {name: round(took, 3) for name, took in spent.seconds.items()}
+    phases = {name: round(took, 3) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
     if phases:
         phases["other"] = round(seconds - sum(phases.values()), 3)
     cost = Cost(
@@ -158,7 +158,7 @@ def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, 
         source_statements=own,
         source_rows_fetched=result.cost.source_rows_fetched,
         lake_files_read=result.cost.lake_files_read,
-        phases_seconds={**phases, **result.cost.phases_seconds},
+        phases_seconds=phases,
         source_parts=spent.parts,
         source_parts_repeated=spent.repeated,
         source_bytes_estimate=spent.bytes_estimate,

@@ -12,6 +12,10 @@ class Clock(Protocol):
         """Microseconds since 1970, UTC."""
         ...
 
+    def monotonic_seconds(self) -> float:
+        """For durations: never set back."""
+        ...
+
     def sleep(self, seconds: float) -> None:
         """Wait this long."""
         ...

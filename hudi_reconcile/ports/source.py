@@ -63,12 +63,15 @@ class Signs:
     """What the source shows of the watermark beside a pull's window.
 
     `unmarked_rows` have none. `future_rows` lie above the database's own clock. `greatest` is the greatest watermark
-    as the source's text, told only where it lies below the checkpoint.
+    as the source's text, told only where it lies below the checkpoint. `is_indexed` is None where the catalog does not say;
+    `id_cache` is how many ids a session takes at once from the sequence of the order's last column, 1 where that is not known.
     """
 
     unmarked_rows: int = 0
     future_rows: int = 0
     greatest: str | None = None
+    is_indexed: bool | None = None
+    id_cache: int = 1
 
 
 class Source(Protocol):

@@ -261,7 +261,7 @@ def _provenance(table: Document, plan: Document | None) -> tuple[Fact, ...]:
 
 
 def _cost(cost: Document) -> tuple[Fact, ...]:
-    phases = cost.get("phases_seconds", {})
+    phases, size = cost.get("phases_seconds", {}), cost.get("source_bytes_estimate")
     parts = [Fact(f"Of which {name}", f"{seconds:,.1f} s") for name, seconds in phases.items()]
     return (
         Fact("Time", f"{cost['seconds']:,.1f} s"),
@@ -269,5 +269,6 @@ def _cost(cost: Document) -> tuple[Fact, ...]:
         Fact("Spark's start, not counted in", f"{cost['session_seconds']:,.1f} s"),
         Fact("Statements sent to the source", figure(cost["source_statements"])),
         Fact("Rows fetched from the source", figure(cost["source_rows_fetched"])),
+        *([] if size is None else [Fact("Bytes of them, by the catalog's row width", figure(size))]),
         Fact("Lake files read", figure(cost["lake_files_read"])),
     )

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.catalogued import Catalogued
-from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.facts import Indexes, ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
 
@@ -96,6 +96,10 @@ class Engine(Protocol):
 
     def table_facts(self, request: TableRequest) -> TableFacts:
         """What `doctor` says of one table; reads no row."""
+        ...
+
+    def indexes(self, request: TableRequest) -> Indexes | None:
+        """The table's indexes and sequences, by the catalog; None where that says nothing of a read (a view, a query)."""
         ...
 
     def statistics(self, table: SourceTable) -> Catalogued:

@@ -30,6 +30,14 @@ class ServerFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Indexes:
+    """Which columns lead a whole index, and how many ids a session takes at once where a column's sequence hands out more."""
+
+    leading: frozenset[str]
+    id_cache: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TableFacts:
     """One source table. `indexed` are the columns that lead a whole index; `key_proven` is the catalog's word for it.
 

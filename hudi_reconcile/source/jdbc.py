@@ -20,7 +20,7 @@ from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued
 from hudi_reconcile.source.engine import Described, JdbcTarget
-from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.facts import Indexes, ServerFacts, TableFacts
 from hudi_reconcile.source.jdbc_names import find, parts_of
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql import statements
@@ -173,6 +173,14 @@ class JdbcEngine:
         found, indexes = self._describe(request)
         leading = frozenset(index.columns[0] for index in indexes if not index.is_partial)
         return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=leading)
+
+    def indexes(self, request: TableRequest) -> Indexes | None:
+        """What the driver's metadata tells of indexes; none at all says nothing, since some drivers tell of no index."""
+        if request.query is not None:
+            return None
+        database = self._database()
+        found = database.indexes(find(database, database.facts(), request.table, self.place))
+        return Indexes(frozenset(one.columns[0] for one in found if not one.is_partial)) if found else None
 
     def statistics(self, table: SourceTable) -> Catalogued:  # noqa: ARG002 - no driver tells any
         """None: JDBC knows of no histogram and no row length."""

@@ -13,13 +13,14 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.replica import REPLICA, replica_bound
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import watermark_text
 from hudi_reconcile.source import mysql_session, plane
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued, from_mysql
 from hudi_reconcile.source.engine import Described, JdbcTarget
-from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.facts import Indexes, ServerFacts, TableFacts
 from hudi_reconcile.source.mysql_query import describe_query
 from hudi_reconcile.source.plane import ControlPlane, ServerEngine
 from hudi_reconcile.source.request import TableRequest
@@ -32,7 +33,7 @@ _UNKNOWN_ROWS = 1_000_000  # of a view whose plan this user may not see
 
 _ME = "concat('''', substring_index(current_user(), '@', 1), '''@''', substring_index(current_user(), '@', -1), '''')"
 _SERVER_QUERY = f"""
-select version() as version, current_user() as role, @@global.read_only as is_replica,
+select version() as version, current_user() as role, {mysql.IS_REPLICA} as is_replica,
        (select count(*) from information_schema.user_privileges
          where privilege_type = 'SUPER' and grantee = {_ME}) as supers
 """
@@ -96,18 +97,21 @@ class MysqlEngine(ServerEngine):
     def moment(self) -> Moment:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
         row = self._open_work()
+        seen = self._plane.one(mysql.CLOCK_QUERY) if row is None else row
+        clock = int(seen["clock_micros"])
+        if seen["is_replica"]:
+            return Moment(clock, *replica_bound(clock, None), _snapshot(clock), notes=(REPLICA,))
         if row is None:
-            clock = int(self._plane.one(mysql.CLOCK_QUERY)["clock_micros"])
             bound, why = mysql.bound(clock, None, None, sees_all=False)
             return Moment(clock, bound, why, _snapshot(clock))
-        clock, oldest, running = (row[name] for name in ("clock_micros", "oldest_micros", "running_seconds"))
+        oldest, running = row["oldest_micros"], row["running_seconds"]
         bound, why = mysql.bound(
-            int(clock),
+            clock,
             None if oldest is None else int(oldest),
             None if running is None else int(running),
             sees_all=True,
         )
-        return Moment(int(clock), bound, why, _snapshot(int(clock)))
+        return Moment(clock, bound, why, _snapshot(clock))
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours."""
@@ -139,8 +143,7 @@ class MysqlEngine(ServerEngine):
             return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset())
         row = self._table(request.table)
         here = {"schema": row["schema_name"], "name": row["name"]}
-        indexes = self._plane.rows(mysql.INDEXES_QUERY, here)
-        leads = {str(r["column_name"]) for r in indexes if r["position"] == 1 and r["is_whole"]}
+        held = self.indexes(request)
         grants = self._plane.one(_WRITES_QUERY, here)["grants"]
         is_super = self._plane.one(_SERVER_QUERY)["supers"]
         return TableFacts(
@@ -148,8 +151,16 @@ class MysqlEngine(ServerEngine):
             found.key_proven,
             self._can_read(found.table.name),
             bool(grants) and not is_super,
-            frozenset(leads),
+            frozenset() if held is None else held.leading,
         )
+
+    def indexes(self, request: TableRequest) -> Indexes | None:
+        """Indexes over whole columns."""
+        row = None if request.query is not None else self._table(request.table)
+        if row is None or row["type"] == "VIEW":
+            return None
+        rows = self._plane.rows(mysql.INDEXES_QUERY, {"schema": row["schema_name"], "name": row["name"]})
+        return Indexes(frozenset(str(r["column_name"]) for r in rows if r["position"] == 1 and r["is_whole"]))
 
     def statistics(self, table: SourceTable) -> Catalogued:
         """information_schema's row length."""

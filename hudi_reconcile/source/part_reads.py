@@ -40,17 +40,21 @@ class PartRead:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is read: the table's name for messages, how many parts, how many at a time, and how one is read."""
+    """What is read: the table's name for messages, how many parts, how many at a time, and how one is read.
+
+    `expected_rows` is an estimate, None where there is none.
+    """
 
     table: str
     parts: int
     lanes: int
     read: ReadPart
+    expected_rows: int | None = None
 
 
 def read_parts(spark: SparkSession, work: Work) -> tuple[PartRead, ...]:
     """Every part once, in order. Raises SourceError with part, attempts and reason where one cannot be read; the others stop."""
-    group = f"hudi-reconcile-{uuid.uuid4().hex}"
+    group, begun = f"hudi-reconcile-{uuid.uuid4().hex}", time.monotonic()
     over = threading.Event()
     found: dict[int, PartRead] = {}
     with ThreadPoolExecutor(max(1, min(work.lanes, work.parts))) as pool:
@@ -59,7 +63,7 @@ def read_parts(spark: SparkSession, work: Work) -> tuple[PartRead, ...]:
             for future in as_completed(futures):
                 part = future.result()
                 found[part.number] = part
-                _told(work, part, found)
+                _told(work, part, found, time.monotonic() - begun)
         except BaseException:
             over.set()
             for future in futures:
@@ -134,11 +138,18 @@ def _failed(work: Work, number: int, attempts: int, error: Exception, *, judged:
     )
 
 
-def _told(work: Work, part: PartRead, found: dict[int, PartRead]) -> None:
+def _told(work: Work, part: PartRead, found: dict[int, PartRead], seconds: float) -> None:
     done, rows = len(found), sum(one.rows for one in found.values())
     again = "" if part.attempts == 1 else f", {part.attempts} attempts"
-    progress.debug(
+    progress.info(
         "%s: part %d of %d: %s rows in %.1f s%s",
         work.table, part.number + 1, work.parts, f"{part.rows:,}", part.seconds, again,
-        extra={"bar": f"{work.table}: {done} of {work.parts} parts, {rows:,} rows", "is_last": done == work.parts},
+        extra={"bar": bar(work, done, rows, seconds), "is_last": done == work.parts},
     )  # fmt: skip
+
+
+def bar(work: Work, done: int, rows: int, seconds: float) -> str:
+    """How far a read is, in one line: parts, rows of about how many, and rows a second."""
+    expected = "" if not work.expected_rows else f" of about {work.expected_rows:,}"
+    rate = f", {rows / seconds:,.0f} rows/s" if seconds > 0 else ""
+    return f"{work.table}: {done} of {work.parts} parts, {rows:,}{expected} rows{rate}"

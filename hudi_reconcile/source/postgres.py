@@ -11,14 +11,16 @@ from sqlalchemy.exc import DBAPIError
 
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.replica import REPLICA, replica_bound
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source import plane
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued, from_postgres
 from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
-from hudi_reconcile.source.facts import ServerFacts, TableFacts
+from hudi_reconcile.source.facts import Indexes, ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane, ServerEngine
 from hudi_reconcile.source.postgres_query import describe_query
+from hudi_reconcile.source.postgres_session import is_poolers_refusal, refuse_pooler, session_options, turned_away
 from hudi_reconcile.source.postgres_xmin import standing
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql import xmin
@@ -44,7 +46,12 @@ select current_setting('server_version') as version, current_user::text as role,
 _TABLE_QUERY = """
 select has_table_privilege(c.oid, 'SELECT') as can_read,
        has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
-         and not (select rolsuper from pg_roles where rolname = current_user) as can_write,
+         and not (select rolsuper from pg_roles where rolname = current_user) as can_write
+  from pg_class c
+ where c.oid = to_regclass(:name)
+"""
+_INDEXES_QUERY = """
+select c.relkind::text as relkind,
        array(select distinct a.attname::text from pg_index i
                join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
               where i.indrelid = c.oid and i.indisvalid and i.indpred is null) as indexed,
@@ -58,6 +65,7 @@ select has_table_privilege(c.oid, 'SELECT') as can_read,
   from pg_class c
  where c.oid = to_regclass(:name)
 """
+_OWN_ROWS = {"r", "p", "m"}  # of a view and of a foreign table the indexes are elsewhere
 
 
 class PostgresEngine(ServerEngine):
@@ -65,6 +73,7 @@ class PostgresEngine(ServerEngine):
 
     def __init__(self, connection: Connection) -> None:
         self._held: tuple[str, Witness] | None = None
+        self._has_own_session = False
         arguments = {
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "hudi-reconcile",
@@ -108,6 +117,7 @@ class PostgresEngine(ServerEngine):
 
     def describe(self, request: TableRequest) -> Described:
         """The table as the catalog has it now."""
+        self._refuse_pooler()
         if request.query is not None:
             return describe_query(self._plane, request, server=self._identity())
         found = self._table(request.table)
@@ -137,10 +147,12 @@ class PostgresEngine(ServerEngine):
     def moment(self) -> Moment:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
         row = self._plane.one(postgres.MOMENT_QUERY)
-        bound, why = postgres.bound(
-            row["clock_micros"], row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"]
-        )
-        return Moment(row["clock_micros"], bound, why, row["snapshot"], xmin.version_bound(row["snapshot"]))
+        clock, version_bound = row["clock_micros"], xmin.version_bound(row["snapshot"])
+        if row["is_replica"]:
+            bound, why = replica_bound(clock, row["replayed_micros"])
+            return Moment(clock, bound, why, row["snapshot"], version_bound, (REPLICA,))
+        bound, why = postgres.bound(clock, row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"])
+        return Moment(clock, bound, why, row["snapshot"], version_bound)
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours.
@@ -173,6 +185,7 @@ class PostgresEngine(ServerEngine):
 
     def server_facts(self) -> ServerFacts:
         """Connect and ask."""
+        self._refuse_pooler()
         row = self._plane.one(_SERVER_QUERY)
         return ServerFacts(
             product="PostgreSQL",
@@ -194,14 +207,15 @@ class PostgresEngine(ServerEngine):
         if request.query is not None:
             return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset())
         row = self._plane.one(_TABLE_QUERY, {"name": request.table})
-        return TableFacts(
-            found.table,
-            found.key_proven,
-            row["can_read"],
-            row["can_write"],
-            frozenset(row["indexed"]),
-            row["id_cache"] or {},
-        )
+        held = self.indexes(request) or Indexes(frozenset())
+        return TableFacts(found.table, found.key_proven, row["can_read"], row["can_write"], held.leading, held.id_cache)
+
+    def indexes(self, request: TableRequest) -> Indexes | None:
+        """Whole, valid indexes, and the sequences behind defaults and identities."""
+        if request.query is not None:
+            return None
+        row = self._plane.one(_INDEXES_QUERY, {"name": request.table})
+        return Indexes(frozenset(row["indexed"]), row["id_cache"] or {}) if row["relkind"] in _OWN_ROWS else None
 
     def statistics(self, table: SourceTable) -> Catalogued:
         """pg_class and pg_stats, as far as this role may see them."""
@@ -211,6 +225,11 @@ class PostgresEngine(ServerEngine):
     def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
         """The planner's estimate."""
         return self._estimate(name, predicates)
+
+    def _refuse_pooler(self) -> None:
+        if not self._has_own_session:
+            refuse_pooler(self._plane)
+            self._has_own_session = True
 
     def _table(self, name: str) -> RowMapping:
         try:
@@ -244,21 +263,14 @@ class PostgresEngine(ServerEngine):
         return int(plan[0]["Plan"]["Plan Rows"])
 
 
-def session_options(statement_timeout_seconds: float) -> str:
-    """PostgreSQL start-up options that make a session read only, in UTC and bounded."""
-    return (
-        "-c default_transaction_read_only=on -c TimeZone=UTC -c DateStyle=ISO -c lc_monetary=C -c IntervalStyle=iso_8601"
-        " -c extra_float_digits=1 -c bytea_output=hex -c row_security=off -c lock_timeout=2000 -c client_encoding=UTF8"
-        f" -c statement_timeout={int(statement_timeout_seconds * 1000)}"
-    )
-
-
 def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
     state = getattr(error.orig, "sqlstate", None)
     lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
     reason = lines[0] if lines else type(error.orig).__name__
     if state == "28P01" or "password authentication failed" in reason:
         return plane.password_refused(connection)
+    if is_poolers_refusal(reason):
+        return turned_away(connection.place, reason)
     if state is None or state.startswith("08"):
         return plane.unreachable(connection, reason)
     if state == "3D000":

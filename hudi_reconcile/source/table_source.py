@@ -167,6 +167,7 @@ class TableSource:
             len(plan.parts),
             lanes=self._limits(waits=True).lanes,
             read=lambda number: read(session, target, whole.part(number), table.read_columns),
+            expected_rows=plan.rows,
         )
         parts = read_parts(session, work)
         seconds = {"plan": ready - begun, "read": time.monotonic() - ready}
@@ -205,16 +206,28 @@ class TableSource:
         if now is not None:
             above = windows.window_predicate(self._dialect, Window(Order(order.columns), Edge(Mark(now))), columns)
             future = self._count(table, (*mine, above or ALL))
+        held, last = self._engine.indexes(self._request), order.id_column or order.columns[-1]
+        return Signs(
+            unmarked,
+            future,
+            self._fallen(table, order, reached),
+            None if held is None else bool(held.leading & set(order.columns)),
+            1 if held is None else held.id_cache.get(last, 1),
+        )
+
+    def _fallen(self, table: SourceTable, order: Order, reached: Mark | None) -> str | None:
+        """The greatest watermark as text where it lies below the checkpoint."""
         if reached is None:
-            return Signs(unmarked, future)
+            return None
+        columns, mine = _by_name(table), self._request.predicates
         lower = Window(Order(order.columns), Edge(Mark(reached.value), inclusive=True))
         here = windows.window_predicate(self._dialect, lower, columns) or ALL
         some = f"select 1 as hr_one from {table.name}{statements.where((*mine, here))}"
         if self._engine.rows(self._dialect.limited(some, 1)):
-            return Signs(unmarked, future)
+            return None
         top = self._dialect.text(f"max({windows.greatest(self._dialect, order, columns)})")
         found = self._one(f"select {top} as hr_top from {table.name}{statements.where(mine)}")["hr_top"]
-        return Signs(unmarked, future, None if found is None else str(found))
+        return None if found is None else str(found)
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""

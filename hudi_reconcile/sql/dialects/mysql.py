@@ -219,11 +219,13 @@ def session(statement_timeout_seconds: float | None = None) -> str:
 
 
 _CLOCK = "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))"
-CLOCK_QUERY = f"select {_CLOCK} as clock_micros"
+# A server that takes no writes but the replication's own; MariaDB 12 spells more than on and off.
+IS_REPLICA = "(cast(@@global.read_only as char) not in ('0', 'OFF') or @@global.innodb_read_only)"
+CLOCK_QUERY = f"select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica"
 # With PROCESS only. `trx_started` is in the server machine's zone and in whole seconds; in the hour that a zone has twice,
 # the earlier reading is taken. A statement that still waits for a lock has read its clock and has no transaction yet.
 MOMENT_QUERY = f"""
-select {_CLOCK} as clock_micros,
+select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica,
        (select min(timestampdiff(microsecond, '1970-01-01', if(convert_tz(u - interval 1 hour, '+00:00', 'SYSTEM') = x,
                                                               u - interval 1 hour, u)))
           from (select trx_started as x, convert_tz(trx_started, 'SYSTEM', '+00:00') as u

@@ -180,7 +180,12 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
            and backend_type is distinct from 'autovacuum worker') as oldest_micros,
        (select (extract(epoch from min(prepared)) * 1000000)::bigint from pg_prepared_xacts
          where database = current_database()) as prepared_micros,
-       pg_is_in_recovery() as is_replica
+       pg_is_in_recovery() as is_replica,
+       case when not pg_is_in_recovery() then null
+            when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
+             and exists (select from pg_stat_wal_receiver where status = 'streaming') then null
+            else (extract(epoch from coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())) * 1000000)::bigint
+       end as replayed_micros
 """
 
 TABLE_QUERY = """

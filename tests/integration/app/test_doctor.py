@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from hudi_reconcile.cli.main import run
+from tests.support.pooler import pooler
 from tests.support.postgres import Database
 
 CONFIG = """
@@ -117,3 +118,36 @@ def test_password_that_is_missing_or_wrong_fails_and_is_never_shown(
 
     assert statuses(document)[failing] == "fail"
     assert "wrong-1" not in json.dumps(document)
+
+
+def test_rows_that_the_watermark_hides_are_counted(
+    tmp_path: Path, pg: Database, reader: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pg.execute(
+        "insert into orders select i, null, case when i > 2 then now() - interval '1 hour' end from generate_series(1, 9) i",
+        "insert into orders values (10, null, now() + interval '1 day')",
+    )
+
+    document = doctor(tmp_path, pg, reader, capsys)
+
+    told = [check for check in document["checks"] if check["name"] == "orders: rows"]
+    assert [check["status"] for check in told] == ["warn", "warn"]
+    assert "2 rows have no updated_at (NULL)" in told[0]["detail"]
+    assert "1 row has updated_at ahead of the database's clock" in told[1]["detail"]
+    assert told[0]["fix"] == "after pulls: hudi-reconcile sweep -t orders"
+
+
+@pytest.mark.parametrize("does", ["refuses", "drops"])
+def test_pooler_in_between_fails_with_the_way_past_it(
+    does: Literal["refuses", "drops"], tmp_path: Path, pg: Database, reader: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"refuses": "turned our session away", "drops": "settings of our session are not in force"}[does]
+    with pooler(pg.server.host, pg.server.port, does) as port:
+        document = doctor(tmp_path, pg, reader, capsys, host="127.0.0.1", port=port)
+        assert run(["-c", str(tmp_path / "reconcile.yaml"), "pull"]) == 3
+
+    found = {check["name"]: check for check in document["checks"]}
+    assert (document["exit_code"], found["source"]["status"]) == (2, "fail")
+    assert said in found["source"]["detail"]
+    assert "past the pooler" in found["source"]["fix"]
+    assert said in capsys.readouterr().err

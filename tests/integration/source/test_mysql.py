@@ -16,6 +16,7 @@ from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.marks import Mark, Order
+from hudi_reconcile.core.replica import REPLICA
 from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.window import full_window, next_window
 from hudi_reconcile.ports import Frame
@@ -299,6 +300,18 @@ def test_user_with_process_sees_the_bound_and_a_writer_is_told(many: MariaDataba
     with user(many, "process on *.*", f"select, update on {many.name}.t") as login, engine(many, **login) as found:
         assert found.server_facts().sees_all
         assert found.table_facts(TableRequest(name="t", table="t")).can_write
+
+
+def test_server_that_takes_no_writes_is_a_replica_whose_primary_cannot_be_seen(maria: MariaDatabase) -> None:
+    with engine(maria) as found:
+        assert found.moment().notes == ()
+    with maria.unfriendly(read_only="ON"), engine(maria) as found:
+        moment, facts = found.moment(), found.server_facts()
+
+    assert facts.is_replica
+    assert moment.clock_micros - moment.bound_micros == 5 * SECOND
+    assert moment.bound_why.startswith("clock of a replica")
+    assert moment.notes == (REPLICA,)
 
 
 def test_session_cannot_write(many: MariaDatabase) -> None:

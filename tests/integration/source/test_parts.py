@@ -209,5 +209,5 @@ def test_dry_run_tells_the_plan_and_changes_nothing(
     pulled = project.json("pull").table
     assert pulled["pull"]["rows"] == 7
     assert pulled["cost"]["source_parts"] == 1
-    assert pulled["cost"]["phases_seconds"].keys() == {"plan", "read", "other"}
+    assert pulled["cost"]["phases_seconds"].keys() == {"plan", "read", "write", "other"}
     assert cost["source_parts_repeated"] == 0

@@ -1,0 +1,27 @@
+"""What a replica lets a pull trust: it shows what was committed and replayed, never what is open on the primary. Pure."""
+
+from __future__ import annotations
+
+_BLIND_MICROS = 5_000_000  # as for a role that sees no other session's transactions
+REPLICA = (
+    "the server is a replica: the primary's open transactions cannot be seen here, and what is not replayed yet looks missing; "
+    "read from the primary, or set pull.overlap above the longest transaction"
+)
+
+
+def replica_bound(clock_micros: int, replayed_micros: int | None) -> tuple[int, str]:
+    """The bound in UTC microseconds on a replica, and in words how it was found.
+
+    `replayed_micros` is the time of the last transaction that was replayed, None where the replica has replayed all that
+    it was sent: then the clock stands for it.
+    """
+    if replayed_micros is None:
+        return (
+            clock_micros - _BLIND_MICROS,
+            "clock of a replica minus 5 s: the primary's open transactions cannot be seen here",
+        )
+    known = min(clock_micros, replayed_micros)
+    return known - _BLIND_MICROS, (
+        f"last transaction replayed on a replica ({(clock_micros - known) // 1_000_000:,} s behind the clock) minus 5 s: the "
+        "primary's open transactions cannot be seen here"
+    )
