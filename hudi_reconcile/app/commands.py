@@ -24,6 +24,7 @@ from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.store import COMPARED, Store
 from hudi_reconcile.stages.apply import apply
+from hudi_reconcile.stages.evolve import CannotFollowError
 from hudi_reconcile.stages.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
@@ -131,8 +132,8 @@ def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | 
     return apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held)
 
 
-def _compared_all_the_same(one: TableRun, error: LakeError) -> TableResult:
-    """The lake did not take the rows, such as those of a column it lacks: the comparison tells what came apart."""
+def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
+    """The lake did not take the rows, such as those of a column that changed: the comparison tells what came apart."""
     try:
         swept, _ = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError:
@@ -155,7 +156,7 @@ def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets
 def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) -> TableResult:
     try:
         pulled = _pull(one, full=False)
-    except LakeError as error:
+    except (LakeError, CannotFollowError) as error:
         return _compared_all_the_same(one, error)
     swept, plan = _leave(one, sweep(_job(one), one.edges))
     swept = replace(swept, notes=(*pulled.notes, *swept.notes))

@@ -11,8 +11,9 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.canonical import canonical, plain_number
-from hudi_reconcile.core.agreement import MOST_DIGITS, Compared
+from hudi_reconcile.core.agreement import Compared
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.stored import MOST_DIGITS
 
 _BIGINT_DIGITS = 20
 _NUMBER_DIGITS = (37, 18)  # the difference of two needs one digit more, and Spark has 38

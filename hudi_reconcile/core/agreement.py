@@ -6,13 +6,13 @@ Where the lake holds fewer digits than the source, both meet on the lake's: the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.result import Unverified
+from hudi_reconcile.core.stored import MOST_DIGITS, decimal_digits
 from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, PartitionField, SourceTable
 
 _MEETS = {
@@ -30,10 +30,8 @@ _MEETS = {
     Kind.NUMBER: frozenset({"string"}),
     Kind.OWN_TEXT: frozenset({"string"}),
 }
-MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 MICROS_DIGITS = 6  # of a second, in Spark and where a lake column says nothing else
 NO_TOLERANCE: Mapping[str, Decimal] = {}
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +97,11 @@ def agree(
     exclude: frozenset[str],
     partition_by: tuple[PartitionField, ...],
     tolerance: Mapping[str, Decimal] = NO_TOLERANCE,
+    dropped: frozenset[str] = frozenset(),
 ) -> Agreement:
     """Match the source's columns with the lake's. Excluded columns are left out on both sides and are not unverified.
 
+    Columns that only the lake has are unverified but for `dropped`: the source had them, and a pull took that over.
     A watermark column that is excluded still tells why a row drifted; it is just not compared. Key columns are never cut:
     two keys would become one.
     """
@@ -116,7 +116,7 @@ def agree(
             unverified.append(found)
     unverified += [
         Unverified("column", column.name, "the lake has this column, the source does not", exclude_fix(column.name))
-        for column in only_in_lake(source, lake, exclude=exclude, partition_by=partition_by)
+        for column in only_in_lake(source, lake, exclude=exclude | dropped, partition_by=partition_by)
     ]
     return Agreement(
         columns=tuple(item for name, item in met.items() if name not in exclude),
@@ -143,8 +143,7 @@ def comparable(kind: Kind, lake_type: str) -> bool:
 
 def lake_digits(lake_type: str) -> tuple[int, int] | None:
     """(precision, scale) of a decimal lake column; None for any other type."""
-    match = _DECIMAL.fullmatch(lake_type)
-    return None if match is None else (int(match[1]), int(match[2]))
+    return decimal_digits(lake_type)
 
 
 def only_in_lake(

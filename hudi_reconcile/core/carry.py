@@ -19,7 +19,7 @@ _NO_TEXT = frozenset({Kind.REAL, Kind.DOUBLE})
 def carried(table: SourceTable, lake: LakeTable) -> SourceTable:
     """The source table as it meets an existing lake table: typed columns that the lake holds as text become text."""
     types = {column.name: column.type for column in lake.columns}
-    return _with_text(table, frozenset(c.name for c in table.columns if types.get(c.lake_name) == "string"))
+    return with_text(table, frozenset(c.name for c in table.columns if types.get(c.lake_name) == "string"))
 
 
 def carried_anew(table: SourceTable, uncarried: frozenset[str]) -> SourceTable:
@@ -28,7 +28,7 @@ def carried_anew(table: SourceTable, uncarried: frozenset[str]) -> SourceTable:
     Text are key columns that Hudi's record key would alter, and columns with values that no lake type holds (`uncarried`).
     """
     keys = frozenset(column.name for column in table.key_columns if column.kind in _NO_RECORD_KEY)
-    return _with_text(table, keys | uncarried)
+    return with_text(table, keys | uncarried)
 
 
 def as_text(column: Column) -> Column:
@@ -39,5 +39,6 @@ def as_text(column: Column) -> Column:
     return replace(column, kind=kind, precision=None, scale=None, bits=None)
 
 
-def _with_text(table: SourceTable, names: frozenset[str]) -> SourceTable:
+def with_text(table: SourceTable, names: frozenset[str]) -> SourceTable:
+    """The source table with these columns carried as text."""
     return replace(table, columns=tuple(as_text(c) if c.name in names else c for c in table.columns))

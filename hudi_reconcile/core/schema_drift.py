@@ -45,7 +45,8 @@ class Columns:
     """Both sides' columns, and how they were matched.
 
     `source` is as the database declares it, without the excluded columns. `text_on_purpose` names typed columns that the
-    lake holds as text because it cannot hold their values otherwise.
+    lake holds as text because it cannot hold their values otherwise. `dropped` names lake columns that the source had, as a
+    pull has taken over.
     """
 
     source: SourceTable
@@ -54,6 +55,7 @@ class Columns:
     partition_by: tuple[PartitionField, ...] = ()
     exclude: frozenset[str] = frozenset()
     text_on_purpose: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
 
 
 def changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, ...]:
@@ -66,10 +68,13 @@ def changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, ...]:
     missing = [c for c in columns.source.columns if c.lake_name not in lake_types and c.name not in columns.exclude]
     extra = list(only_in_lake(columns.source, columns.lake, exclude=columns.exclude, partition_by=columns.partition_by))
     found: list[SchemaChange] = []
+    kept = [column for column in extra if column.name in columns.dropped]
+    extra = [column for column in extra if column.name not in columns.dropped]
     if len(missing) == len(extra) == 1 and comparable(missing[0].kind, extra[0].type):
         found.append(_renamed(missing.pop(), extra.pop()))
     found += [_missing(column, known) for column in missing]
     found += [_extra(column, columns.lake, known) for column in extra]
+    found += [_kept(column) for column in kept]
     for column in columns.source.columns:
         if column.lake_name in lake_types and column.name not in columns.exclude:
             found += _altered(column, columns, known, lake_types[column.lake_name], compared=column.name in met)
@@ -110,6 +115,13 @@ def _extra(column: LakeColumn, lake: LakeTable, known: KnownColumns) -> SchemaCh
             "dropped", "source", name, None, column.type, None, compared=False, fix=fix, lake_column=name
         )
     return SchemaChange("added", "lake", name, None, column.type, None, compared=False, fix=fix, lake_column=name)
+
+
+def _kept(column: LakeColumn) -> SchemaChange:
+    fix = "nothing to do: the source has it no more; rows written since then hold NULL"
+    return SchemaChange(
+        "dropped", "source", column.name, None, column.type, None, compared=False, fix=fix, lake_column=column.name
+    )
 
 
 def _altered(

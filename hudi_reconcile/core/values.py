@@ -89,7 +89,8 @@ class Checkpoint:
     watermark's own wall clock (UTC for zoned kinds); None where no row carried one. `text` is the same for people.
     A watermark that is no clock is `watermark_value`, as text, instead. `incrementing` is the id column of a strategy that
     has one, `incrementing_value` the id reached (with a watermark: at that watermark); without one the watermark is empty.
-    `read_seq` is the greatest `_hr_read_seq` handed out so far.
+    `read_seq` is the greatest `_hr_read_seq` handed out so far. `columns` are the lake names of the source's columns at the
+    last pull, `dropped` those that only the lake has kept; both empty where an earlier version wrote the checkpoint.
     """
 
     strategy: str
@@ -101,6 +102,8 @@ class Checkpoint:
     watermark_value: str | None = None
     incrementing: str | None = None
     incrementing_value: str | None = None
+    columns: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ class Moment:
     open can commit a row whose clock-given watermark is below it. `bound_why` says how the bound was found.
     `snapshot` is the engine's own name of the moment. `version_bound` is the same bound in the database's own numbers of row
     versions: every transaction below it has ended. None where the database has no such numbers.
+    `notes` are what a reader of the result must know about it.
     """
 
     clock_micros: int
@@ -160,3 +164,4 @@ class Moment:
     bound_why: str
     snapshot: str
     version_bound: int | None = None
+    notes: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ from hudi_reconcile.lake.overwrite import would_overwrite
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
-from hudi_reconcile.ports import Corrective, Frame, NewTable, Origin, Replaced, TakenBack
+from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
 
 SAVED_BY = "hudi-reconcile"
 
@@ -89,10 +89,15 @@ class HudiLake:
         return timeline.commit_of(self._timeline(), PREFIX + key, value) if has_table(self._files, self._path) else None
 
     def batch(
-        self, rows: Frame, columns: tuple[Column, ...], partition_by: tuple[PartitionField, ...], read_seq: int
+        self,
+        rows: Frame,
+        columns: tuple[Column, ...],
+        partition_by: tuple[PartitionField, ...],
+        read_seq: int,
+        shape: Shape = AS_SOURCE,
     ) -> Frame:
         """Source rows `c0, c1, …` as full lake images."""
-        return Frame(lake_rows(_spark(rows), columns, partition_by, read_seq))
+        return Frame(lake_rows(_spark(rows), columns, partition_by, read_seq, shape))
 
     def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Make the table with these rows in one commit.
@@ -209,7 +214,7 @@ class HudiLake:
         requested = max((action.requested for action in line.completed()), default="")
         if requested not in line.savepoints():
             line.drop_unfinished_savepoint(requested)
-            self._savepoints(line).make(requested, SAVED_BY, comment)
+            self._savepoints().make(requested, SAVED_BY, comment)
         return requested
 
     def drop_savepoints(self, keep: str) -> tuple[str, ...]:
@@ -217,7 +222,7 @@ class HudiLake:
         line = self._timeline()
         old = tuple(one for one, user in line.savepoints().items() if user == SAVED_BY and one != keep)
         for requested in old:
-            self._savepoints(line).remove(requested)
+            self._savepoints().remove(requested)
         return old
 
     @contextmanager
@@ -281,9 +286,8 @@ class HudiLake:
                 fix="sweep it, or pull into a table of this tool's own",
             )
 
-    def _savepoints(self, line: Timeline) -> Savepoints:
-        has_metadata_table = bool(line.properties().get(METADATA_PARTITIONS, ""))
-        return Savepoints(self._spark, self._path, self._name, has_metadata_table)
+    def _savepoints(self) -> Savepoints:
+        return Savepoints(self._spark, self._path, self._name, self._has_metadata_table())
 
     def _target(self, table: LakeTable) -> Target:
         return Target(self._spark, self._path, table.name)

@@ -19,14 +19,19 @@ COMMIT = "_hr.commit"
 VERSION = 1
 _NAMES = tuple(field.name for field in fields(Checkpoint))
 _LATER = ("watermark_value", "incrementing", "incrementing_value")  # written only where they say something
+_LISTS = ("columns", "dropped")  # so too
 _FIX = "run the version of hudi-reconcile that wrote it, or pull again with --full"
 
 
 def checkpoint_text(checkpoint: Checkpoint) -> str:
     """Canonical JSON of a checkpoint: sorted keys, no blanks."""
     values = {name: getattr(checkpoint, name) for name in _NAMES}
-    values = {name: value for name, value in values.items() if name not in _LATER or value is not None}
+    values = {name: value for name, value in values.items() if not _is_blank(name, value)}
     return json.dumps({"version": VERSION, **values}, sort_keys=True, separators=(",", ":"))
+
+
+def _is_blank(name: str, value: object) -> bool:
+    return (name in _LATER and value is None) or (name in _LISTS and not value)
 
 
 def parse_checkpoint(text: str) -> Checkpoint:
@@ -40,7 +45,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
     if found.get("version") != VERSION:
         raise _unreadable(f"version {found.get('version')!r}, this program knows {VERSION}")
     names = set(found) - {"version"}
-    needed = set(_NAMES) - set(_LATER)
+    needed = set(_NAMES) - {*_LATER, *_LISTS}
     if not needed <= names <= set(_NAMES):
         raise _unreadable(f"keys {sorted(names)}, expected {sorted(needed)}")
     return _checked(found)
@@ -70,7 +75,14 @@ def _checked(found: Mapping[str, object]) -> Checkpoint:
     odd = [name for name, value in later.items() if not (value is None or isinstance(value, str))]
     if odd:
         raise _unreadable(f"{', '.join(odd)} is no text")
-    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity, **later)  # type: ignore[arg-type]
+    lists = {name: _names(name, found.get(name, [])) for name in _LISTS}
+    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity, **later, **lists)  # type: ignore[arg-type]
+
+
+def _names(name: str, found: object) -> tuple[str, ...]:
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise _unreadable(f"{name} is no list of names")
+    return tuple(found)
 
 
 def _unreadable(why: str) -> LakeError:

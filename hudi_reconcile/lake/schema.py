@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.core.stored import holds
 from hudi_reconcile.core.values import LakeColumn
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
@@ -34,7 +35,7 @@ def columns_of(frame: DataFrame) -> tuple[LakeColumn, ...]:
 
 
 def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tuple[str, ...]:
-    """One sentence per column that is missing, unknown, or of another type; empty where the batch fits."""
+    """One sentence per column that is missing, unknown, or of a type whose values the table's does not all hold."""
     found = {column.name: stored_type(column.type) for column in batch}
     wanted = {column.name: column.type for column in table}
     missing = [f"{name} {kind}: missing in the batch" for name, kind in wanted.items() if name not in found]
@@ -42,7 +43,7 @@ def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tup
     other = [
         f"{name}: {kind} in the lake table, {found[name]} in the batch"
         for name, kind in wanted.items()
-        if name in found and found[name] != kind
+        if name in found and not holds(kind, found[name])
     ]
     return (*missing, *unknown, *other)
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.values import READ_SEQ, Instant, LakeTable
+from hudi_reconcile.core.values import READ_SEQ, Instant, LakeColumn, LakeTable
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.ports import Corrective, Frame, TakenBack
 
@@ -92,6 +92,12 @@ def _same(names: tuple[str, ...] | list[str]) -> list[SparkColumn]:
 
 
 def _images(frame: DataFrame, table: LakeTable, name: str) -> DataFrame:
-    row = F.struct(*[F.col(f"`{column.name}`") for column in table.columns]).alias("row")
+    # An earlier snapshot has the columns and types of its time; types only ever get wider.
+    there = set(frame.columns)
+    row = F.struct(*[_as_now(column, there).alias(column.name) for column in table.columns]).alias("row")
     keys = [F.col(f"`{key}`") for key in table.record_key]
     return frame.select(*keys, F.struct(F.col(_SEQNO).alias("sn"), row).alias(name))
+
+
+def _as_now(column: LakeColumn, there: set[str]) -> SparkColumn:
+    return (F.col(f"`{column.name}`") if column.name in there else F.lit(None)).cast(column.type)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.frame import Frame
-from hudi_reconcile.ports.lake import Corrective, Lake, NewTable, Origin, Replaced, TakenBack
+from hudi_reconcile.ports.lake import AS_SOURCE, Corrective, Lake, NewTable, Origin, Replaced, Shape, TakenBack
 from hudi_reconcile.ports.rules import Held, KeysTarget, Quarantine, RuleEngine
 from hudi_reconcile.ports.source import Inside, KeyFaults, ReadCost, Signs, Source, Staged
 
 __all__ = [
-    "Clock", "Comparer", "Corrective", "Edges", "Frame", "Held", "Inside", "KeyFaults", "KeysTarget", "Lake", "Look",
-    "MakeComparer", "NewTable", "Origin", "Quarantine", "ReadCost", "Replaced", "RuleEngine", "SegmentDigest", "Signs",
-    "Source", "Staged", "TakenBack",
+    "AS_SOURCE", "Clock", "Comparer", "Corrective", "Edges", "Frame", "Held", "Inside", "KeyFaults", "KeysTarget", "Lake",
+    "Look", "MakeComparer", "NewTable", "Origin", "Quarantine", "ReadCost", "Replaced", "RuleEngine", "SegmentDigest",
+    "Shape", "Signs", "Source", "Staged", "TakenBack",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from hudi_reconcile.core.values import (
     Checkpoint,
     CheckpointAt,
     Instant,
+    LakeColumn,
     LakePin,
     LakeTable,
     PartitionField,
@@ -30,6 +31,20 @@ class NewTable:
     partition_by: tuple[PartitionField, ...]
     marker_column: str | None = None
     cdc: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Where a batch's columns are not the source's: `dropped` are the lake's that the source no longer has, NULL in every row.
+
+    `left_out` are source columns, by lake name, that the lake does not have yet.
+    """
+
+    dropped: tuple[LakeColumn, ...] = ()
+    left_out: frozenset[str] = frozenset()
+
+
+AS_SOURCE = Shape()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +118,12 @@ class Lake(Protocol):
         ...
 
     def batch(
-        self, rows: Frame, columns: tuple[Column, ...], partition_by: tuple[PartitionField, ...], read_seq: int
+        self,
+        rows: Frame,
+        columns: tuple[Column, ...],
+        partition_by: tuple[PartitionField, ...],
+        read_seq: int,
+        shape: Shape = AS_SOURCE,
     ) -> Frame:
         """Source rows `c0, c1, …` as full lake images: lake names, derived partition columns, `_hr_read_seq`."""
         ...
@@ -113,7 +133,10 @@ class Lake(Protocol):
         ...
 
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
-        """Write full images in one commit that carries checkpoint and labels; an empty frame commits those alone."""
+        """Write full images in one commit that carries checkpoint and labels; an empty frame commits those alone.
+
+        `table.columns` are the table's from this commit on: they may be wider or more than it has now, never fewer.
+        """
         ...
 
     def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from hudi_reconcile.core.evolution import Past
 from hudi_reconcile.core.guards import Policy, refusals, shrunken_source
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import Guard, TableResult
@@ -18,6 +19,7 @@ from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
 from hudi_reconcile.stages.commits import PLAN_LABEL, Work, Written, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
+from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_stale
@@ -100,12 +102,15 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     lake_table = existing(job, edges.lake.look())
     refuse_foreign(job, lake_table, edges.lake.origin)
     refuse_mismatch(job, table, lake_table)
-    scope = scope_of(job, table, lake_table, edges.source, whole=True)
+    at = edges.lake.checkpoint()
+    checkpoint = None if at is None else at.checkpoint
+    scope = scope_of(job, table, lake_table, edges.source, whole=True, past=Past.of(checkpoint))
+    followed = correctable(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
     rows = comparer.planned(comparer.load(findings_path), action)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer)
-    return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope)
+    return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope, followed)
 
 
 def _execute(work: Work, edges: Edges) -> Done:
@@ -141,7 +146,7 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
         fetched,
         unverified,
         precision,
-        wrote.notes,
+        (*work.followed.notes, *wrote.notes),
         wrote.savepoint,
     )
 

@@ -16,7 +16,7 @@ from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
 from hudi_reconcile.stages.confirm import pinned
-from hudi_reconcile.stages.lake_state import existing
+from hudi_reconcile.stages.evolve import Followed
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import Scope
 from hudi_reconcile.stages.sides import Sides
@@ -28,7 +28,7 @@ READY, DOUBLED = "ready", "doubled"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A plan's corrections that are still to be made, and where."""
+    """A plan's corrections that are still to be made, and where; `followed` is the lake table as they leave it."""
 
     job: TableJob
     plan: Plan
@@ -37,6 +37,7 @@ class Work:
     rows: Frame
     touched: SegmentSet
     scope: Scope
+    followed: Followed
     quarantine: Quarantine | None = None
 
 
@@ -89,7 +90,7 @@ def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
     sides, found = work.sides, Counter[str]()
     for status in (READY, DOUBLED):
         upserts = sides.comparer.ready(rechecked, status).upserts
-        images = sides.lake.batch(upserts, sides.table.columns, work.job.partition_by, 0)
+        images = sides.lake.batch(upserts, sides.table.columns, work.job.partition_by, 0, work.followed.shape)
         key = tuple(column.lake_name for column in sides.table.key_columns)
         held = work.quarantine.held(images, key)
         if held.by_rule:
@@ -116,7 +117,8 @@ def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoin
 def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, last: bool) -> Instant:
     sides, job = work.sides, work.job
     found = sides.comparer.ready(rechecked, status)
-    upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq)
+    shape = work.followed.shape
+    upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq, shape)
     # A plan counts as applied by the label of its last commit; a kill between the two leaves it to be applied again.
     part = f"{work.plan.plan_id}:{work.action or 'all'}"
     labels = {
@@ -127,10 +129,9 @@ def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, l
     }
     if status == READY:
         labels[UNDOABLE] = job.run_id
-    table = existing(job, sides.lake.look())
     batch = Corrective(upserts, found.deletes, found.expected)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct
-    return write(batch, table, carried, labels)
+    return write(batch, work.followed.table, carried, labels)
 
 
 def _read_back(work: Work, rechecked: Frame, written: tuple[str, ...]) -> Mapping[str, int]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from hudi_reconcile.core.marks import Mark
 from hudi_reconcile.core.parts import ReadPlan
+from hudi_reconcile.core.result import SchemaChange
 from hudi_reconcile.core.window import is_empty
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.overwrite import overwrites
-from hudi_reconcile.stages.pull_start import start_of
+from hudi_reconcile.stages.pull_start import followed, start_of
 from hudi_reconcile.stages.request import TableJob
 
 
@@ -28,7 +29,8 @@ class WouldCreate:
 class PullPlan:
     """A pull that has not happened. `after` and `before` are the window's ends, None an open one.
 
-    `read` is None where the window can hold no row; `create` is None where the lake table is there already.
+    `read` is None where the window can hold no row; `create` is None where the lake table is there already, whose columns
+    would follow the source's by `schema`.
     """
 
     table: str
@@ -44,12 +46,13 @@ class PullPlan:
     read: ReadPlan | None
     create: WouldCreate | None
     notes: tuple[str, ...] = ()
+    schema: tuple[SchemaChange, ...] = ()
 
 
 def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
     """The plan of the pull. Refuses what the pull would refuse before it reads; takes no lease."""
     source = edges.source
-    start = start_of(job, source, edges.lake, full=full)
+    start = followed(job, start_of(job, source, edges.lake, full=full))
     empty = is_empty(start.window)
     checkpoint = None if start.before is None else start.before.checkpoint.text
     lower, upper, is_full = start.window.lower, start.window.upper, start.whole
@@ -73,4 +76,5 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
         read=None if empty else source.planned(start.table, cut_of(job, start.table, source), start.window),
         create=None if start.existing is not None else WouldCreate(job.lake_type, key, partition_by, columns),
         notes=(*start.notes, *notes),
+        schema=start.schema,
     )

@@ -39,6 +39,7 @@ class _Done:
     pages: int = 0
     null_rows: int = 0
     greatest_group_rows: int = 0
+    write_seconds: float = 0.0
 
 
 def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
@@ -50,18 +51,20 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
         start = start_of(job, source, lake, full=full)
-        done = _Done(start.existing, start.before)
         if is_empty(start.window):
-            return _result(job, start, done)
+            return _result(job, start, _Done(start.existing, start.before))
         start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))
+        done = _Done(start.existing, start.before)
         if start.existing is not None and start.whole and overwrites(job):
             return _overwrite(job, start, edges, approval)
         cut = cut_of(job, start.table, source)
         for page in _pages(job, start, source):
             staged = source.staged(start.table, cut, page.window, start.bound)
             _refuse_odd_text(job, start, done, staged)
-            if staged.rows or done.existing is None:
+            if staged.rows or done.existing is None or (start.schema and not done.pages):
+                begun = edges.clock.monotonic_seconds()
                 done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
+                done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
         return _result(job, start, done)
 
 
@@ -84,7 +87,9 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
 
     done = _Done(table, start.before)
     _refuse_odd_text(job, start, done, staged)
+    begun = edges.clock.monotonic_seconds()
     after = _write(job, start, done, staged, lake, land=land)
+    done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
     note = f"the whole table was replaced; {gone} of its rows were gone at the source"
     done = _added(done, Page(start.window, None), staged, after, lake)
     return _result(job, replace(start, notes=(*start.notes, note)), done)
@@ -113,6 +118,7 @@ def _added(done: _Done, page: Page, staged: Staged, after: CheckpointAt, lake: L
         pages=done.pages + 1,
         null_rows=done.null_rows + staged.null_watermark_rows,
         greatest_group_rows=max(done.greatest_group_rows, staged.rows if page.is_group else 0),
+        write_seconds=done.write_seconds,
     )
 
 
@@ -133,9 +139,18 @@ def _write(
     earlier = None if done.after is None else done.after.checkpoint
     reached = next_checkpoint(start.watermark.reached(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    blank = Checkpoint(job.strategy, start.watermark.names, None, None, read_seq, start.table.identity)
+    blank = Checkpoint(
+        job.strategy,
+        start.watermark.names,
+        None,
+        None,
+        read_seq,
+        start.table.identity,
+        columns=tuple(sorted(column.lake_name for column in start.table.columns)),
+        dropped=tuple(sorted(column.name for column in start.shape.dropped)),
+    )
     checkpoint = start.watermark.written(blank, reached)
-    rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq)
+    rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq, start.shape)
     labels = {"kind": "pull", "run_id": job.run_id}
     if done.existing is None:
         instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)
@@ -168,8 +183,9 @@ def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
         outcome=Outcome.PULLED,
         source=SideState(done.rows, start.moment.snapshot),
         checkpoint=text,
-        cost=Cost(source_rows_fetched=done.rows),
+        cost=Cost(source_rows_fetched=done.rows, phases_seconds={"write": done.write_seconds} if done.pages else {}),
         notes=_notes(job, start, done),
+        schema=start.schema,
         columns={"source": {column.name: column.declared for column in start.table.columns}},
         pull=Pulled(
             rows=done.rows,

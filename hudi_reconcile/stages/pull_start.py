@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.carry import carried, carried_anew
+from hudi_reconcile.core.carry import carried, carried_anew, with_text
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.marks import Mark, Value, beyond, rank
+from hudi_reconcile.core.result import SchemaChange
 from hudi_reconcile.core.values import CheckpointAt, LakeTable, Moment, SourceTable
 from hudi_reconcile.core.window import Window, full_window, next_window
-from hudi_reconcile.ports import Lake, Signs, Source
+from hudi_reconcile.ports import AS_SOURCE, Lake, Shape, Signs, Source
+from hudi_reconcile.stages.evolve import follow
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import UntrustedWindowError, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
 _MINUTE_MICROS = 60_000_000
+_WORTH_AN_INDEX_ROWS = 100_000
 # A local clock goes back by itself once a year.
 _LOCAL_STEP_MICROS = 120 * _MINUTE_MICROS
 
@@ -25,7 +28,8 @@ _LOCAL_STEP_MICROS = 120 * _MINUTE_MICROS
 class Start:
     """Everything that is settled before a row is read. `whole`: every row is read, whatever the checkpoint says.
 
-    `bound` holds the checkpoint below it; None for a watermark without a clock that is read in one go.
+    `bound` holds the checkpoint below it; None for a watermark without a clock that is read in one go. `existing` is the lake
+    table as the first commit makes it: `schema` lists what that changes, `shape` how its columns differ from the source's.
     """
 
     table: SourceTable
@@ -37,6 +41,8 @@ class Start:
     window: Window
     whole: bool
     notes: tuple[str, ...] = ()
+    shape: Shape = AS_SOURCE
+    schema: tuple[SchemaChange, ...] = ()
 
 
 def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
@@ -72,7 +78,8 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
             bound = _numbers_now(source, table, watermark)
     whole = full or existing is None or job.strategy == "full" or not watermark.moving
     window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
-    notes = (*sign_notes(watermark, signs, before), *_clockless(watermark))
+    told = sign_notes(watermark, signs, before, table.rows_estimate)
+    notes = (*moment.notes, *told, *_clockless(watermark))
     return Start(table, watermark, existing, before, moment, bound, window, whole, notes)
 
 
@@ -83,25 +90,46 @@ _WAY_OUT = {
 
 
 def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
-    """Columns with values that no typed column holds: text in a new table; what a table has already is not changed."""
+    """Columns with values that no typed column holds: text where the lake does not have them yet, else refused.
+
+    Then the lake's columns follow the source's. Raises RefusedError for what cannot be carried or cannot follow.
+    """
     typed = {*job.moving, *(field.column for field in job.partition_by if field.transform != "identity")}
-    if uncarried and (start.existing is not None or uncarried & typed):
-        names = ", ".join(sorted(uncarried if start.existing is not None else uncarried & typed))
+    held = frozenset() if start.existing is None else frozenset(column.name for column in start.existing.columns)
+    there = {column.name for column in start.table.columns if column.lake_name in held}
+    stuck = uncarried & (there | typed)
+    if stuck:
+        names = ", ".join(sorted(stuck))
         raise RefusedError(
             f"table {job.name}: {names} hold values that the lake's column cannot hold "
             "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds)",
             fix=f"leave those rows out with source.where, or {_WAY_OUT[start.existing is None]}",
         )
-    if start.existing is not None:
-        return start
-    table = carried_anew(start.table, uncarried)
+    # An existing table's key is carried as the table has it.
+    table = carried_anew(start.table, uncarried) if start.existing is None else with_text(start.table, uncarried)
     texts = [c.name for c, was in zip(table.columns, start.table.columns, strict=True) if c.kind is not was.kind]
     notes = (f"held as text, since no lake type is exact for their values: {', '.join(texts)}",) if texts else ()
-    return replace(start, table=table, notes=(*start.notes, *notes))
+    return followed(job, replace(start, table=table, notes=(*start.notes, *notes)))
 
 
-def sign_notes(watermark: Watermark, signs: Signs, before: CheckpointAt | None) -> tuple[str, ...]:
-    """What the window does not show, in words, with the numbers."""
+def followed(job: TableJob, start: Start) -> Start:
+    """The start with the lake table as it follows the source's columns. Raises RefusedError for what cannot follow."""
+    if start.existing is None:
+        return start
+    found = follow(job, start.table, start.existing, None if start.before is None else start.before.checkpoint)
+    return replace(
+        start,
+        existing=found.table,
+        shape=found.shape,
+        schema=found.changes,
+        notes=(*start.notes, *found.notes),
+    )
+
+
+def sign_notes(
+    watermark: Watermark, signs: Signs, before: CheckpointAt | None = None, table_rows: int = 0
+) -> tuple[str, ...]:
+    """What the window does not show, in words, with the numbers. A scan of few rows is not worth a word."""
     names, notes = ", ".join(watermark.order.columns), []
     if signs.unmarked_rows:
         notes.append(
@@ -117,6 +145,14 @@ def sign_notes(watermark: Watermark, signs: Signs, before: CheckpointAt | None) 
             f"the greatest {names} at the source is {signs.greatest}, below the checkpoint {before.checkpoint.text}: its "
             "newest rows were deleted, or the column started again below; then new rows are found by sweeps only"
         )
+    if signs.id_cache > 1:
+        name = watermark.id_name or names
+        notes.append(
+            f"{name} comes from a sequence with CACHE {signs.id_cache}: sessions commit ids below those already pulled, which "
+            "sweeps only find (needs sweep)"
+        )
+    if signs.is_indexed is False and table_rows >= _WORTH_AN_INDEX_ROWS:
+        notes.append(f"{names} leads no index: every pull scans the whole table, about {table_rows:,} rows")
     return tuple(notes)
 
 

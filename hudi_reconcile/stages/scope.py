@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hudi_reconcile.core.agreement import Agreement, Compared, agree, exclude_fix, without
 from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.evolution import NOTHING_PULLED, Past
 from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.result import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.schema_drift import Columns, changes
@@ -29,12 +30,19 @@ class Scope:
     schema: tuple[SchemaChange, ...]
     unverified: tuple[Unverified, ...]
     types: Mapping[str, Mapping[str, str]]
+    dropped: frozenset[str] = frozenset()
 
 
 def scope_of(
-    job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, whole: bool = False
+    job: TableJob,
+    described: SourceTable,
+    lake_table: LakeTable,
+    source: Source,
+    *,
+    whole: bool = False,
+    past: Past = NOTHING_PULLED,
 ) -> Scope:
-    """Match the columns, and ask the source for values that the read would alter.
+    """Match the columns, and ask the source for values that the read would alter. `past` is the last pull's record.
 
     Excluded columns are not even read, but for key and watermark, or for `whole` rows, as a correction writes them.
     Raises UsageError for a tolerance on a column that cannot have one.
@@ -51,21 +59,19 @@ def scope_of(
         exclude=job.exclude,
         partition_by=job.partition_by,
         tolerance=job.tolerance,
+        dropped=past.dropped,
     )
     typed = {column.name for column in table.columns if column.kind is declared.column(column.name).kind}
-    altered = source.uncarried(declared, None)
-    on_purpose = frozenset(altered) - typed
-    columns = Columns(declared, lake_table, agreement, job.partition_by, job.exclude, on_purpose)
+    altered = frozenset(source.uncarried(declared, None))
+    columns = Columns(declared, lake_table, agreement, job.partition_by, job.exclude, altered - typed, past.dropped)
     return Scope(
         table,
         lake_table,
         agreement,
         changes(columns, job.known),
-        (*agreement.unverified, *(_altered(name) for name in altered if name in typed - left_out)),
-        {
-            "source": {column.name: column.declared for column in declared.columns},
-            "lake": {column.name: column.type for column in lake_table.columns},
-        },
+        (*agreement.unverified, *(_altered(name) for name in sorted(altered & typed - left_out))),
+        _types(declared, lake_table),
+        past.dropped,
     )
 
 
@@ -120,6 +126,13 @@ def settings_notes(job: TableJob) -> tuple[str, ...]:
         allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.tolerance.items())
         notes.append(f"differences allowed (compare.tolerance), unequal segments joined row by row: {allowed}")
     return tuple(notes)
+
+
+def _types(source: SourceTable, lake: LakeTable) -> dict[str, dict[str, str]]:
+    return {
+        "source": {column.name: column.declared for column in source.columns},
+        "lake": {column.name: column.type for column in lake.columns},
+    }
 
 
 def _precision_fix(item: Compared) -> str:

@@ -6,7 +6,7 @@ Decides what may be set. It writes no row: the next pull reads from there.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
@@ -57,6 +57,8 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         before = lake.checkpoint()
         read_seq = max(moment.clock_micros, 0 if before is None else before.checkpoint.read_seq + 1)
         blank = Checkpoint(job.strategy, watermark.names, None, None, read_seq, described.identity)
+        if before is not None:
+            blank = replace(blank, columns=before.checkpoint.columns, dropped=before.checkpoint.dropped)
         checkpoint = watermark.written(blank, mark)
         action = "reset" if value is None else "set"
         labels = {"kind": "state", "run_id": job.run_id, "state": action, "by": by}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.classify import NOT_DRIFT
 from hudi_reconcile.core.cost import Choice
+from hudi_reconcile.core.evolution import Past
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import MAX_AGE, SCHEMA, Plan, Requirement
@@ -109,7 +110,9 @@ def _scope(job: TableJob, source: Source, lake: Lake) -> tuple[Scope, Watermark]
     described = source.describe()
     watermark = watermark_of(job, described)
     refuse_key_faults(job.name, source.key_faults(described))
-    return scope_of(job, described, existing(job, lake.look()), source), watermark
+    table, at = existing(job, lake.look()), lake.checkpoint()
+    past = Past.of(None if at is None else at.checkpoint)
+    return scope_of(job, described, table, source, past=past), watermark
 
 
 def _ground(job: TableJob, scope: Scope, watermark: Watermark, source: Source) -> _Ground:
@@ -224,6 +227,10 @@ def _result(
 
 def _notes(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[str, ...]:
     notes = list(settings_notes(job))
+    kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
+    if kept:
+        notes.append(f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
+    notes += found.moment.notes
     if found.checkpoint is None:
         notes.append("the lake carries no checkpoint of ours: no difference could be called pending")
     elif not ground.watermark.continues(found.checkpoint.checkpoint):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from zlib import crc32
 
+from hudi_reconcile.core import stored
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.canon import SegmentSum, summed
 from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
@@ -40,6 +41,7 @@ from hudi_reconcile.core.values import (
 )
 from hudi_reconcile.core.window import Window, holds
 from hudi_reconcile.ports import (
+    AS_SOURCE,
     Corrective,
     Edges,
     Frame,
@@ -51,6 +53,7 @@ from hudi_reconcile.ports import (
     ReadCost,
     Replaced,
     SegmentDigest,
+    Shape,
     Signs,
     Staged,
     TakenBack,
@@ -103,6 +106,9 @@ class FakeClock:
     def utc_micros(self) -> int:
         return self.now_micros
 
+    def monotonic_seconds(self) -> float:
+        return self.now_micros / 1_000_000
+
     def sleep(self, seconds: float) -> None:
         self.journal.reached("clock.sleep")
         self.now_micros += int(seconds * 1_000_000)
@@ -137,6 +143,7 @@ class FakeSource:
     version: Column | None = None
     open_since: int | None = None
     snapshot: dict[int | None, Row] | None = None
+    moment_notes: tuple[str, ...] = ()
 
     def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
         self.transaction += 1
@@ -183,7 +190,7 @@ class FakeSource:
         now = self.clock.now_micros
         name = f"{self.transaction}:{self.transaction}:"
         version_bound = self.transaction + 1 if self.open_since is None else self.open_since
-        return Moment(now, now - self.bound_lag_micros, "fake", name, version_bound)
+        return Moment(now, now - self.bound_lag_micros, "fake", name, version_bound, self.moment_notes)
 
     def extent(self, table: SourceTable) -> KeyExtent:
         keys = [key for key in self.table if key is not None]
@@ -300,6 +307,7 @@ class FakeLake:
     path: str = "/lake/t"
     key_type: str = "bigint"
     at_type: str = "timestamp_ntz"
+    v_type: str = "bigint"
     more_columns: tuple[LakeColumn, ...] = ()
     held_by: str | None = None
     in_flight: set[str] = field(default_factory=set)
@@ -313,7 +321,8 @@ class FakeLake:
 
     @property
     def now(self) -> list[Row]:
-        return [dict(row) for row in self.commits[-1].rows] if self.commits else []
+        blank = {column.name: None for column in self.more_columns}
+        return [{**blank, **row} for row in self.commits[-1].rows] if self.commits else []
 
     def plant(self, rows: list[Row], checkpoint: Checkpoint | None = None, **labels: str) -> Instant:
         """A commit of whoever: the whole table anew."""
@@ -331,7 +340,7 @@ class FakeLake:
         if not self.commits:
             return None
         columns = (
-            LakeColumn("id", self.key_type), LakeColumn("v", "bigint"), LakeColumn("at", self.at_type), *self.more_columns,
+            LakeColumn("id", self.key_type), LakeColumn("v", self.v_type), LakeColumn("at", self.at_type), *self.more_columns,
         )  # fmt: skip
         return LakeTable(
             self.path, "t", "copy_on_write", 9, (*columns, LakeColumn(READ_SEQ, "bigint")), self.key, (),
@@ -360,16 +369,21 @@ class FakeLake:
     def rows(self, pin: LakePin) -> Frame:
         self.journal.reached("lake.rows")
         (found,) = [commit for commit in self.commits if commit.instant == pin.instant]
-        return Frame([dict(row) for row in found.rows])
+        blank = {column.name: None for column in self.more_columns}
+        return Frame([{**blank, **row} for row in found.rows])
 
     def batch(
-        self, rows: Frame, columns: tuple[Column, ...], partition_by: tuple[PartitionField, ...], read_seq: int
+        self,
+        rows: Frame,
+        columns: tuple[Column, ...],
+        partition_by: tuple[PartitionField, ...],
+        read_seq: int,
+        shape: Shape = AS_SOURCE,
     ) -> Frame:
+        named = {f"c{i}": c.lake_name for i, c in enumerate(columns) if c.lake_name not in shape.left_out}
+        blank = {column.name: None for column in shape.dropped}
         return Frame(
-            [
-                {**{c.lake_name: row[f"c{i}"] for i, c in enumerate(columns)}, READ_SEQ: read_seq}
-                for row in rows_of(rows)
-            ]
+            [{**{name: row[c] for c, name in named.items()}, **blank, READ_SEQ: read_seq} for row in rows_of(rows)]
         )
 
     def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
@@ -379,6 +393,7 @@ class FakeLake:
 
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         self.journal.reached("lake.upsert")
+        self._become(table, rows)
         return self.plant(self._merged(rows_of(rows), set()), checkpoint, **labels)
 
     def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
@@ -387,6 +402,7 @@ class FakeLake:
 
     def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         self.journal.reached("lake.overwrite")
+        self._become(table, rows)
         return self.plant([self.stamped(row) for row in rows_of(rows)], checkpoint, **labels)
 
     def mark(self, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
@@ -402,6 +418,7 @@ class FakeLake:
         self.journal.reached("lake.correct")
         doubled = Counter(row["id"] for row in self.now)
         assert all(doubled[row["id"]] < 2 for row in rows_of(batch.expected)), "Hudi would write every copy"
+        self._become(table, batch.upserts)
         return self._corrected(batch, checkpoint, labels)
 
     def replace(
@@ -410,9 +427,20 @@ class FakeLake:
         self.journal.reached("lake.replace")
         if self.cannot_replace:
             raise RefusedError(self.cannot_replace, fix="another lake.path")
+        self._become(table, batch.upserts)
         instant = self._corrected(batch, checkpoint, labels)
         self.commits[-1] = replace(self.commits[-1], rows=tuple(self.stamped(row) for row in self.now))
         return instant
+
+    def _become(self, table: LakeTable, rows: Frame) -> None:
+        """The table's columns are those of the newest commit; no commit may lack one, or have a narrower."""
+        types = {column.name: column.type for column in table.columns}
+        assert all(row.keys() - {SEQNO} == types.keys() for row in rows_of(rows)), "rows of other columns"
+        was = self.look()
+        assert was is None or all(stored.holds(types[column.name], column.type) for column in was.columns)
+        self.v_type = types["v"]
+        ours = {"id", "v", "at", READ_SEQ}
+        self.more_columns = tuple(column for column in table.columns if column.name not in ours)
 
     def _corrected(self, batch: Corrective, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         if self.checks_conflicts and self.in_flight:

@@ -83,7 +83,7 @@ def test_columns_widened_renamed_added_and_retyped_at_the_source_are_each_an_ent
     alter("insert into orders (order_id, note, updated_at) values (21, 'new', '2025-02-01')")
     nightly = project.json("run")
 
-    assert (nightly.code, nightly.table["error"]["type"], nightly.drift) == (3, "LakeError", apart.drift)
+    assert (nightly.code, nightly.table["error"]["type"], nightly.drift) == (3, "RefusedError", apart.drift)
     assert said(nightly) == said(apart)
     assert since(nightly, "extra") == apart.document["started_utc"]
 

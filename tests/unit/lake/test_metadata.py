@@ -27,6 +27,7 @@ MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
         st.integers(0, 2**63 - 1),
         st.text(),
         *[st.none() | st.text()] * 3,
+        *[st.lists(st.text()).map(tuple)] * 2,
     )
 )
 def test_checkpoint_is_read_back_as_it_was_written(checkpoint: Checkpoint) -> None:
@@ -63,6 +64,8 @@ def document(**changes: Any) -> str:
         (document(watermark="updated_at"), "watermark"),
         (document(strategy=None), "strategy"),
         (document(incrementing_value=7), "incrementing_value is no text"),
+        (document(columns="note"), "columns is no list of names"),
+        (document(dropped=[7]), "dropped is no list of names"),
     ],
 )
 def test_checkpoint_of_another_shape_is_refused_by_name(text: str, named: str) -> None:

@@ -93,6 +93,7 @@ def test_differences_of_schemas_are_all_named() -> None:
         "id: int in the lake table, bigint in the batch",
     )
     assert differences((LakeColumn("id", "smallint"),), (LakeColumn("id", "int"),)) == ()
+    assert differences((LakeColumn("id", "int"),), (LakeColumn("id", "bigint"),)) == ()  # holds every value of it
 
 
 def test_stored_type_has_no_small_integers_and_no_lengths() -> None:

@@ -7,9 +7,11 @@ import pytest
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.ports import KeyFaults
+from hudi_reconcile.ports import KeyFaults, Signs
 from hudi_reconcile.stages.pull import pull
-from tests.fakes.world import COLUMNS, World, at_checkpoint, job, pulled
+from hudi_reconcile.stages.pull_start import sign_notes
+from hudi_reconcile.stages.watermarks import watermark_of
+from tests.fakes.world import COLUMNS, World, at_checkpoint, job, pulled, swept
 
 TEXT = Column("at", Kind.TEXT, "text")
 
@@ -277,3 +279,20 @@ def test_rows_one_microsecond_apart_are_each_pulled_once() -> None:
 
     assert read == [1, 1, 1]
     assert world.lake_holds() == world.source_holds()
+
+
+def test_notes_tell_of_a_replica_of_a_cached_sequence_and_of_a_scan_that_an_index_would_save() -> None:
+    world = World.new()
+    world.source.put(1, 10, 100)
+    world.source.moment_notes = ("the server is a replica",)
+
+    assert "the server is a replica" in pull(job(), world.edges, full=False).notes
+    assert "the server is a replica" in swept(world).result.notes
+    ids = watermark_of(job(watermark=(), incrementing="id"), world.source.describe())
+    (cached,) = sign_notes(ids, Signs(is_indexed=True, id_cache=50), table_rows=10**9)
+    assert "id comes from a sequence with CACHE 50" in cached
+    assert "needs sweep" in cached
+    (scanned,) = sign_notes(ids, Signs(is_indexed=False), table_rows=1_200_000)
+    assert scanned == "id leads no index: every pull scans the whole table, about 1,200,000 rows"
+    assert sign_notes(ids, Signs(is_indexed=False), table_rows=99_999) == ()
+    assert sign_notes(ids, Signs(is_indexed=None), table_rows=10**9) == ()

@@ -11,6 +11,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Precision
 from hudi_reconcile.core.schema_drift import KnownColumns
 from hudi_reconcile.core.values import LakeColumn, LakeTable
+from hudi_reconcile.stages.evolve import CannotFollowError
 from hudi_reconcile.stages.scope import scope_of
 from tests.fakes.world import COLUMNS, FakeLake, World, applied, job, pulled, swept
 
@@ -18,14 +19,15 @@ ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 FINER = Column("v", Kind.DECIMAL, "numeric(12,1)", precision=12, scale=1)
 
 
-def with_lake_type(monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+def with_lake_type(monkeypatch: pytest.MonkeyPatch, name: str, kind: str, fraction_digits: int | None = None) -> None:
     """The fake lake says that a column has another type; its values stay."""
     look = FakeLake.look
 
     def other(lake: FakeLake) -> LakeTable | None:
         found = look(lake)
         assert found is not None
-        columns = tuple(LakeColumn(c.name, kind if c.name == name else c.type) for c in found.columns)
+        changed = LakeColumn(name, kind, fraction_digits)
+        columns = tuple(changed if c.name == name else c for c in found.columns)
         return LakeTable(
             found.path, found.name, found.type, found.version, columns, found.record_key, found.partition_fields,
             found.ordering_fields, found.ordering,
@@ -82,15 +84,28 @@ def test_tolerance_takes_the_place_of_the_cut(finer: World) -> None:
     assert any("compare.tolerance" in note and "v up to 1" in note for note in result.notes)
 
 
-def test_apply_says_what_it_did_not_compare_as_the_sweep_does(finer: World) -> None:
+def test_apply_says_what_it_did_not_compare_as_the_sweep_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = pulled(*ROWS)
+    with_lake_type(monkeypatch, "at", "timestamp_ntz", fraction_digits=3)
+    world.source.put(1, 11, 105)  # to the fake, the last digit is the one that the lake does not hold
+    world.source.delete(2)
+
+    result = applied(world, swept(world).draft)
+
+    assert (result.outcome, [item.name for item in result.unverified]) == (Outcome.UNVERIFIED, ["at"])
+    assert (result.corrections.applied, result.precision[0].rows_hidden) == (2, 1)
+
+
+def test_correction_is_refused_where_the_lake_cannot_hold_the_digits_that_it_would_write(finer: World) -> None:
     finer.source.put(1, 11, 100)
-    finer.source.delete(2)
     draft = swept(finer).draft
+    calls = len(finer.lake.commits)
 
-    result = applied(finer, draft)
-
-    assert (result.outcome, [item.name for item in result.unverified]) == (Outcome.UNVERIFIED, ["v"])
-    assert (result.precision[0].rows_hidden, [one.what for one in result.schema]) == (1, ["retyped"])
+    with pytest.raises(
+        CannotFollowError, match=r"v: the source's numeric\(12,1\) does not fit the lake's decimal\(12,0\)"
+    ):
+        applied(finer, draft)
+    assert len(finer.lake.commits) == calls
 
 
 @pytest.mark.parametrize(
