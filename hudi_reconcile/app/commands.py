@@ -9,10 +9,12 @@ from typing import Any
 
 from hudi_reconcile.app.clock import utc_text
 from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.part import ALL, Asked, Watch
 from hudi_reconcile.app.rule_files import RuleSets, rule_sets
 from hudi_reconcile.app.rules import check_after, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
 from hudi_reconcile.config.model import Config
+from hudi_reconcile.core import coverage
 from hudi_reconcile.core import plan as plans
 from hudi_reconcile.core.errors import LakeError, ReconcileError, RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome, gravest
@@ -43,9 +45,10 @@ def run_pull(call: Call, *, full: bool, approval: Approval = NO_APPROVAL) -> Fin
     return perform("pull", call, lambda one: _pull(one, full=full, approval=approval))
 
 
-def run_sweep(call: Call) -> Finished:
+def run_sweep(call: Call, asked: Asked = ALL) -> Finished:
     """Compare, say what drifted, and write a plan; the lake is only read."""
-    return perform("sweep", call, _sweep)
+    watch = Watch(asked, tuple(table.name for table in call.tables))
+    return perform("sweep", call, lambda one: _leave(one, sweep(_job(one), one.edges, watch.part_of(one)))[0])
 
 
 def run_apply(call: Call, found: Mapping[str, PlanFile], approval: Approval) -> Finished:
@@ -76,8 +79,10 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
             found[name] = _plan_file(document, store.findings_dir(run_id, name))
     if not found:
         what = f"table {', '.join(names)}" if names else "any table"
+        parts = [one["name"] for one in store.result(run_id)["tables"] if (one.get("coverage") and not one["whole"])]
+        only = f" (it compared only a part of {', '.join(parts)})" if parts else ""
         raise UsageError(
-            f"run {run_id} holds no plan for {what}: nothing drifted, or it could not be compared",
+            f"run {run_id} holds no plan for {what}: nothing drifted, or it could not be compared{only}",
             fix="see what it found: hudi-reconcile history",
         )
     return found
@@ -105,12 +110,10 @@ def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> Tab
     return pull(_job(one), one.edges, full=full, approval=approval)
 
 
-def _sweep(one: TableRun) -> TableResult:
-    return _leave(one, sweep(_job(one), one.edges))[0]
-
-
 def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
-    """Write findings and plan; the plan binds the findings' files."""
+    """Write coverage, findings and plan; the plan binds the findings' files."""
+    if swept.coverage is not None:
+        one.folder.write_coverage(one.table.name, coverage.document(one.table.name, swept.coverage))
     fetched = Cost(source_rows_fetched=swept.rows_fetched)
     result = replace(swept.result, cost=fetched)
     if swept.findings is None or not swept.findings_rows:
@@ -175,6 +178,8 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         findings=swept.findings,
         schema=applied.schema or swept.schema,
         precision=applied.precision or swept.precision,
+        whole=swept.whole,
+        coverage=swept.coverage,
         columns=applied.columns or swept.columns,
         notes=tuple(dict.fromkeys((*swept.notes, *applied.notes))),
         provenance={**swept.provenance, **applied.provenance},

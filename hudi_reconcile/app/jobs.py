@@ -63,6 +63,8 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         is_query=table.source.query is not None,
         rename=dict(table.compare.rename),
         tolerance=dict(table.compare.tolerance),
+        where=table.source.where,
+        masked=frozenset(table.mask),
     )
 
 

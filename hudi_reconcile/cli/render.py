@@ -11,7 +11,7 @@ from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
 from hudi_reconcile.report.rule_words import rule_lines
-from hudi_reconcile.report.wording import advice, counted, drift_rows, reasons, scope_lines, verdict
+from hudi_reconcile.report.wording import advice, counted, coverage_text, drift_rows, reasons, scope_lines, verdict
 
 _MARGIN = 14
 
@@ -65,6 +65,8 @@ def _comparison_lines(table: Document) -> Iterator[str]:
     yield _field("lake", f"{counted(lake['rows'], 'row')} at {lake['instant']}")
     if digests := table.get("provenance", {}).get("digests"):
         yield _field("digests", digests)
+    if part := coverage_text(table.get("coverage")):
+        yield _field("coverage", part)
     drift = _counts(table["findings"], DRIFT_KINDS)
     yield _field("drift", f"{drift_rows(table):,}: {drift}" if drift else "none")
     if other := _counts(table["not_drift"], NOT_DRIFT_KINDS):

@@ -18,7 +18,8 @@ from hudi_reconcile.cli.options import (
     table_option,
 )
 from hudi_reconcile.cli.streams import complain, emit, emit_json
-from hudi_reconcile.core.errors import NotBuiltError, RefusedError, UsageError
+from hudi_reconcile.config.scalars import parse_duration
+from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.guards import ACCEPTABLE
 from hudi_reconcile.core.outcome import Outcome
 
@@ -69,8 +70,17 @@ def pull(
 
 @click.command()
 @table_option
-@click.option("--where-partition", multiple=True, metavar="P", help="Only these partitions (later version).")
-@click.option("--budget", metavar="DURATION", help="Stop after this long (later version).")
+@click.option(
+    "--where-partition",
+    multiple=True,
+    metavar="P",
+    help="Only this partition, by its path as Hudi stores it; repeatable. The rest stays unverified: exit 3.",
+)
+@click.option(
+    "--budget",
+    metavar="DURATION",
+    help="Compare for about this long (10m), all tables together; what was not reached is unverified, and first next time.",
+)
 @format_option
 @pass_settings
 def sweep(
@@ -82,10 +92,12 @@ def sweep(
     output_format: OutputFormat,
 ) -> Outcome:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
-    _refuse_later({"sweep --where-partition": bool(where_partition), "sweep --budget": budget is not None})
+    seconds = None if budget is None else _seconds("--budget", budget)
     from hudi_reconcile.app.commands import run_sweep  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.part import Asked  # noqa: PLC0415 - as above
 
-    return told(run_sweep(call_of(settings, tables)), output_format)
+    asked = Asked(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
+    return told(run_sweep(call_of(settings, tables), asked), output_format)
 
 
 @click.command()
@@ -125,8 +137,11 @@ def apply(
     config = settings.load()
     found = plans_of(config, run, tables)
     if not yes:
-        counts = ((name, one.plan.upserts, one.plan.deletes) for name, one in found.items())
-        ask("; ".join(f"{name}: {upserts} upserts, {deletes} deletes" for name, upserts, deletes in counts))
+        plans = (
+            (name, one.plan, f" (only {part} compared)" if (part := one.plan.part) else "")
+            for name, one in found.items()
+        )
+        ask("; ".join(f"{name}: {plan.upserts} upserts, {plan.deletes} deletes{part}" for name, plan, part in plans))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept))
     call = Call(config, str(settings.config_path), config.select(tuple(found)))
     return told(run_apply(call, found, approval), output_format)
@@ -215,7 +230,8 @@ def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan l
         raise RefusedError("the answer was no; nothing was written", fix=f"look first: {look}")
 
 
-def _refuse_later(given: dict[str, bool]) -> None:
-    for name, used in given.items():
-        if used:
-            raise NotBuiltError(f"{name} is not in this version", fix=f"call it without {name.split()[-1]}")
+def _seconds(option: str, text: str) -> float:
+    try:
+        return parse_duration(text).total_seconds()
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}", fix=f"for example {option} 10m") from None

@@ -12,27 +12,45 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.closeness import rows_are_close
-from hudi_reconcile.compare.sides import Shape, digested, lake_values, only, source_id, source_values, watermark_micros
+from hudi_reconcile.compare.sides import (
+    Shape,
+    digested,
+    in_scope,
+    lake_values,
+    only,
+    source_id,
+    source_values,
+    watermark_micros,
+)
 from hudi_reconcile.core.segments import SegmentSet
+from hudi_reconcile.core.values import IN_SCOPE
 
 SEQNO = "_hoodie_commit_seqno"
 COMMIT_TIME = "_hoodie_commit_time"
 PARTITION = "_hoodie_partition_path"
 _SIDE = "side"
+_IN_SCOPE = "in_scope"
 
 
 def source_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
     """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
-    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns]).alias("source_row")
-    marks = (watermark_micros("source", shape).alias("source_micros"), source_id(shape).alias("source_id"))
+    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns if name != IN_SCOPE]).alias("source_row")
+    marks = (
+        watermark_micros("source", shape).alias("source_micros"),
+        source_id(shape).alias("source_id"),
+        in_scope(frame).alias(_IN_SCOPE),
+    )
     images = digested(frame, "source", shape, *marks, row)
     return only(images, segments).withColumnRenamed("digest", "source_digest").withColumn(_SIDE, F.lit("source"))
 
 
 def lake_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
     """The lake's rows of some segments, one line per copy: key, version, and what that copy holds as `image`."""
-    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns if not name.startswith("_hoodie_")])
+    row = F.struct(
+        *[F.col(f"`{name}`") for name in frame.columns if not name.startswith("_hoodie_") and name != IN_SCOPE]
+    )
     facts = [
+        in_scope(frame).alias(_IN_SCOPE),
         F.col(SEQNO).alias("seqno"),
         watermark_micros("lake", shape).alias("lake_micros"),
         F.col(COMMIT_TIME).alias("lake_commit_time"),
@@ -42,11 +60,11 @@ def lake_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFra
     names = ("digest", "lake_micros", "lake_commit_time", "lake_partition_path", "lake_row")
     rows = only(digested(frame, "lake", shape, *facts), segments)
     image = F.struct(*[F.col(name) for name in names]).alias("image")
-    return rows.select("segment", *shape.key_names, "seqno", image).withColumn(_SIDE, F.lit("lake"))
+    return rows.select("segment", *shape.key_names, "seqno", _IN_SCOPE, image).withColumn(_SIDE, F.lit("lake"))
 
 
 def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame) -> DataFrame:
-    """One line per key with what both sides hold: `in_source`, `source_*`, `lake_copies`, `lake_seqnos`, `lake_*`.
+    """One line per key with what both sides hold: `in_source`, `source_*`, `lake_copies`, `lake_seqnos`, `lake_*`, `in_scope`.
 
     Where a key occurs twice in the lake, the copy with the greatest version is shown, so that two looks agree. `others`
     hold the key and further columns, at most one line per key; those columns are kept.
@@ -62,6 +80,7 @@ def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame)
         *[F.max(name).alias(name) for name in ("source_digest", "source_micros", "source_id")],
         F.first("source_row", ignorenulls=True).alias("source_row"),
         F.count(F.when(in_lake, 1)).alias("lake_copies"),
+        F.coalesce(F.max(_IN_SCOPE), F.lit(False)).alias(_IN_SCOPE),
         F.sort_array(F.collect_list("seqno")).alias("lake_seqnos"),
         F.max_by("image", "seqno").alias("image"),
         *[F.first(name, ignorenulls=True).alias(name) for name in kept],
@@ -86,10 +105,13 @@ def _same_row(shape: Shape) -> SparkColumn:
 
 
 def differing(source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
-    """Keys whose images differ, with what identified both images. Materialised; one row per key."""
+    """Keys in scope whose images differ, with what identified both images. Materialised; one row per key.
+
+    A key is in scope where any row of it is; it is judged by all of them, so a row that moved is neither missing nor new.
+    """
     return (
         by_key(source, lake, shape)
-        .where(~F.col("equal"))
+        .where(~F.col("equal") & F.col(_IN_SCOPE))
         .select(
             "segment",
             *shape.key_names,
@@ -110,7 +132,7 @@ def second_look(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape
     was_candidate = F.coalesce(F.col("was_candidate"), F.lit(False))
     return (
         by_key(source, lake, shape, candidates)
-        .where(was_candidate | ~F.col("equal"))
+        .where(was_candidate | (~F.col("equal") & F.col(_IN_SCOPE)))
         .withColumn("unchanged", was_candidate & _same_images())
     )
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.compare import candidates, corrections, digests, findings, precision
 from hudi_reconcile.compare.canonical_text import collected, text_digested
-from hudi_reconcile.compare.sides import Shape, kept
+from hudi_reconcile.compare.sides import Shape, kept, scoped
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.canon import SegmentSum
@@ -40,7 +40,7 @@ class SparkComparer:
 
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
-        return collected(text_digested(_frame(lake), "lake", self._shape))
+        return collected(text_digested(scoped(_frame(lake)), "lake", self._shape))
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
         """The lake's rows of these segments, materialised."""
@@ -60,7 +60,7 @@ class SparkComparer:
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""
-        return precision.hidden_rows(_frame(source), self._shape.agreement.cut)
+        return precision.hidden_rows(scoped(_frame(source)), self._shape.agreement.cut)
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:
         """Rows by the values of one column."""

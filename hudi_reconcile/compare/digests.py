@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.sides import Shape, digested, only
+from hudi_reconcile.compare.sides import Shape, digested, only, scoped
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.ports import SegmentDigest
@@ -24,8 +24,8 @@ def segment_digests(
     without a row on either side are left out.
     """
     # Each side is summed before they meet: a union in front of the sums would cost a copy of every row.
-    ours = _sums(digested(source, "source", shape), segments, sign=1)
-    theirs = _sums(digested(lake, "lake", shape), segments, sign=-1)
+    ours = _sums(digested(scoped(source), "source", shape), segments, sign=1)
+    theirs = _sums(digested(scoped(lake), "lake", shape), segments, sign=-1)
     met = ours.unionAll(theirs).groupBy("segment").agg(*[F.sum(name).alias(name) for name in _SUMS])
     found = [
         SegmentDigest(
@@ -41,7 +41,7 @@ def segment_digests(
 
 def source_digests(rows: DataFrame, shape: Shape) -> tuple[SegmentSum, ...]:
     """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
-    found = _sums(digested(rows, "source", shape), None, sign=1).collect()
+    found = _sums(digested(scoped(rows), "source", shape), None, sign=1).collect()
     sums = (SegmentSum(row["segment"], row["source_rows"], row["high"], row["low"]) for row in found)
     return tuple(sorted(sums, key=lambda item: item.segment))
 

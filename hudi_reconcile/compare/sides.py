@@ -20,6 +20,7 @@ from hudi_reconcile.compare.canonical import (
 from hudi_reconcile.compare.row_text import plain_text, row_text, text_bucket
 from hudi_reconcile.core.agreement import Agreement, Compared
 from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.values import IN_SCOPE
 
 Side = Literal["source", "lake"]
 _MOST_LISTED = 2_000
@@ -51,6 +52,16 @@ def source_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
 def lake_values(items: tuple[Compared, ...], row: str = "lake_row") -> list[SparkColumn]:
     """The items' values in the whole lake row that a look keeps."""
     return [F.col(row).getField(item.column.lake_name) for item in items]
+
+
+def in_scope(frame: DataFrame) -> SparkColumn:
+    """True for the rows that the comparison is about; all of a frame that says nothing of it."""
+    return F.col(IN_SCOPE) if IN_SCOPE in frame.columns else F.lit(True)
+
+
+def scoped(frame: DataFrame) -> DataFrame:
+    """The rows that the comparison is about."""
+    return frame.where(F.col(IN_SCOPE)) if IN_SCOPE in frame.columns else frame
 
 
 def digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) -> DataFrame:

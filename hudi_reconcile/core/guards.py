@@ -24,7 +24,7 @@ ACCEPTABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The operator's limits; shares are fractions of the lake's rows."""
+    """The operator's limits; shares are fractions of the lake's rows that were compared."""
 
     max_deletes: int
     max_delete_share: float
@@ -33,13 +33,18 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class PlanCounts:
-    """What a plan would do, and to how much. `by_column`: rows that differ in a column, watermarks left out."""
+    """What a plan would do, and to how much. `by_column`: rows that differ in a column, watermarks left out.
+
+    Rows are those compared, so shares are of what was looked at. `table_rows` is the source's own count of the whole table
+    where only a part was compared: an empty partition is no empty source.
+    """
 
     upserts: int
     deletes: int
     source_rows: int
     lake_rows: int
     by_column: Mapping[str, int] = field(default_factory=dict)
+    table_rows: int | None = None
 
 
 def replacement_guards(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
@@ -55,13 +60,14 @@ def guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[
     """
     delete_share = _share(counts.deletes, counts.lake_rows)
     upsert_share = _share(counts.upserts, counts.lake_rows)
+    all_rows = counts.source_rows if counts.table_rows is None else counts.table_rows
     approve = f"if the source really lost these rows: {verb} with --approve-deletes {counts.deletes}"
     return (
         Guard(
             "empty_source",
             limit="at least 1 source row",
-            found=counts.source_rows,
-            ok=counts.source_rows > 0 or counts.lake_rows == 0,
+            found=all_rows,
+            ok=all_rows > 0 or counts.lake_rows == 0,
             fix=f"an empty source looks like a broken one; if it is meant: {verb} with --allow-empty-source",
         ),
         Guard("max_deletes", policy.max_deletes, counts.deletes, counts.deletes <= policy.max_deletes, approve),

@@ -19,6 +19,10 @@ VERSION = 1
 EXPIRES_AFTER_MICROS = 24 * 3600 * 1_000_000
 MAX_AGE = "max_age_micros"
 SCHEMA = "schema"
+# What a plan of some partitions or segments was made of, in words, and the partitions as a JSON list; a plan of the whole
+# table has neither.
+PART = "part"
+PARTITIONS = "partitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,16 @@ class Plan:
         return next((item.expected for item in self.requirements if item.name == name), None)
 
     @property
+    def part(self) -> str | None:
+        """Which part of the table was compared, in words; None where it was all of it."""
+        return self.required(PART)
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """The partitions that the plan is about, as Hudi stores them; none where it is about all."""
+        return tuple(json.loads(self.required(PARTITIONS) or "[]"))
+
+    @property
     def max_age_micros(self) -> int:
         """How old the plan may be at apply: `policy.max_plan_age` when it was made, 24 hours where it does not say."""
         return int(self.required(MAX_AGE) or EXPIRES_AFTER_MICROS)
@@ -86,6 +100,12 @@ class Approval:
     approve_deletes: int | None = None
     allow_empty_source: bool = False
     accept: frozenset[str] = frozenset()
+
+
+def part_requirements(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:
+    """What a plan of a part of a table says of it."""
+    named = (Requirement(PARTITIONS, json.dumps(list(partitions), ensure_ascii=False)),) if partitions else ()
+    return () if part is None else (Requirement(PART, part), *named)
 
 
 def steps_of(plan: Plan) -> tuple[Step, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hudi_reconcile.core.covered import Covered
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.core.rule_verdict import RuleResult
 
@@ -150,7 +151,11 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """All that a run says about one table. `columns` are the declared types of each side: `source`, `lake`."""
+    """All that a run says about one table. `columns` are the declared types of each side: `source`, `lake`.
+
+    `whole` is True only where every row of both sides was in the comparison: anything else is no proof of the table.
+    Columns may still have been left out: `unverified` says so.
+    """
 
     name: str
     outcome: Outcome
@@ -173,6 +178,8 @@ class TableResult:
     verified_at: str | None = None
     segments: Mapping[str, int] = field(default_factory=dict)
     rules: tuple[RuleResult, ...] = ()
+    whole: bool = False
+    coverage: Covered | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     cost: Cost = Cost()
@@ -246,6 +253,8 @@ def table_document(table: TableResult) -> dict[str, Any]:
         "plan_id": table.plan_id,
         "verified_at": table.verified_at,
         "segments": dict(table.segments),
+        "whole": table.whole,
+        "coverage": None if table.coverage is None else _plain(dataclasses.asdict(table.coverage)),
         "rules": [_rule_document(rule) for rule in table.rules],
         "notes": list(table.notes),
         "provenance": dict(table.provenance),

@@ -11,6 +11,8 @@ TableType = Literal["copy_on_write", "merge_on_read"]
 Ordering = Literal["tool", "event_time", "commit_time"]
 
 READ_SEQ = "_hr_read_seq"
+# The column by which a frame says which of its rows a comparison of some partitions is about; without it, all are.
+IN_SCOPE = "_hr_in_scope"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,10 @@ class PartitionField:
 
 @dataclass(frozen=True, slots=True)
 class LakeTable:
-    """What the Hudi table at a path is: its own properties, not the config's wishes."""
+    """What the Hudi table at a path is: its own properties, not the config's wishes.
+
+    `hive_style` and `encoded` say how its partition paths are written: `region=eu` for `eu`, `%3D` for `=`.
+    """
 
     path: str
     name: str
@@ -74,6 +79,8 @@ class LakeTable:
     partition_fields: tuple[str, ...]
     ordering_fields: tuple[str, ...]
     ordering: Ordering
+    hive_style: bool = False
+    encoded: bool = False
 
     @property
     def owned(self) -> bool:

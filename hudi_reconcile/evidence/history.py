@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
 
@@ -17,12 +18,18 @@ UNREADABLE = "unreadable"
 
 @dataclass(frozen=True, slots=True)
 class PastTable:
-    """How a run ended for one table. `findings` are drifts by kind, `applied` the corrections written."""
+    """How a run ended for one table. `findings` are drifts by kind, `applied` the corrections written.
+
+    `whole`: every row of both sides was compared. `coverage` is how much was compared and how old the rest is, as in the
+    run's result; None where the run compared nothing, or is older than these fields.
+    """
 
     name: str
     outcome: str
     findings: Mapping[str, int] = field(default_factory=dict)
     applied: int = 0
+    whole: bool = False
+    coverage: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,14 @@ def history(store: Store, *, tables: Collection[str] = ()) -> Iterator[PastRun]:
 def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
     try:
         tables = tuple(
-            PastTable(one["name"], one["outcome"], dict(one["findings"]), one["corrections"]["applied"])
+            PastTable(
+                one["name"],
+                one["outcome"],
+                dict(one["findings"]),
+                one["corrections"]["applied"],
+                compared_whole(one),
+                one.get("coverage"),
+            )
             for one in document["tables"]
         )
         times = (document["started_utc"], document["ended_utc"])

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 AUDIT_FILE = "audit.jsonl"
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
+COVERAGE_FILE = "coverage.json"
 REPORT_FILE = "report.html"
 FINDINGS_FOLDER = "findings"
 HELD_FOLDER = "held"

@@ -21,6 +21,7 @@ from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder,
 from hudi_reconcile.evidence.names import (
     AUDIT_FILE,
     BUILDING_PREFIX,
+    COVERAGE_FILE,
     FINDINGS_FOLDER,
     HELD_FOLDER,
     PLAN_FILE,
@@ -83,6 +84,10 @@ class RunFolder:
     def write_plan(self, table: str, document: Mapping[str, Any]) -> None:
         """Write the table's `plan.json`."""
         write_new(self.table_dir(table) / PLAN_FILE, _json_bytes(document))
+
+    def write_coverage(self, table: str, document: Mapping[str, Any]) -> None:
+        """Write the table's `coverage.json`: with the run it appears, and an interrupted run leaves none."""
+        write_new(self.table_dir(table) / COVERAGE_FILE, _json_bytes(document))
 
     def write_result(self, document: Mapping[str, Any]) -> None:
         """Write `result.json`; `finish` takes from it what the audit log says about the run."""

@@ -24,6 +24,7 @@ from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes,
 from hudi_reconcile.evidence.names import (
     AUDIT_FILE,
     BUILDING_PREFIX,
+    COVERAGE_FILE,
     FINDINGS_FOLDER,
     PLAN_FILE,
     RESULT_FILE,
@@ -37,6 +38,7 @@ LATEST = "latest"
 COMPARED = frozenset({"sweep", "run"})
 RESULT_VERSION = 1
 PLAN_VERSION = 1
+COVERAGE_VERSION = 1
 _SHOWN_IDS = 5
 
 Document = Mapping[str, Any]
@@ -100,6 +102,11 @@ class Store:
         """A table's `plan.json`; None where the run made no plan for it. Raises EvidenceError as `result` does."""
         path = self.reports / run_id / table_folder(table) / PLAN_FILE
         return _document(path, PLAN_VERSION) if path.exists() else None
+
+    def coverage(self, run_id: str, table: str) -> Document | None:
+        """A table's `coverage.json`; None where the run left none. Raises EvidenceError as `result` does."""
+        path = self.reports / run_id / table_folder(table) / COVERAGE_FILE
+        return _document(path, COVERAGE_VERSION) if path.exists() else None
 
     def findings_dir(self, run_id: str, table: str) -> Path:
         """Where the table's findings are, whether or not there are any."""

@@ -39,5 +39,9 @@ def lake_rows(
 
 
 def _derived(field: PartitionField, value: SparkColumn) -> SparkColumn:
-    text = F.date_format(value.cast("timestamp"), _PATTERNS[field.transform])
-    return text.alias(field.lake_name)
+    return derived_value(field.transform, value).alias(field.lake_name)
+
+
+def derived_value(transform: str, value: SparkColumn) -> SparkColumn:
+    """What a derived partition column holds for a value of its source column."""
+    return F.date_format(value.cast("timestamp"), _PATTERNS[transform])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import cast
+from typing import Literal, cast
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.errors import LakeError, NotBuiltError
+from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.kinds import Column
+from hudi_reconcile.core.partitions import PartitionRows, PartitionScope, PathRule
 from hudi_reconcile.core.values import (
     READ_SEQ,
     Checkpoint,
@@ -21,7 +22,7 @@ from hudi_reconcile.core.values import (
     PartitionField,
 )
 from hudi_reconcile.lake import correct as correction
-from hudi_reconcile.lake import lease_file, recover, timeline, undo
+from hudi_reconcile.lake import lease_file, partitions, recover, timeline, undo
 from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
 from hudi_reconcile.lake.bridge import Savepoints, Timeline, skip_probes, timeline_now
@@ -33,7 +34,7 @@ from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_
 from hudi_reconcile.lake.origin import origin_of
 from hudi_reconcile.lake.overwrite import would_overwrite
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
-from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
+from hudi_reconcile.lake.table import METADATA_PARTITIONS, check_owned, has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
 from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
 
@@ -84,6 +85,15 @@ class HudiLake:
         """All rows at the pin, with Hudi's own columns."""
         return Frame(pinned(self._spark, self._path, pin))
 
+    def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
+        """The partitions at the pin, with their rows; one job over the partition columns."""
+        with evaluating(self._path):
+            return partitions.listed(pinned(self._spark, self._path, pin), rule)
+
+    def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
+        """The rows with a mark on those of the partitions."""
+        return Frame(partitions.marked(_spark(rows), side, scope.rule, scope.paths))
+
     def find_commit(self, key: str, value: str) -> Instant | None:
         """The commit whose label `key` has this value, active or archived."""
         return timeline.commit_of(self._timeline(), PREFIX + key, value) if has_table(self._files, self._path) else None
@@ -120,7 +130,7 @@ class HudiLake:
 
         Raises LakeError that lists the differences where the frame has other columns than the table.
         """
-        self._check_owned(table)
+        check_owned(table, self._path)
         frame = as_table(_spark(rows), table.columns, self._path)
         with evaluating(self._path):
             check_values(frame, table.record_key, table.partition_fields)
@@ -139,7 +149,7 @@ class HudiLake:
 
         Raises LakeError that lists the differences where the frame has other columns than the table.
         """
-        self._check_owned(table)
+        check_owned(table, self._path)
         frame = as_table(_spark(rows), table.columns, self._path)
         with evaluating(self._path):
             check_values(frame, table.record_key, table.partition_fields)
@@ -165,7 +175,7 @@ class HudiLake:
 
         Raises SupersededError where a key has another version or another writer is in flight; nothing is left behind.
         """
-        self._check_owned(table)
+        check_owned(table, self._path)
         known_seq = self._known_seq(checkpoint)
         with evaluating(self._path):
             found = correction.prepare(batch, table, known_seq)
@@ -181,7 +191,7 @@ class HudiLake:
 
         Raises SupersededError where anything was committed meanwhile, RefusedError where Hudi cannot do it in one commit.
         """
-        self._check_owned(table)
+        check_owned(table, self._path)
         pin = self.pin()
         if pin is None:
             raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
@@ -264,12 +274,8 @@ class HudiLake:
 
     def _make_room(self) -> None:
         """Clear what a creation that never committed left. Raises LakeError where a table or its writer is."""
-        if has_table(self._files, self._path):
-            line = self._timeline()
-            if self.look() is not None or line.pending():
-                raise LakeError(
-                    f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path"
-                )
+        if has_table(self._files, self._path) and (self.look() is not None or self._timeline().pending()):
+            raise LakeError(f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path")
         self._files.delete(f"{self._path}/.hoodie")
 
     def _write_options(self, table: LakeTable) -> dict[str, str]:
@@ -277,14 +283,6 @@ class HudiLake:
 
     def _has_metadata_table(self) -> bool:
         return bool(self._timeline().properties().get(METADATA_PARTITIONS, ""))
-
-    def _check_owned(self, table: LakeTable) -> None:
-        if not table.owned:
-            raise NotBuiltError(
-                f"Hudi table {self._path} was made by another tool (ordering by {', '.join(table.ordering_fields) or 'commit'}"
-                "); this version only reads such tables",
-                fix="sweep it, or pull into a table of this tool's own",
-            )
 
     def _savepoints(self) -> Savepoints:
         return Savepoints(self._spark, self._path, self._name, self._has_metadata_table())

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.errors import LakeError, NotBuiltError
 from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, Ordering, TableType
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.files import Files
@@ -21,6 +21,8 @@ VERSIONS = (6, 8, 9)
 CREATE_SCHEMA = "hoodie.table.create.schema"
 _MILLIS = frozenset({"timestamp-millis", "local-timestamp-millis"})
 METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
+HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
+URL_ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
 _TYPES: Mapping[str, TableType] = {"COPY_ON_WRITE": "copy_on_write", "MERGE_ON_READ": "merge_on_read"}
 _MODES: Mapping[str, Ordering] = {"EVENT_TIME_ORDERING": "event_time", "COMMIT_TIME_ORDERING": "commit_time"}
 # Version 6 has no merge mode: the payload class decides.
@@ -48,6 +50,8 @@ def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn
         partition_fields=_names(properties, "hoodie.table.partition.fields"),
         ordering_fields=ordering_fields,
         ordering=_ordering(path, properties, ordering_fields),
+        hive_style=properties.get(HIVE_STYLE, "false").lower() == "true",
+        encoded=properties.get(URL_ENCODED, "false").lower() == "true",
     )
 
 
@@ -98,6 +102,16 @@ def properties_of(timeline: Timeline, path: str) -> dict[str, str]:
     if not found:
         raise LakeError(f"Hudi table {path}: hoodie.properties is empty", fix="restore hoodie.properties from a backup")
     return found
+
+
+def check_owned(table: LakeTable, path: str) -> None:
+    """Raises NotBuiltError for a table of another tool: its ordering would drop our rows in silence."""
+    if not table.owned:
+        raise NotBuiltError(
+            f"Hudi table {path} was made by another tool (ordering by {', '.join(table.ordering_fields) or 'commit'}"
+            "); this version only reads such tables",
+            fix="sweep it, or pull into a table of this tool's own",
+        )
 
 
 def _version(path: str, properties: Mapping[str, str]) -> int:

@@ -26,7 +26,11 @@ class SegmentDigest:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One reading of both sides: the source's rows and the lake's, whole rows, of the same segments."""
+    """One reading of both sides: the source's rows and the lake's, whole rows, of the same segments.
+
+    Frames that `Lake.marked` has marked are about some partitions: digests and counts leave the other rows out, while
+    candidates and findings are keys of which either side has a row there, judged by all the rows of the key.
+    """
 
     source: Frame
     lake: Frame

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from hudi_reconcile.core.kinds import Column
+from hudi_reconcile.core.partitions import PartitionRows, PartitionScope, PathRule
 from hudi_reconcile.core.values import (
     Checkpoint,
     CheckpointAt,
@@ -115,6 +116,14 @@ class Lake(Protocol):
 
     def rows(self, pin: LakePin) -> Frame:
         """All rows at the pin: the table's columns and Hudi's `_hoodie_*` columns."""
+        ...
+
+    def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
+        """The partitions at the pin by path, with their rows, and those whose path the rule would not give."""
+        ...
+
+    def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
+        """The same rows, each saying whether it lies in the partitions: `Comparer` judges marked frames by that."""
         ...
 
     def batch(

@@ -12,6 +12,7 @@ from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.marks import Mark, Order, Value
 from hudi_reconcile.core.pages import Ahead
+from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
@@ -89,8 +90,15 @@ class Source(Protocol):
         """Smallest and greatest first key where it is an integer, and the row estimate."""
         ...
 
-    def rows_now(self, table: SourceTable) -> int:
-        """How many rows the table holds, by its own count."""
+    def rows_now(
+        self,
+        table: SourceTable,
+        cut: Segmentation | None = None,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> int:
+        """How many rows the table holds, by its own count: all, those of some segments, or those near some partitions."""
         ...
 
     def total(self, table: SourceTable, column: str) -> str | None:
@@ -105,8 +113,18 @@ class Source(Protocol):
         """Columns that hold values which the JDBC read would alter (infinity, BC, the 1582 gap)."""
         ...
 
-    def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
-        """Rows as `c0, c1, …` in the order of `table.columns`, read in parallel when used. None: all segments."""
+    def rows(
+        self,
+        table: SourceTable,
+        segmentation: Segmentation,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> Frame:
+        """Rows as `c0, c1, …` in the order of `table.columns`, read in parallel when used. None: all segments.
+
+        With `near` rows for which none of its conditions holds may be left out.
+        """
         ...
 
     def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:

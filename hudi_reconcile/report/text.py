@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hudi_reconcile.core.plan import PART
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import command_prefix, counted, figure, listed
+from hudi_reconcile.report.wording import command_prefix, counted, coverage_text, figure, listed
 
 Document = Mapping[str, Any]
 
@@ -34,6 +35,9 @@ def _plan_lines(plan: Document) -> Iterator[str]:
     yield f"  lake      {visible(plan['lake']['path'])} at {plan['lake']['instant']}"
     yield f"  source    {visible(plan['source']['identity'])} at {visible(plan['source']['snapshot'])}"
     yield f"  key       {', '.join(map(visible, plan['key']))}"
+    part = next((one["expected"] for one in plan.get("requirements", ()) if one["name"] == PART), None)
+    if part is not None:
+        yield f"  part      only {visible(part)} compared; the rest of the table is not in this plan"
     yield ""
     yield "apply would"
     yield from (f"  {number}. {visible(step['text'])}" for number, step in enumerate(plan["steps"], start=1))
@@ -63,4 +67,5 @@ def _next_lines(run: Document, plan: Document) -> Iterator[str]:
 def _what(table: Document) -> str:
     parts = [f"{kind} {table['findings'][kind]:,}" for kind in DRIFT_KINDS if table["findings"].get(kind)]
     parts += [f"{table['applied']:,} applied"] if table["applied"] else []
+    parts += [one] if (one := coverage_text(table.get("coverage"))) else []
     return f" ({', '.join(parts)})" if parts else ""

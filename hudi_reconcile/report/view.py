@@ -19,6 +19,7 @@ from hudi_reconcile.report.wording import (
     Advice,
     advice,
     counted,
+    coverage_text,
     drift_rows,
     figure,
     reasons,
@@ -146,9 +147,10 @@ def _numbers(run: Document) -> tuple[Number, ...]:
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     upserts, deletes = sum(one["upserts"] for one in done), sum(one["deletes"] for one in done)
     gaps = sum(len(table["unverified"]) + (table["error"] is not None) for table in tables)
+    part = "only what was compared" if any(coverage_text(table.get("coverage")) for table in tables) else ""
     return (
-        Number("Rows in the source", _total(tables, "source")),
-        Number("Rows in the lake", _total(tables, "lake")),
+        Number("Rows in the source", _total(tables, "source"), part),
+        Number("Rows in the lake", _total(tables, "lake"), part),
         Number("Drifted rows", f"{sum(map(drift_rows, tables)):,}"),
         Number(
             "Corrections written",

@@ -149,6 +149,22 @@ def reasons(table: Document) -> list[tuple[str, str]]:
     return found
 
 
+def coverage_text(coverage: Document | None) -> str:
+    """Which part of a table was compared and how old the comparison of the rest is; empty where all of it was.
+
+    >>> coverage_text({"segments": 9, "compared": 4, "never_compared": 0, "oldest_utc": "2026-03-01T10:00:00Z"})
+    '4 of 9 segments compared, oldest comparison 2026-03-01T10:00:00Z'
+    """
+    if coverage is None:
+        return ""
+    parts = [f"only {listed(coverage['partitions'])}"] if coverage.get("partitions") else []
+    if coverage["compared"] < coverage["segments"]:
+        parts.append(f"{coverage['compared']:,} of {counted(coverage['segments'], 'segment')} compared")
+        parts += [f"{coverage['never_compared']:,} never yet"] if coverage["never_compared"] else []
+        parts += [f"oldest comparison {coverage['oldest_utc']}"] if coverage["oldest_utc"] else []
+    return ", ".join(parts)
+
+
 def scope_lines(table: Document) -> list[str]:
     """How the columns of both sides came apart, and what was compared on fewer digits: one line each, none when alike.
 
@@ -238,7 +254,7 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
 
 def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in reasons(table) if fix]
-    again = f"{command_prefix(run)} {run['command']}{_tables(run, tables)}"
+    again = f"{command_prefix(run)} {run['command']}{_tables(run, tables)}{_budget(tables)}"
     if run["command"] == "apply":
         again = f"{command_prefix(run)} sweep{_tables(run, tables)}"
     if not fixes:
@@ -247,6 +263,16 @@ def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
         return Advice(" ".join(dict.fromkeys(fixes)))
     more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below.)" if len(fixes) > 1 else ""
     return Advice(f"{fixes[0]}{more} Then:", (again,))
+
+
+def _budget(tables: Sequence[Document]) -> str:
+    """The options of a sweep whose budget was spent: the next one goes on with them."""
+    parts = [table["coverage"] for table in tables if table.get("coverage")]
+    spent = next((part for part in parts if part["budget"] and part["compared"] < part["segments"]), None)
+    if spent is None:
+        return ""
+    named = "".join(f" --where-partition {shlex.quote(path)}" for path in spent["partitions"])
+    return f"{named} --budget {spent['budget']}"
 
 
 def _tables(run: Document, tables: Sequence[Document]) -> str:

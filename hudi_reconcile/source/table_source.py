@@ -16,8 +16,9 @@ from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.marks import Edge, Mark, Order, Value
+from hudi_reconcile.core.marks import Mark, Order, Value
 from hudi_reconcile.core.pages import Ahead
+from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.parts import Limits, ReadPlan
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.values import Moment, SourceTable
@@ -29,9 +30,11 @@ from hudi_reconcile.source.frames import JdbcRead, ranges_read, read
 from hudi_reconcile.source.part_reads import Work, added, joined, read_parts
 from hudi_reconcile.source.parts import Wanted, planned
 from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.source.signs import signs
 from hudi_reconcile.sql import statements, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
+from hudi_reconcile.sql.partitions import near_predicate
 from hudi_reconcile.sql.parts import ALL
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
@@ -97,22 +100,32 @@ class TableSource:
         """The integer key's range, and how many rows to expect."""
         first = table.key_columns[0]
         if first.kind is not Kind.INTEGER:
-            return KeyExtent(None, None, self._estimate(table))
+            return KeyExtent(None, None, table.rows_estimate)
         row = self._one(statements.extent_query(self._dialect, table.name, first.name, self._request.predicates))
         low, high = row["low"], row["high"]
         if low is None or not _LEAST <= low <= high <= _GREATEST:  # an unsigned key beyond 64 bits is hashed
-            return KeyExtent(None, None, self._estimate(table))
-        return KeyExtent(int(low), int(high), self._estimate(table))
+            return KeyExtent(None, None, table.rows_estimate)
+        return KeyExtent(int(low), int(high), table.rows_estimate)
 
-    def rows_now(self, table: SourceTable) -> int:
-        """The table's own count of the rows that are compared."""
-        return int(self._one(statements.count_query(table.name, self._request.predicates))["hr_rows"])
+    def rows_now(
+        self,
+        table: SourceTable,
+        cut: Segmentation | None = None,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> int:
+        """The table's own count of the rows that are compared, or of a part of them."""
+        where = (*self._request.predicates, *self._near(near))
+        if cut is None or segments is None:
+            return self._count(table, where)
+        chosen = self._buckets(table, cut, segments) or statements.segments_predicate(self._dialect, cut, segments)
+        return self._count(table, (*where, chosen))
 
     def total(self, table: SourceTable, column: str) -> str | None:
         """The column's sum as the database's own text, so that no driver rounds it."""
-        found = self._one(statements.total_query(self._dialect, table.name, column, self._request.predicates))[
-            "hr_total"
-        ]
+        query = statements.total_query(self._dialect, table.name, column, self._request.predicates)
+        found = self._one(query)["hr_total"]
         return None if found is None else str(found)
 
     def key_faults(self, table: SourceTable) -> KeyFaults:
@@ -133,11 +146,17 @@ class TableSource:
         sql, names = found
         return tuple(name for name, count in zip(names, self._one(sql).values(), strict=True) if count)
 
-    def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
-        """Rows of all segments, or of some."""
-        where = self._where(table, None)
-        bucket = self._buckets(table, segmentation, segments)
-        if bucket is not None:
+    def rows(
+        self,
+        table: SourceTable,
+        segmentation: Segmentation,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> Frame:
+        """Rows of all segments, or of some; of those, at least the ones near some partitions."""
+        where = (*self._request.predicates, *self._near(near))
+        if (bucket := self._buckets(table, segmentation, segments)) is not None:
             query = statements.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
         if segments is not None and isinstance(segmentation, RangeSegments):
@@ -145,7 +164,8 @@ class TableSource:
                 self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.read_columns)
             )
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
-        return Frame(self._read(JdbcRead.of(self._planned(table, segmentation, waits=False)), table.read_columns))
+        plan = JdbcRead.of(self._planned(table, segmentation, waits=False, sieve=next(iter(self._near(near)), None)))
+        return Frame(self._read(plan, table.read_columns))
 
     def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         """How a pull's window would be read; reads no row."""
@@ -199,35 +219,7 @@ class TableSource:
 
     def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
         """NULLs only where a column may hold them, the greatest only where no row stands at or above the checkpoint."""
-        columns, mine = _by_name(table), self._request.predicates
-        unmarked = future = 0
-        if all(columns[name].nullable for name in order.columns):
-            unmarked = self._count(table, (*mine, windows.unmarked_predicate(self._dialect, order, columns)))
-        if now is not None:
-            above = windows.window_predicate(self._dialect, Window(Order(order.columns), Edge(Mark(now))), columns)
-            future = self._count(table, (*mine, above or ALL))
-        held, last = self._engine.indexes(self._request), order.id_column or order.columns[-1]
-        return Signs(
-            unmarked,
-            future,
-            self._fallen(table, order, reached),
-            None if held is None else bool(held.leading & set(order.columns)),
-            1 if held is None else held.id_cache.get(last, 1),
-        )
-
-    def _fallen(self, table: SourceTable, order: Order, reached: Mark | None) -> str | None:
-        """The greatest watermark as text where it lies below the checkpoint."""
-        if reached is None:
-            return None
-        columns, mine = _by_name(table), self._request.predicates
-        lower = Window(Order(order.columns), Edge(Mark(reached.value), inclusive=True))
-        here = windows.window_predicate(self._dialect, lower, columns) or ALL
-        some = f"select 1 as hr_one from {table.name}{statements.where((*mine, here))}"
-        if self._engine.rows(self._dialect.limited(some, 1)):
-            return None
-        top = self._dialect.text(f"max({windows.greatest(self._dialect, order, columns)})")
-        found = self._one(f"select {top} as hr_top from {table.name}{statements.where(mine)}")["hr_top"]
-        return None if found is None else str(found)
+        return signs(self._engine, self._request, table, order, reached=reached, now=now)
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
@@ -240,20 +232,28 @@ class TableSource:
             return None
         return bucket_predicate(dialect, inside.key_items(table), cut.count, segments)
 
+    def _near(self, near: Near | None) -> tuple[str, ...]:
+        return () if near is None else (near_predicate(self._dialect, near),)
+
     def _where(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         found = self._request.predicates
         if window is None:
             return found
-        predicate = self._window(table, window)
-        return found if predicate is None else (*found, predicate)
+        return found if (predicate := self._window(table, window)) is None else (*found, predicate)
 
     def _window(self, table: SourceTable, window: Window) -> str | None:
         return windows.window_predicate(self._dialect, window, _by_name(table))
 
     def _planned(
-        self, table: SourceTable, cut: Segmentation, window: Window | None = None, *, waits: bool = True
+        self,
+        table: SourceTable,
+        cut: Segmentation,
+        window: Window | None = None,
+        *,
+        waits: bool = True,
+        sieve: str | None = None,
     ) -> ReadPlan:
-        predicate = None if window is None else self._window(table, window)
+        predicate = sieve if window is None else self._window(table, window)
         asked = (table, predicate, waits)
         if asked not in self._plans:
             hidden = self._request.hidden
@@ -263,9 +263,6 @@ class TableSource:
 
     def _limits(self, *, waits: bool) -> Limits:
         return Limits(self._engine.max_connections, self.cores, waits)
-
-    def _estimate(self, table: SourceTable) -> int:
-        return table.rows_estimate
 
     def _count(self, table: SourceTable, predicates: tuple[str, ...]) -> int:
         return int(self._one(statements.count_query(table.name, predicates))["hr_rows"])

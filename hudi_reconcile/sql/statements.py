@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudi_reconcile.core.kinds import Column
-from hudi_reconcile.core.segments import KeyRange
+from hudi_reconcile.core.segments import KeyRange, RangeSegments, Segmentation, SegmentSet, ranges
 from hudi_reconcile.sql.dialect import Dialect
 
 
@@ -50,6 +50,14 @@ def range_predicate(name: str, key_range: KeyRange) -> str:
     if not key_range.nulls:
         return " and ".join(parts) or f"{name} is not null"
     return "(" + " and ".join(parts) + f") or {name} is null" if parts else "1 = 1"
+
+
+def segments_predicate(dialect: Dialect, cut: Segmentation, segments: SegmentSet) -> str:
+    """Rows whose integer key lies in some segments. Raises ValueError for segments by a hash."""
+    if not isinstance(cut, RangeSegments):
+        raise ValueError("segments by a hash have no key ranges")
+    name = dialect.quote(cut.column)
+    return " or ".join(f"({range_predicate(name, one)})" for one in ranges(cut, segments))
 
 
 def uncarried_query(

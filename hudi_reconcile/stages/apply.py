@@ -21,6 +21,7 @@ from hudi_reconcile.stages.commits import PLAN_LABEL, Work, Written, write_corre
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
 from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.part import partitions_of
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_stale
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
@@ -109,7 +110,9 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
     rows = comparer.planned(comparer.load(findings_path), action)
-    sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer)
+    # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
+    within = partitions_of(job, plan.partitions, scope)
+    sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
     return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope, followed)
 
 

@@ -24,7 +24,7 @@ from hudi_reconcile.stages.confirm import Confirmed
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import settings_notes
 
-_PART = "only a part of the plan was asked for (--only): the rest is still to be applied"
+_ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bo
         corrections=Corrections(plan.upserts, plan.deletes, instants=(instant.completed,)),
         already_applied=True,
         plan_id=plan.plan_id,
-        notes=() if complete else (_PART,),
+        notes=(*_part(plan), *(() if complete else (_ONLY,))),
     )
 
 
@@ -110,9 +110,15 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
-        notes=(*settings_notes(job), *_kept(done.savepoint), *done.notes, *why),
+        notes=(*_part(plan), *settings_notes(job), *_kept(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
+
+
+def _part(plan: Plan) -> tuple[str, ...]:
+    if plan.part is None:
+        return ()
+    return (f"the plan was made of a part of the table (only {plan.part} compared): the rest is not proven",)
 
 
 def _kept(savepoint: str | None) -> tuple[str, ...]:
@@ -130,7 +136,7 @@ def _left(verified: Confirmed | None) -> Mapping[str, int]:
 def _why(done: Done, left: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
     notes = []
     if not complete:
-        notes.append(_PART)
+        notes.append(_ONLY)
     if done.status.get("superseded"):
         notes.append("superseded: another writer changed these rows in the lake after the sweep; sweep again")
     if done.status.get("moved"):

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.segments import SegmentSet
-from hudi_reconcile.core.values import CheckpointAt, LakePin, Moment
+from hudi_reconcile.core.values import IN_SCOPE, CheckpointAt, LakePin, Moment
 from hudi_reconcile.core.window import next_window
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.inside import digests_of, unexplained
 from hudi_reconcile.stages.sides import Sides
+from hudi_reconcile.stages.walk import Batch, Walk, compared_in, walked
 from hudi_reconcile.stages.watermarks import Watermark
 
 NO_SEGMENTS = SegmentSet(())
@@ -30,7 +31,8 @@ class Confirmed:
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
     a pin has completed since: then the pin did not name one snapshot. `missed_rows` is how many rows the first read
     lacked against the table's own count, None where the source changed meanwhile and the two cannot be compared.
-    `unexplained` are segments whose digests differ while their rows are equal: digests that prove nothing.
+    `unexplained` are segments whose digests differ while their rows are equal: digests that prove nothing. `batches` are the
+    segments that a budget sufficed for, and when; None where there was no budget.
     """
 
     digests: tuple[SegmentDigest, ...]
@@ -43,6 +45,7 @@ class Confirmed:
     steady: bool
     missed_rows: int | None
     unexplained: SegmentSet = NO_SEGMENTS
+    batches: tuple[Batch, ...] | None = None
 
     @property
     def source_rows(self) -> int:
@@ -74,42 +77,69 @@ class _First:
     kept: Frame | None
     candidates: Frame | None
     missed: int | None
+    batches: tuple[Batch, ...] | None
 
 
-def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None) -> Confirmed:
-    """Compare all segments, or some. Raises LakeError where the table has no completed commit."""
+def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
+    """Compare all segments, or some; with a walk as many as its budget lets.
+
+    Raises LakeError where the table has no completed commit.
+    """
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
-    first = _first_look(sides, pin, moment, segments)
+    first = _first_look(sides, pin, moment, segments, walk)
     unequal = first.unequal
     if first.candidates is None or first.kept is None:
-        steady = sides.lake.still(pin)
-        return Confirmed(first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed)
+        steady, batches = sides.lake.still(pin), first.batches
+        return Confirmed(
+            first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed, batches=batches
+        )
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
     # An instant shows one state, so the rows that were kept are those of now.
-    kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake.rows(later), unequal)
+    kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
     pending = pending_range(checkpoint, waiting, sides, moment)
     with _frozen(sides):
-        findings = sides.comparer.findings(first.candidates, Look(_source(sides, unequal), kept), unequal, pending)
+        findings = sides.comparer.findings(first.candidates, Look(sides.source_rows(unequal), kept), unequal, pending)
     kinds = sides.comparer.count(findings, "kind")
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     steady = sides.lake.still(pin) and sides.lake.still(later)
-    return Confirmed(first.digests, unequal, findings, kinds, later, moment, checkpoint, steady, first.missed, unproven)
+    # What some partitions lack is deleted only where a read of them is known to be complete.
+    missed = _missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
+    return Confirmed(
+        first.digests,
+        unequal,
+        findings,
+        kinds,
+        later,
+        moment,
+        checkpoint,
+        steady,
+        missed,
+        unproven,
+        first.batches,
+    )
 
 
-def _first_look(sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None) -> _First:
+def _first_look(
+    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None
+) -> _First:
     with _frozen(sides) as frozen:
-        digests = _digests(sides, pin, segments)
-        missed = _missed_rows(sides, moment, digests, frozen=frozen) if segments is None else None
+        batches = None
+        if walk is None:
+            digests = _digests(sides, pin, segments)
+        else:
+            digests, batches = walked(sides, pin, walk)
+        missed = None
+        if segments is None and sides.scope is None:
+            missed = _missed_rows(sides, moment, digests, frozen=frozen, batches=batches)
         unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
         if not unequal.ids:
-            return _First(digests, unequal, None, None, missed)
-        kept = sides.comparer.keep(sides.lake.rows(pin), unequal)
-        return _First(
-            digests, unequal, kept, sides.comparer.candidates(Look(_source(sides, unequal), kept), unequal), missed
-        )
+            return _First(digests, unequal, None, None, missed, batches)
+        kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
+        candidates = sides.comparer.candidates(Look(sides.source_rows(unequal), kept), unequal)
+        return _First(digests, unequal, kept, candidates, missed, batches)
 
 
 @contextmanager
@@ -130,7 +160,7 @@ def _frozen(sides: Sides) -> Iterator[bool]:
 def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
     if sides.pushdown and segments is None:
         return digests_of(sides, pin)
-    return sides.comparer.digests(Look(_source(sides, segments), sides.lake.rows(pin)), segments)
+    return sides.comparer.digests(sides.first_look(pin, segments), segments)
 
 
 def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
@@ -138,16 +168,34 @@ def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Fram
     return unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
 
 
-def _missed_rows(sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...], *, frozen: bool) -> int | None:
+def _missed_rows(
+    sides: Sides,
+    before: Moment,
+    digests: tuple[SegmentDigest, ...],
+    *,
+    frozen: bool,
+    batches: tuple[Batch, ...] | None,
+) -> int | None:
     """Hold the rows read against the table's own count, where nothing was committed in between.
 
     The same snapshot before and after means that no transaction began or ended: then the two must be equal, and so they
     must inside one snapshot.
     """
-    counted = sides.source.rows_now(sides.table)
+    compared = None if batches is None else compared_in(batches)
+    counted = sides.source.rows_now(sides.table, sides.cut, compared)
     if not frozen and sides.source.moment().snapshot != before.snapshot:
         return None
     return counted - sum(digest.source_rows for digest in digests)
+
+
+def _missed_in_scope(sides: Sides) -> int | None:
+    """The same of the rows near some partitions, read once more: which of them are in scope, only Spark can tell."""
+    if sides.scope is None:
+        return None
+    before = sides.source.moment()
+    read = sum(sides.comparer.count(sides.source_in_scope(), IN_SCOPE).values())
+    counted = sides.source.rows_now(sides.table, near=sides.scope.near)
+    return counted - read if sides.source.moment().snapshot == before.snapshot else None
 
 
 def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
@@ -180,7 +228,3 @@ def pending_range(
     window = next_window(mark.order, mark.reached(checkpoint.checkpoint), None, overlap_micros=waiting.overlap_micros)
     after = None if window.lower is None else window.lower.mark
     return PendingRange(after, mark.horizon(moment, sides.source.zone_offset_micros), by_id=not mark.columns)
-
-
-def _source(sides: Sides, segments: SegmentSet | None) -> Frame:
-    return sides.source.rows(sides.table, sides.cut, segments)

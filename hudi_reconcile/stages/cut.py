@@ -9,8 +9,8 @@ from hudi_reconcile.ports import Source
 from hudi_reconcile.stages.request import TableJob
 
 
-def cut_of(job: TableJob, table: SourceTable, source: Source, *, pushdown: bool = False) -> Segmentation:
-    """Key ranges where the first key column is an integer, hash buckets otherwise; the source knows only md5 ones."""
+def cut_of(job: TableJob, table: SourceTable, source: Source, *, md5: bool = False) -> Segmentation:
+    """Key ranges where the first key column is an integer, hash buckets otherwise; a source serves only `md5` ones."""
     integer = table.key_columns[0].kind is Kind.INTEGER
-    by: HashBy = "md5" if pushdown else "xxhash64"
+    by: HashBy = "md5" if md5 else "xxhash64"
     return choose(table.key, source.extent(table), integer_key=integer, wanted=job.segments, by=by)

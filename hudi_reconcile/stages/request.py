@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from hudi_reconcile.core.coverage import Coverage
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS
 from hudi_reconcile.core.schema_drift import KnownColumns
 from hudi_reconcile.core.values import PartitionField, TableType
@@ -19,7 +20,8 @@ class TableJob:
     """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say.
 
     `watermark` and `incrementing` are those that the strategy uses. `limit_rows` is what a page of a pull holds.
-    `known` is what earlier runs saw of the table's columns.
+    `known` is what earlier runs saw of the table's columns. `where` is the source's predicate, `masked` the columns of which
+    no value may be shown.
     """
 
     name: str
@@ -49,6 +51,8 @@ class TableJob:
     incrementing: str | None = None
     limit_rows: int | None = None
     is_text_watermark: bool = False
+    where: str | None = None
+    masked: frozenset[str] = frozenset()
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -56,3 +60,17 @@ class TableJob:
         return self.watermark if self.incrementing is None else (*self.watermark, self.incrementing)
 
     known: KnownColumns = field(default_factory=KnownColumns)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a table a sweep is asked to compare; all of it, without end, where nothing is said.
+
+    `partitions` are paths as Hudi stores them. `budget_seconds` is what is left for this table. `earlier` is what past
+    sweeps left to go on from, newest first.
+    """
+
+    partitions: tuple[str, ...] = ()
+    budget_seconds: float | None = None
+    budget_text: str = ""
+    earlier: tuple[Coverage, ...] = ()

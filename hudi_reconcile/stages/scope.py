@@ -41,14 +41,15 @@ def scope_of(
     *,
     whole: bool = False,
     past: Past = NOTHING_PULLED,
+    also: frozenset[str] = frozenset(),
 ) -> Scope:
     """Match the columns, and ask the source for values that the read would alter. `past` is the last pull's record.
 
-    Excluded columns are not even read, but for key and watermark, or for `whole` rows, as a correction writes them.
-    Raises UsageError for a tolerance on a column that cannot have one.
+    Excluded columns are not even read, but for key, watermark and those named `also`, or for `whole` rows, as a correction
+    writes them. Raises UsageError for a tolerance on a column that cannot have one.
     """
     refuse_tolerance(job, described)
-    left_out = job.exclude - set(job.moving)
+    left_out = job.exclude - {*job.moving, *also}
     declared = described if whole else without(described, left_out)
     table = carried(declared, lake_table)
     agreement = agree(
@@ -64,15 +65,9 @@ def scope_of(
     typed = {column.name for column in table.columns if column.kind is declared.column(column.name).kind}
     altered = frozenset(source.uncarried(declared, None))
     columns = Columns(declared, lake_table, agreement, job.partition_by, job.exclude, altered - typed, past.dropped)
-    return Scope(
-        table,
-        lake_table,
-        agreement,
-        changes(columns, job.known),
-        (*agreement.unverified, *(_altered(name) for name in sorted(altered & typed - left_out))),
-        _types(declared, lake_table),
-        past.dropped,
-    )
+    unverified = (*agreement.unverified, *(_altered(name) for name in sorted(altered & typed - left_out)))
+    types = _types(declared, lake_table)
+    return Scope(table, lake_table, agreement, changes(columns, job.known), unverified, types, past.dropped)
 
 
 def refuse_tolerance(job: TableJob, table: SourceTable) -> None:

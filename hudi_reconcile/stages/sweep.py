@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.classify import NOT_DRIFT
 from hudi_reconcile.core.cost import Choice
+from hudi_reconcile.core.coverage import Coverage
 from hudi_reconcile.core.evolution import Past
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import MAX_AGE, SCHEMA, Plan, Requirement
+from hudi_reconcile.core.part_said import Reached, not_compared, part_notes, part_text
+from hudi_reconcile.core.partitions import PartitionScope
+from hudi_reconcile.core.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
 from hudi_reconcile.core.result import (
     DRIFT_KINDS,
     Corrections,
@@ -21,21 +24,24 @@ from hudi_reconcile.core.result import (
 from hudi_reconcile.core.segments import HashSegments, Segmentation, document
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice
-from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.mode import choose_mode
-from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.part import WHOLE, Portion, covered, left_behind, partition_columns, portion_of, reached
+from hudi_reconcile.stages.request import Part, TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.steady import unsteady
+from hudi_reconcile.stages.walk import compared_in
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
     """A sweep's result, its findings (None where every segment was equal), and the plan without its files.
+
+    `coverage` is what the next sweep with a budget goes on from; None where this one adds nothing to it.
 
     `rows_fetched` counts the source rows of all reads, segments of later reads as counted by the first.
     """
@@ -46,6 +52,7 @@ class Swept:
     draft: Plan | None
     rows_fetched: int
     comparer: Comparer | None
+    coverage: Coverage | None = None
 
     def save(self, path: str) -> None:
         """Write the findings as Parquet."""
@@ -58,44 +65,67 @@ class _Ground:
     scope: Scope
     watermark: Watermark
     mode: Choice
-    cut: Segmentation
+    portion: Portion
+
+    @property
+    def cut(self) -> Segmentation:
+        return self.portion.cut
 
 
-def sweep(job: TableJob, edges: Edges) -> Swept:
-    """Compare the source with a pinned lake snapshot and say what drifted and why.
+def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
+    """Compare the source, or a part of it, with a pinned lake snapshot and say what drifted and why.
 
-    Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row.
+    Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row, UsageError for a part
+    that there is not.
     """
-    scope, watermark = _scope(job, edges.source, edges.lake)
+    scope, watermark = _scope(job, edges.source, edges.lake, partition_columns(job, part))
     if len(scope.agreement.key) < len(scope.table.key):
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
-    ground = _ground(job, scope, watermark, edges.source)
-    comparer = edges.make(scope.agreement, ground.cut)
-    sides = Sides(
-        scope.table,
-        scope.agreement,
+    ground = _ground(job, scope, watermark, edges, part)
+    begun_micros = edges.clock.utc_micros()
+    sides = _sides(job, ground, edges)
+    comparer = sides.comparer
+    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
+    found = look_twice(sides, waiting, None, ground.portion.walk)
+    compared = None if found.batches is None else compared_in(found.batches)
+    precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
+    moving = unsteady(job, sides, compared)
+    end = _reached(job, ground, found, edges.source)
+    missing = (*_unverified(job, found, ground.portion.scope), *moving)
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
+    is_sound = found.steady and not found.missed_rows and not moving
+    drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
+    draft = _draft(job, ground, found, end=end, comparer=comparer, clock=edges.clock) if drift and is_sound else None
+    coverage = left_behind(job, ground.portion, found, begun_micros) if is_sound and not found.unexplained.ids else None
+    result = replace(
+        _result(job, ground, found, unverified, draft),
+        precision=precision,
+        whole=end.is_whole and is_sound,
+        coverage=covered(ground.portion, end, coverage),
+        notes=(*part_notes(end), *_notes(job, ground, found)),
+    )
+    rows = sum(found.kinds.values())
+    fetched = _fetched(ground, found) + (found.source_rows if precision else 0)
+    return Swept(result, found.findings, rows, draft, fetched, comparer, coverage)
+
+
+def _sides(job: TableJob, ground: _Ground, edges: Edges) -> Sides:
+    return Sides(
+        ground.scope.table,
+        ground.scope.agreement,
         ground.cut,
         edges.source,
         edges.lake,
-        comparer,
+        edges.make(ground.scope.agreement, ground.cut),
         pushdown=ground.mode.pushdown,
         one_snapshot=job.one_snapshot,
+        scope=ground.portion.scope,
     )
-    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
-    found = look_twice(sides, waiting, None)
-    precision = precision_of(scope, comparer, lambda: edges.source.rows(scope.table, ground.cut))
-    moving = unsteady(job, sides)
-    unverified = (*scope.unverified, *hidden_digits(scope, precision), *_unverified(job, found), *moving)
-    drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    draft = (
-        _draft(job, ground, found, comparer, edges.clock)
-        if drift and found.steady and not found.missed_rows and not moving
-        else None
-    )
-    result = replace(_result(job, ground, found, unverified, draft), precision=precision)
-    rows = sum(found.kinds.values())
-    fetched = _fetched(ground, found) + (found.source_rows if precision else 0)
-    return Swept(result, found.findings, rows, draft, fetched, comparer)
+
+
+def _reached(job: TableJob, ground: _Ground, found: Confirmed, source: Source) -> Reached:
+    end = reached(job, ground.portion, found, found.source_rows)
+    return end if end.is_whole else reached(job, ground.portion, found, source.rows_now(ground.scope.table))
 
 
 def _fetched(ground: _Ground, found: Confirmed) -> int:
@@ -106,18 +136,21 @@ def _fetched(ground: _Ground, found: Confirmed) -> int:
     return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
 
 
-def _scope(job: TableJob, source: Source, lake: Lake) -> tuple[Scope, Watermark]:
+def _scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Scope, Watermark]:
     described = source.describe()
     watermark = watermark_of(job, described)
     refuse_key_faults(job.name, source.key_faults(described))
     table, at = existing(job, lake.look()), lake.checkpoint()
     past = Past.of(None if at is None else at.checkpoint)
-    return scope_of(job, described, table, source, past=past), watermark
+    return scope_of(job, described, table, source, past=past, also=also), watermark
 
 
-def _ground(job: TableJob, scope: Scope, watermark: Watermark, source: Source) -> _Ground:
-    mode = choose_mode(job, scope.table, scope.agreement, source)
-    return _Ground(scope, watermark, mode, cut_of(job, scope.table, source, pushdown=mode.pushdown))
+def _ground(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: Part) -> _Ground:
+    mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
+    portion = portion_of(
+        job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
+    )
+    return _Ground(scope, watermark, mode, portion)
 
 
 def _keyless(job: TableJob, scope: Scope) -> TableResult:
@@ -135,7 +168,7 @@ def _keyless(job: TableJob, scope: Scope) -> TableResult:
     )
 
 
-def _unverified(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
+def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
     items = []
     moving = found.kinds.get("moving", 0)
     if moving:
@@ -149,7 +182,10 @@ def _unverified(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
         fix = f"set tables[{job.name}].sweep.mode: stream, and report it as a bug"
         items.append(Unverified("segment", job.name, why, fix))
     if found.missed_rows:
-        why = f"the read returned {found.source_rows} rows, the table counts {found.source_rows + found.missed_rows}"
+        read, what = found.source_rows, "the table" if found.batches is None else "the source, of these segments,"
+        why = f"the read returned {read} rows, {what} counts {read + found.missed_rows}"
+        if scope is not None:
+            why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
         items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
     if not found.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since"
@@ -157,13 +193,14 @@ def _unverified(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
     return tuple(items)
 
 
-def _draft(job: TableJob, ground: _Ground, found: Confirmed, comparer: Comparer, clock: Clock) -> Plan:
+def _draft(job: TableJob, ground: _Ground, found: Confirmed, *, end: Reached, comparer: Comparer, clock: Clock) -> Plan:
     deletes = found.kinds.get("deleted", 0)
     drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
     upserts = sum(drift.values()) - deletes
     by_column = {} if found.findings is None else comparer.differing_columns(comparer.planned(found.findings, None))
     apart = {name: rows for name, rows in by_column.items() if name not in job.watermark}
-    counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart)
+    table_rows = None if end.is_whole else found.source_rows + end.source_rows_left_out
+    counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
     policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
     return Plan(
         run_id=job.run_id,
@@ -186,6 +223,7 @@ def _draft(job: TableJob, ground: _Ground, found: Confirmed, comparer: Comparer,
             Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
             Requirement(SCHEMA, schema_text(ground.scope.agreement)),
             Requirement(MAX_AGE, str(job.max_plan_age_micros)),
+            *part_requirements(part_text(end), end.asked),
         ),
         files={},
     )
@@ -214,8 +252,7 @@ def _result(
         columns=ground.scope.types,
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
-        segments={"compared": ground.cut.count, "unequal": len(found.unequal.ids)},
-        notes=_notes(job, ground, found),
+        segments={"compared": _segments_compared(ground, found), "unequal": len(found.unequal.ids)},
         provenance={
             "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
             "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
@@ -225,12 +262,21 @@ def _result(
     )
 
 
+def _segments_compared(ground: _Ground, found: Confirmed) -> int:
+    done = ground.cut.count if found.batches is None else sum(len(one.segments.ids) for one in found.batches)
+    return min(done, ground.cut.count)
+
+
 def _notes(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[str, ...]:
     notes = list(settings_notes(job))
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
         notes.append(f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
     notes += found.moment.notes
+    if ground.portion.walk is not None and ground.portion.walk.at_once:
+        notes.append(
+            "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget"
+        )
     if found.checkpoint is None:
         notes.append("the lake carries no checkpoint of ours: no difference could be called pending")
     elif not ground.watermark.continues(found.checkpoint.checkpoint):

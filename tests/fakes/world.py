@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 from zlib import crc32
 
 from hudi_reconcile.core import stored
@@ -23,11 +23,23 @@ from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.marks import Mark, Order, Value, rank
 from hudi_reconcile.core.pages import Ahead
+from hudi_reconcile.core.partitions import (
+    DEFAULT,
+    Between,
+    Condition,
+    Equals,
+    IsEmpty,
+    Near,
+    PartitionRows,
+    PartitionScope,
+    PathRule,
+)
 from hudi_reconcile.core.parts import PlannedPart, ReadPlan
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.segments import KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
+    IN_SCOPE,
     READ_SEQ,
     Checkpoint,
     CheckpointAt,
@@ -59,8 +71,9 @@ from hudi_reconcile.ports import (
     TakenBack,
 )
 from hudi_reconcile.stages.apply import apply
+from hudi_reconcile.stages.part import WHOLE
 from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.request import Part, TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
 
 Row = dict[str, Any]
@@ -98,15 +111,17 @@ class Journal:
 
 @dataclass(slots=True)
 class FakeClock:
-    """Time stands still but for `sleep` and what a test adds."""
+    """Time stands still but for `sleep` and what a test adds; with a step, each question for a duration takes that long."""
 
     journal: Journal
     now_micros: int = 1_000
+    step_micros: int = 0
 
     def utc_micros(self) -> int:
         return self.now_micros
 
     def monotonic_seconds(self) -> float:
+        self.now_micros += self.step_micros
         return self.now_micros / 1_000_000
 
     def sleep(self, seconds: float) -> None:
@@ -142,8 +157,10 @@ class FakeSource:
     can_freeze: bool = True
     version: Column | None = None
     open_since: int | None = None
+    has_extent: bool = True
     snapshot: dict[int | None, Row] | None = None
     moment_notes: tuple[str, ...] = ()
+    reads: list[tuple[tuple[int, ...] | None, int]] = field(default_factory=list)  # segments asked for, rows given
 
     def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
         self.transaction += 1
@@ -193,12 +210,22 @@ class FakeSource:
         return Moment(now, now - self.bound_lag_micros, "fake", name, version_bound, self.moment_notes)
 
     def extent(self, table: SourceTable) -> KeyExtent:
-        keys = [key for key in self.table if key is not None]
+        keys = [key for key in self.table if key is not None and self.has_extent]
         return KeyExtent(min(keys, default=None), max(keys, default=None), table.rows_estimate)
 
-    def rows_now(self, table: SourceTable) -> int:
+    def rows_now(
+        self,
+        table: SourceTable,
+        cut: Segmentation | None = None,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> int:
         self.journal.reached("source.rows_now")
-        return len(self.table if self.snapshot is None else self.snapshot)
+        held = [row for row in self._now().values() if is_near(row, near)]
+        if segments is not None and isinstance(cut, RangeSegments):
+            held = [row for row in held if cut.segment_of(row["id"]) in segments.ids]
+        return len(held)
 
     def total(self, table: SourceTable, column: str) -> str | None:
         held = [row[column] for row in self._now().values() if row[column] is not None]
@@ -210,9 +237,18 @@ class FakeSource:
     def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         return self.altered
 
-    def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
+    def rows(
+        self,
+        table: SourceTable,
+        segmentation: Segmentation,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> Frame:
         self.journal.reached("source.rows")
-        return Frame(self._positional(table, lambda row: row["id"] not in self.lost_in_reads))
+        held = Frame(self._positional(table, lambda row: row["id"] not in self.lost_in_reads and is_near(row, near)))
+        self.reads.append((None if segments is None else segments.ids, len(rows_of(held))))
+        return held
 
     def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         self.journal.reached("source.planned")
@@ -273,6 +309,21 @@ class FakeSource:
         ]
 
 
+def is_near(row: Row, near: Near | None) -> bool:
+    """Leaves out all that it may: whoever relies on more than `near` promises is found out."""
+    return near is None or any(all(_holds(row[one.column.name], one) for one in parts) for parts in near)
+
+
+def _holds(value: Any, condition: Condition) -> bool:
+    match condition:
+        case IsEmpty():
+            return value is None or value == ""
+        case Equals():
+            return bool(value == condition.value)
+        case Between():
+            return value is not None and condition.low_micros <= value < condition.high_micros
+
+
 def mark_of(row: Row, order: Order) -> Mark | None:
     """A row's place in the order; None without a watermark."""
     values = [row[name] for name in order.columns if row.get(name) is not None]
@@ -318,6 +369,8 @@ class FakeLake:
     cannot_replace: str = ""
     savepoints: list[str] = field(default_factory=list)
     made_by: Origin = field(default_factory=Origin)
+    partition_fields: tuple[str, ...] = ()
+    misplaced: set[int] = field(default_factory=set)  # rows that lie where their columns do not tell
 
     @property
     def now(self) -> list[Row]:
@@ -343,7 +396,7 @@ class FakeLake:
             LakeColumn("id", self.key_type), LakeColumn("v", self.v_type), LakeColumn("at", self.at_type), *self.more_columns,
         )  # fmt: skip
         return LakeTable(
-            self.path, "t", "copy_on_write", 9, (*columns, LakeColumn(READ_SEQ, "bigint")), self.key, (),
+            self.path, "t", "copy_on_write", 9, (*columns, LakeColumn(READ_SEQ, "bigint")), self.key, self.partition_fields,
             self.ordering, "tool" if self.ordering == (READ_SEQ,) else "event_time",
         )  # fmt: skip
 
@@ -371,6 +424,21 @@ class FakeLake:
         (found,) = [commit for commit in self.commits if commit.instant == pin.instant]
         blank = {column.name: None for column in self.more_columns}
         return Frame([{**blank, **row} for row in found.rows])
+
+    def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
+        self.journal.reached("lake.partitions")
+        held = [(self._path_of(row, rule, "lake"), row["id"] in self.misplaced) for row in rows_of(self.rows(pin))]
+        unlike = Counter(path for path, misplaced in held if misplaced)
+        return tuple(PartitionRows(path, n, unlike[path]) for path, n in sorted(Counter(p for p, _ in held).items()))
+
+    def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
+        return Frame([{**row, IN_SCOPE: self._path_of(row, scope.rule, side) in scope.paths} for row in rows_of(rows)])
+
+    def _path_of(self, row: Row, rule: PathRule, side: str) -> str:
+        """Of tables with one plain partition column."""
+        (field_,) = rule.fields
+        value = row[field_.lake_name if side == "lake" else f"c{field_.index}"]
+        return DEFAULT if value is None else str(value)
 
     def batch(
         self,
@@ -519,7 +587,10 @@ class FakeComparer:
     cut: Segmentation
 
     def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
-        sides = [self._images(rows_of(frame), side) for frame, side in ((look.source, "c"), (look.lake, "lake"))]
+        sides = [
+            self._images([row for row in rows_of(frame) if row.get(IN_SCOPE, True)], side)
+            for frame, side in ((look.source, "c"), (look.lake, "lake"))
+        ]
         touched = {self._segment(key) for side in sides for key in side}
         found = []
         for segment in sorted(touched if segments is None else touched & set(segments.ids)):
@@ -547,7 +618,7 @@ class FakeComparer:
         return Frame(list(rows_of(lake)))
 
     def candidates(self, look: Look, segments: SegmentSet) -> Frame:
-        return Frame([fact for fact in self._facts(look, segments) if not fact["equal"]])
+        return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])
 
     def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         first = {fact["key"]: (fact["source"], fact["seqnos"]) for fact in rows_of(candidates)}
@@ -555,7 +626,7 @@ class FakeComparer:
         found = []
         for key in first | now:
             fact = now.get(key) or self._fact(key, [], [])
-            if key not in first and fact["equal"]:
+            if key not in first and (fact["equal"] or not fact["in_scope"]):
                 continue
             unchanged = key in first and first[key] == (fact["source"], fact["seqnos"])
             facts = Facts(
@@ -662,6 +733,7 @@ class FakeComparer:
             "key": key,
             "segment": self._segment(key),
             "in_source": bool(source),
+            "in_scope": any(row.get(IN_SCOPE, True) for _, _, row in (*source, *lake)),
             "source": ours[0],
             "source_micros": ours[1],
             "source_row": ours[2],
@@ -732,9 +804,10 @@ def job(**changes: Any) -> TableJob:
     return TableJob(**{**settings, **changes})
 
 
-def pulled(*rows: tuple[int, int | None, int | None]) -> World:
-    """A world whose source holds these (id, v, at) and whose lake has pulled them."""
+def pulled(*rows: tuple[int, int | None, int | None], partitioned: bool = False) -> World:
+    """A world whose source holds these (id, v, at) and whose lake has pulled them; `partitioned` by `v`."""
     world = World.new()
+    world.lake.partition_fields = ("v",) if partitioned else ()
     for key, value, at in rows:
         world.source.put(key, value, at)
     pull(job(), world.edges, full=False)
@@ -744,7 +817,12 @@ def pulled(*rows: tuple[int, int | None, int | None]) -> World:
 
 def swept(world: World, **settings: Any) -> Swept:
     """A sweep whose findings are on the fake disk under `findings`."""
-    found = sweep(job(**settings), world.edges)
+    return swept_part(world, WHOLE, **settings)
+
+
+def swept_part(world: World, part: Part, **settings: Any) -> Swept:
+    """The same of a part of the table."""
+    found = sweep(job(**settings), world.edges, part)
     found.save("findings")
     return found
 

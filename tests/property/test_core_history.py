@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from hudi_reconcile.core.classify import PendingRange
+from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Corrective, Frame, Look
@@ -56,13 +57,20 @@ class OneReadForBothLooks(FakeSource):
 
     __slots__ = ("kept",)
 
-    def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
+    def rows(
+        self,
+        table: SourceTable,
+        segmentation: Segmentation,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> Frame:
         kept: Frame | None = getattr(self, "kept", None)
         after_the_first = "clock.sleep" in self.journal.calls[self._last_pin_before_sleep() :]
         if kept is not None and segments is not None and after_the_first:
             self.journal.reached("source.rows")
             return kept
-        self.kept = FakeSource.rows(self, table, segmentation, segments)
+        self.kept = FakeSource.rows(self, table, segmentation, segments, near=near)
         return self.kept
 
     def _last_pin_before_sleep(self) -> int:
@@ -116,8 +124,15 @@ class LosesReads(FakeSource):
 
     __slots__ = ()
 
-    def rows(self, table: SourceTable, segmentation: Segmentation, segments: SegmentSet | None = None) -> Frame:
-        found = FakeSource.rows(self, table, segmentation, segments)
+    def rows(
+        self,
+        table: SourceTable,
+        segmentation: Segmentation,
+        segments: SegmentSet | None = None,
+        *,
+        near: Near | None = None,
+    ) -> Frame:
+        found = FakeSource.rows(self, table, segmentation, segments, near=near)
         return Frame([row for row in rows_of(found) if row["c0"] != 1])
 
 

@@ -33,8 +33,8 @@ MUTANTS = {
     "source before lake at confirm": Mutant(
         confirm.look_twice,
         (
-            ("later, checkpoint = pinned(", "early = _source(sides, unequal); later, checkpoint = pinned("),
-            ("Look(_source(sides, unequal), kept), unequal", "Look(early, kept), unequal"),
+            ("later, checkpoint = pinned(", "early = sides.source_rows(unequal); later, checkpoint = pinned("),
+            ("Look(sides.source_rows(unequal), kept), unequal", "Look(early, kept), unequal"),
         ),
         test_sweep.test_lake_is_pinned_before_the_source_is_read_at_both_looks,
     ),

@@ -41,6 +41,7 @@ USAGE = [
     (["config", "show", "--formt", "x"], "No such option", "hudi-reconcile config show --help"),
     (["config", "show", "--format", "xml"], "Invalid value for '--format'", "hudi-reconcile config show --help"),
     (["-q", "-v", "config", "show"], "-q and -v exclude each other", "give one of them"),
+    (["sweep", "--budget", "soon"], "--budget 'soon': not a duration", "for example --budget 10m"),
     (["changes"], "Missing option '-t'", "hudi-reconcile changes --help"),
 ]
 

@@ -53,6 +53,15 @@ def test_lake_without_rows_lets_a_first_load_pass() -> None:
     assert all(held(upserts=500, source=500, lake=0).values())
 
 
+@pytest.mark.parametrize(("table_rows", "ok"), [(900, True), (0, False)])
+def test_empty_source_is_told_by_the_whole_table_where_only_a_part_was_compared(table_rows: int, *, ok: bool) -> None:
+    found = guards(PlanCounts(0, 10, 0, 100, table_rows=table_rows), POLICY)
+
+    by_name = {guard.name: guard for guard in found}
+    assert (by_name["empty_source"].found, by_name["empty_source"].ok) == (table_rows, ok)
+    assert (by_name["max_delete_share"].found, by_name["max_delete_share"].ok) == (0.1, False)
+
+
 def test_both_sides_empty_is_no_broken_source() -> None:
     assert all(held(source=0, lake=0).values())
 

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from hudi_reconcile.core.covered import Covered
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import (
     Corrections,
@@ -13,6 +16,7 @@ from hudi_reconcile.core.result import (
     SideState,
     TableResult,
     Unverified,
+    compared_whole,
     run_document,
 )
 
@@ -83,3 +87,30 @@ def test_run_ends_as_its_gravest_table() -> None:
     found = run_document(run(EMPTY, TableResult("items", Outcome.REFUSED), TableResult("carts", Outcome.DRIFT)))
 
     assert (found["outcome"], found["exit_code"]) == ("refused", 5)
+
+
+@pytest.mark.parametrize(
+    ("table", "whole"),
+    [
+        ({"whole": True}, True),
+        ({"whole": False, "segments": {"compared": 3}, "source": {}}, False),
+        ({"segments": {"compared": 3}, "source": {"rows": 1}}, True),  # from before partial sweeps
+        ({"segments": {"verified": 3}, "source": {"rows": 1}}, False),
+        ({"segments": {}, "source": None}, False),
+    ],
+)
+def test_only_a_comparison_of_every_row_proves_a_table(table: dict[str, object], *, whole: bool) -> None:
+    assert compared_whole(table) is whole
+
+
+def test_result_says_whether_the_whole_table_was_compared_and_how_much_of_it() -> None:
+    covered = Covered(segments=9, compared=4, never_compared=5, oldest_utc=None, partitions=("a=b",))
+    table = TableResult("orders", Outcome.UNVERIFIED, coverage=covered)
+
+    document = run_document(RunResult("r", "sweep", "s", "e", (table,)))["tables"][0]
+
+    assert document["whole"] is False
+    assert document["coverage"] == {
+        "segments": 9, "compared": 4, "never_compared": 5, "oldest_utc": None, "budget": None, "budget_seconds": None,
+        "partitions": ["a=b"], "lake_rows_left_out": None, "source_rows_left_out": None,
+    }  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from hudi_reconcile.evidence.history import UNREADABLE, history
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.report.text import past_tables_text
 
 RunWriter = Callable[..., str]
 
@@ -35,6 +37,22 @@ def test_history_names_a_run_that_cannot_be_read(store: Store, write_run: RunWri
 
     assert [(run.run_id, run.outcome) for run in runs] == [(newer, "drift"), (damaged, UNREADABLE)]
     assert "tables" in runs[1].why
+
+
+def test_history_says_how_much_of_a_table_was_compared(store: Store, write_run: RunWriter) -> None:
+    run_id = write_run()
+    path = store.reports / run_id / "result.json"
+    document = json.loads(path.read_text())
+    part = {"segments": 9, "compared": 4, "never_compared": 0, "oldest_utc": "2026-03-01T10:00:00Z"}
+    document["tables"][0]["coverage"] = part
+    path.write_text(json.dumps(document))
+
+    (run,) = history(store)
+
+    assert (run.tables[0].whole, run.tables[0].coverage) == (False, part)
+    assert past_tables_text(run.document["tables"]) == (
+        "orders drift (deleted 3, 4 of 9 segments compared, oldest comparison 2026-03-01T10:00:00Z)"
+    )
 
 
 def test_history_of_no_runs_is_empty(store: Store) -> None:

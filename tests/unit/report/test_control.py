@@ -73,3 +73,15 @@ def test_counts_taken_around_a_correction_are_not_judged() -> None:
 
 def test_side_that_was_not_read_has_no_totals() -> None:
     assert control_totals({**table_of(1, 1), "lake": None}) is None
+
+
+def test_rows_of_some_partitions_are_not_held_against_findings_that_judge_whole_keys() -> None:
+    table = table_of(10, 11, updated_without_watermark=1)
+
+    totals = control_totals({**table, "coverage": {"partitions": ["month=2026-03"]}})
+
+    assert totals is not None
+    assert (totals.difference, totals.explained) == (-1, None)
+    whole = control_totals({**table, "coverage": {"partitions": []}})
+    assert whole is not None
+    assert whole.explained is False

@@ -9,7 +9,7 @@ from typing import Any
 
 from hudi_reconcile.report.text import past_tables_text, plan_text
 from hudi_reconcile.report.visible import visible, visible_value
-from hudi_reconcile.report.wording import advice, scope_lines, verdict
+from hudi_reconcile.report.wording import advice, coverage_text, scope_lines, verdict
 from tests.unit.report.stories import Story, all_stories
 
 
@@ -107,3 +107,44 @@ def test_columns_that_came_apart_and_lost_digits_are_said_in_one_line_each() -> 
 
 def test_results_of_earlier_versions_say_nothing_of_columns() -> None:
     assert scope_lines({"name": "orders"}) == []
+
+
+def partial(**coverage: Any) -> dict[str, Any]:
+    run = copy.deepcopy(dict(all_stories()["unverified"].run))
+    shown: dict[str, Any] = {
+        "segments": 9,
+        "compared": 9,
+        "never_compared": 0,
+        "oldest_utc": None,
+        "budget": None,
+        "partitions": [],
+    }
+    for table in run["tables"]:
+        table["coverage"] = {**shown, **coverage}
+    return run
+
+
+def test_next_command_of_a_spent_budget_goes_on_with_it() -> None:
+    part = partial(compared=4, budget="10m", partitions=["region=e u"])
+
+    (command,) = advice(part).commands
+
+    assert command.endswith(" --where-partition 'region=e u' --budget 10m")
+    assert "--budget" not in advice(partial(budget="10m")).commands[0]
+    assert "--where" not in advice(partial(partitions=["region=eu"])).commands[0]
+
+
+def test_plan_of_a_part_says_so(stories: Mapping[str, Story]) -> None:
+    plan = plan_of(stories["drift"]) | {"requirements": [{"name": "part", "expected": "partitions region=eu"}]}
+
+    assert "part      only partitions region=eu compared" in plan_text(stories["drift"].run, plan)
+    assert "  part  " not in plan_text(stories["drift"].run, plan_of(stories["drift"]))
+
+
+def test_coverage_says_part_age_and_what_was_never_compared() -> None:
+    part = {"segments": 9, "compared": 4, "never_compared": 2, "oldest_utc": "2026-03-01T10:00:00Z"}
+
+    assert coverage_text(None) == coverage_text({**part, "compared": 9}) == ""
+    assert coverage_text({**part, "partitions": ["a", "b"]}) == (
+        "only a and b, 4 of 9 segments compared, 2 never yet, oldest comparison 2026-03-01T10:00:00Z"
+    )

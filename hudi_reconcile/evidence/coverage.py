@@ -1,0 +1,30 @@
+"""What earlier sweeps of a table left to go on from: the `coverage.json` of past runs, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+
+from hudi_reconcile.core.coverage import Coverage, parse
+from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.store import Store
+
+_MOST_RUNS = 200  # beyond these a table counts as never compared: more work, never less
+
+
+def past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
+    """The newest of each subject and segmentation. Files that cannot be read are passed over."""
+    found: list[Coverage] = []
+    for one in _documents(store, table):
+        if all((one.subject, one.cut, one.wanted) != (known.subject, known.cut, known.wanted) for known in found):
+            found.append(one)
+    return tuple(found)
+
+
+def _documents(store: Store, table: str) -> Iterator[Coverage]:
+    for run_id in islice(store.run_ids(), _MOST_RUNS):
+        with suppress(EvidenceError, ValueError):
+            document = store.coverage(run_id, table)
+            if document is not None and document.get("table") == table:
+                yield parse(document)

@@ -1,0 +1,53 @@
+"""What a budgeted sweep goes on from is in the newest runs that left it, and in no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hudi_reconcile.core.coverage import Coverage, Stretch, document
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.segments import RangeSegments
+from hudi_reconcile.evidence.coverage import past_coverage
+from hudi_reconcile.evidence.store import Store
+from tests.unit.evidence.conftest import NOON_MICROS, SECOND
+
+FIRST = Coverage("s", RangeSegments("id", 0, 10, 4), None, (Stretch(0, 2, 5, "run"),))
+
+
+def write(store: Store, number: int, coverage: Coverage, *, name: str = "orders", ends: bool = True) -> str:
+    with store.begin(NOON_MICROS + number * SECOND) as folder:
+        folder.write_coverage(name, document(name, coverage))
+        folder.write_result(
+            run_document(RunResult(folder.run_id, "sweep", "s", "e", (TableResult(name, Outcome.CLEAN),)))
+        )
+        if ends:
+            folder.finish()
+    return folder.run_id
+
+
+def test_newest_coverage_of_each_subject_is_found_newest_first(store: Store) -> None:
+    other = replace(FIRST, subject="other")
+    newer = replace(FIRST, stretches=(Stretch(0, 5, 9, "run2"),))
+    for number, one in enumerate((FIRST, other, newer)):
+        write(store, number, one)
+    write(store, 7, replace(FIRST, stretches=()), name="items")
+
+    assert past_coverage(store, "orders") == (newer, other)
+
+
+def test_run_that_was_interrupted_leaves_coverage_as_it_was(store: Store) -> None:
+    write(store, 0, FIRST)
+    write(store, 1, replace(FIRST, stretches=(Stretch(0, 5, 9, "killed"),)), ends=False)
+
+    assert past_coverage(store, "orders") == (FIRST,)
+
+
+def test_damaged_coverage_is_passed_over_for_the_one_before(store: Store) -> None:
+    write(store, 0, FIRST)
+    damaged = [write(store, number, FIRST) for number in (1, 2)]
+    (store.reports / damaged[0] / "orders" / "coverage.json").write_text("{")
+    (store.reports / damaged[1] / "orders" / "coverage.json").write_text('{"version": 1, "table": "orders"}')
+
+    assert past_coverage(store, "orders") == (FIRST,)
+    assert past_coverage(store, "items") == ()
