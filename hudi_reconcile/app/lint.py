@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hudi_reconcile.app.clock import HostClock
@@ -11,7 +10,7 @@ from hudi_reconcile.app.rule_files import shown_path
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.rules_load import FIX, load_rules
 from hudi_reconcile.core.errors import ConfigError, UsageError
-from hudi_reconcile.core.rules import Gx, Rule, RuleSet
+from hudi_reconcile.core.rules import Gx, Rule, RuleSet, day_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, 
 
 
 def _linted(rules: RuleSet) -> Linted:
-    today = datetime.fromtimestamp(HostClock().utc_micros() / 1e6, tz=UTC).date()
+    today = day_of(HostClock().utc_micros())
     expired = [one for one in rules.waivers if not one.holds(today)]
     notes = tuple(f"the waiver of {one.rule} expired on {one.expires}: it waives nothing" for one in expired)
     return Linted(rules.file, rules.table, len(rules.rules), len(rules.waivers), notes)

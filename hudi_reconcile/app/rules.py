@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from hudi_reconcile.app.jobs import job_of
@@ -14,7 +13,7 @@ from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
 from hudi_reconcile.core.rule_verdict import not_run, quarantining
-from hudi_reconcile.core.rules import RuleSet, Severity
+from hudi_reconcile.core.rules import RuleSet, Severity, day_of
 from hudi_reconcile.evidence.compared import newest_compared
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
@@ -66,7 +65,7 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
 
 def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:
     """What holds corrections of the table back; None where no rule does."""
-    today = datetime.fromtimestamp(one.edges.clock.utc_micros() / 1e6, tz=UTC).date()
+    today = day_of(one.edges.clock.utc_micros())
     chosen = quarantining(rules, today, every=one.table.policy.quarantine)
     return SparkQuarantine(chosen, one.folder.held(one.table.name)) if chosen else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -158,6 +158,11 @@ class Waiver:
     def holds(self, today: date) -> bool:
         """True while it waives."""
         return today < self.expires
+
+
+def day_of(utc_micros: int) -> date:
+    """The day, in UTC, on which waivers are judged."""
+    return datetime.fromtimestamp(utc_micros / 1e6, tz=UTC).date()
 
 
 ON_ONE_ROW = NotNull | Between | InSet | Matches

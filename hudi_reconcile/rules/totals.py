@@ -42,21 +42,17 @@ def total(rows: DataFrame, column: str) -> Decimal:
 def _exact(rows: DataFrame, column: str, scale: int) -> Decimal:
     if scale > _DIGITS:
         raise _unsummed(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
-    number = F.expr(f"try_cast({quoted_name(column)} as decimal({_DIGITS},{scale}))")
+    number = f"try_cast({quoted_name(column)} as decimal({_DIGITS},{scale}))"
     found = rows.agg(
         F.count(quoted(column)).alias("there"),
-        F.count(number).alias("summed"),
-        F.expr(f"try_sum({_sql(column, scale)})"),
+        F.expr(f"count({number})").alias("summed"),
+        F.expr(f"try_sum({number})"),
     ).collect()[0]
     if found[0] != found[1]:
         raise _unsummed(f"column {column} holds {found[0] - found[1]} values that are no numbers of {_DIGITS} digits")
     if found[2] is None and found[1]:
         raise _unsummed(f"the sum of column {column} needs more than {_DIGITS} digits")
     return Decimal(0) if found[2] is None else Decimal(found[2])
-
-
-def _sql(column: str, scale: int) -> str:
-    return f"try_cast({quoted_name(column)} as decimal({_DIGITS},{scale}))"
 
 
 def _floating(rows: DataFrame, column: str) -> Decimal:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from hudi_reconcile.core.errors import LakeError, ReconcileError
 from hudi_reconcile.core.outcome import gravest
 from hudi_reconcile.core.result import SideState, TableResult
 from hudi_reconcile.core.rule_verdict import Measured, RuleResult, judged, outcome_of
-from hudi_reconcile.core.rules import Drift, Freshness, OnBatch, Rule, RuleSet, Severity, Total
+from hudi_reconcile.core.rules import Drift, Freshness, OnBatch, Rule, RuleSet, Severity, Total, day_of
 from hudi_reconcile.core.values import LakePin, LakeTable
 from hudi_reconcile.ports import Edges, Frame, KeysTarget, RuleEngine
 from hudi_reconcile.stages import own_checks
 from hudi_reconcile.stages.lake_state import existing
-from hudi_reconcile.stages.own_checks import Compared, Sides
+from hudi_reconcile.stages.own_checks import Compared, Summed
 from hudi_reconcile.stages.request import TableJob
 
 _PULL = "pull it first: hudi-reconcile pull -t "
@@ -60,7 +59,7 @@ def check(
     ground = Ground(table, pin, edges.lake.rows(pin), compared, keys_folder)
     counted = _counted(job, edges, engine, ground)
     rows = edges.lake.count(pin)
-    today = datetime.fromtimestamp(edges.clock.utc_micros() / 1e6, tz=UTC).date()
+    today = day_of(edges.clock.utc_micros())
     results = tuple(judged(rule, counted[rule.id], job.rules.waivers, today) for rule in job.rules.rules)
     results = tuple(_named(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
     if not edges.lake.still(pin):
@@ -96,18 +95,18 @@ def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: Ground) -> 
     for rule in job.rules.rules:
         if rule not in on_batch:
             try:
-                found[rule.id] = _own(rule, job, edges, Sides(edges.source, engine, ground.rows, job.hidden), ground)
+                found[rule.id] = _own(rule, job, edges, Summed(edges.source, engine, ground.rows, job.hidden), ground)
             except ReconcileError as error:  # one rule that cannot be asked hides no other
                 found[rule.id] = Measured(problem=error.message, fix=error.fix)
     return found
 
 
-def _own(rule: Rule, job: RuleJob, edges: Edges, sides: Sides, ground: Ground) -> Measured:
+def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: Ground) -> Measured:
     match rule.check:
         case Drift():
             return own_checks.drift(rule.check, ground.compared, table=job.job.name)
         case Total():
-            return own_checks.total(rule.check, sides)
+            return own_checks.total(rule.check, summed)
         case Freshness():
             now = edges.clock.utc_micros()
             found = edges.lake.checkpoint()

@@ -45,7 +45,7 @@ def drift(check: Drift, compared: Compared | None, *, table: str) -> Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class Summed:
     """Where a total is taken: the source, and the lake's rows. `hidden` are source columns whose values are not shown."""
 
     source: Source
@@ -54,12 +54,12 @@ class Sides:
     hidden: frozenset[str] = frozenset()
 
 
-def total(check: Total, sides: Sides) -> Measured:
+def total(check: Total, where: Summed) -> Measured:
     """The column's sum on both sides, exactly. Raises UnverifiedError where either cannot be had."""
-    described = sides.source.describe()
+    described = where.source.describe()
     column = _source_column(described, check.column)
-    in_lake = sides.engine.total(sides.rows, column.lake_name)
-    text = sides.source.total(described, column.name)
+    in_lake = where.engine.total(where.rows, column.lake_name)
+    text = where.source.total(described, column.name)
     with localcontext(prec=_ENOUGH):
         try:
             in_source = Decimal(0) if text is None else Decimal(text)
@@ -68,7 +68,7 @@ def total(check: Total, sides: Sides) -> Measured:
         except InvalidOperation:
             raise UnverifiedError(f"the source's sum of {column.name} is no finite number", fix="look at it") from None
     detail = f"source {in_source:f}, lake {in_lake:f}, difference {difference:f}"
-    return Measured(int(not within), 1, detail="" if column.name in sides.hidden else detail)
+    return Measured(int(not within), 1, detail="" if column.name in where.hidden else detail)
 
 
 def freshness(check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str) -> Measured:

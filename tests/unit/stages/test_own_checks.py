@@ -17,7 +17,7 @@ from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.core.rules import Drift, Freshness, Total
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.own_checks import Compared, Sides, drift, freshness, total
+from hudi_reconcile.stages.own_checks import Compared, Summed, drift, freshness, total
 from tests.fakes.world import COLUMNS, FakeSource, World
 
 HOUR = 3_600_000_000
@@ -48,8 +48,8 @@ def source(*values: int | None, columns: tuple[Column, ...] = COLUMNS) -> FakeSo
     return found
 
 
-def sides(found: FakeSource, lake_sum: str, *, hidden: frozenset[str] = frozenset(), column: str = "v") -> Sides:
-    return Sides(found, FakeEngine({column: Decimal(lake_sum)}), Frame(None), hidden)
+def sides(found: FakeSource, lake_sum: str, *, hidden: frozenset[str] = frozenset(), column: str = "v") -> Summed:
+    return Summed(found, FakeEngine({column: Decimal(lake_sum)}), Frame(None), hidden)
 
 
 counts = st.dictionaries(st.sampled_from(DRIFT_KINDS), st.integers(0, 10**9))
