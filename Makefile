@@ -49,8 +49,9 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 
 test: check integration conformance ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
 
+# Three processes on two cores: each of them waits a third of its time, for the database or for files.
 integration: setup
-	@$(BIN)/pytest -n 2 --dist loadfile tests/integration
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests/integration
 
 conformance: setup ## every kind's edges on every engine here, in both modes, ANSI on and off; planted faults turn checks red
 	@$(BIN)/pytest -q tests/conformance

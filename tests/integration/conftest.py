@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,37 @@ from tests.support.postgres import Database, any_server, fresh_database
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# Files that take minutes each: begun first, or one process would end with one of them while the others are done.
+_LONGEST = (
+    "test_strategies.py",
+    "test_every_kind.py",
+    "source/test_jdbc_engines.py",
+    "test_evolution.py",
+    "lake/test_lake_corrections.py",
+    "lake/test_lake_doubles.py",
+    "test_rules.py",
+    "demo/test_demo.py",
+    "test_main_path.py",
+    "test_main_path_cases.py",
+    "test_corrections.py",
+    "test_paged_kills.py",
+    "test_every_kind_mysql.py",
+    "test_kill.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, the others as they are found."""
+    order = {name: place for place, name in enumerate(_LONGEST)}
+    here = Path(__file__).parent
+    items.sort(key=lambda item: order.get(_below(here, item.path), len(order)))
+
+
+def _below(folder: Path, path: Path) -> str:
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else ""
 
 
 @pytest.fixture(scope="session")
