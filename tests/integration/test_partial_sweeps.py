@@ -109,9 +109,10 @@ def test_sweeps_with_a_budget_begin_with_the_oldest_segments_and_are_whole_when_
 
     assert (first.code, first.drift, first.table["source"]["rows"]) == (3, {}, 19), first
     assert [item["what"] for item in first.table["unverified"]] == ["segment"]
-    assert "2 of 3 segments were not compared" in first.table["unverified"][0]["why"]
-    assert (second.code, second.drift, second.table["source"]["rows"]) == (3, {"updated_without_watermark": 1}, 21)
-    assert (first.table["coverage"]["never_compared"], second.table["coverage"]["never_compared"]) == (2, 1)
+    # Ranges of 20 keys from 0 on, and the one of NULL keys.
+    assert "3 of 4 segments were not compared" in first.table["unverified"][0]["why"]
+    assert (second.code, second.drift, second.table["source"]["rows"]) == (3, {"updated_without_watermark": 1}, 20)
+    assert (first.table["coverage"]["never_compared"], second.table["coverage"]["never_compared"]) == (3, 2)
     assert first.table["coverage"]["oldest_utc"] == second.table["coverage"]["oldest_utc"]
     assert (first.table["whole"], second.table["whole"]) == (False, False)
 
