@@ -52,7 +52,7 @@ TABLES = """  - name: incrementing
     source: {table: public.orders}
     pull: {strategy: timestamp, watermark: [updated_at]}
     lake: {path: lake/timestamp}
-  - name: timestamp+incrementing
+  - name: timestamp-and-id
     source: {table: public.orders}
     pull: {strategy: timestamp+incrementing, watermark: [updated_at], incrementing: order_id}
     lake: {path: lake/both}
@@ -65,7 +65,7 @@ TABLES = """  - name: incrementing
 BOUNDED = {"short", "waits", "writes late", "two-phase"}
 EXACT = {*KINDS, SILENT}
 MUST_HOLD: dict[str, set[str]] = {
-    "timestamp": BOUNDED | {"held ids"}, "timestamp+incrementing": BOUNDED | {"held ids"}, "xmin": EXACT,
+    "timestamp": BOUNDED | {"held ids"}, "timestamp-and-id": BOUNDED | {"held ids"}, "xmin": EXACT,
 }  # fmt: skip
 Seen = dict[int, int]  # order_id to the newest version seen
 RANDOM = secrets.SystemRandom()
