@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults hunt lowest bench bench-modes bench-pull kills strategies soak lock clean
+.PHONY: help setup demo check test integration conformance faults hunt lowest bench bench-modes bench-pull bench-losses kills strategies soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ bench-modes: setup ## stream, pushdown and auto beside each other, on loopback a
 
 bench-pull: setup ## a million rows into Hudi beside hand-tuned Spark, and 1,000 changed rows beside a bare upsert
 	@$(BIN)/python bench/bench_pull.py
+
+bench-losses: setup ## six kinds of writers for a minute: what each way to pull loses, and that the sweep finds it
+	@$(BIN)/python bench/losses.py
 
 kills: setup ## a paged pull killed with its JVM at each of twelve places: the same command again ends right
 	@$(BIN)/pytest -q tests/long/test_kills.py

@@ -217,7 +217,7 @@ def by_hand(name: str, column: str, start: str, delay: str = "") -> Poller:
         nonlocal last
         below = f" and updated_at < clock_timestamp() - interval '{delay}'" if delay else ""
         query = (
-            f"select order_id, version, {column}::text from orders where {column} > '{last}'{below} order by {column}"
+            f"select order_id, version, {column}::text as hr_at from orders where {column} > '{last}'{below} order by {column}"
         )
         found = connection.execute(query).fetchall()
         last = found[-1][2] if found else last
