@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hudi_reconcile.app.approval import allowed, with_people
 from hudi_reconcile.app.clock import utc_text
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.part import ALL, Asked, Watch
@@ -131,8 +132,10 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
 
 
 def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
+    people = allowed(one, found.plan)
     held = None if rules is None else quarantine_of(one, rules)
-    return apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held)
+    done = apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held)
+    return with_people(done, people)
 
 
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:

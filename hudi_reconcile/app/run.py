@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile import __version__
+from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.datasets import ends_of
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of
@@ -78,13 +79,15 @@ def perform(command: str, call: Call, act: Act, *, asks_source: bool = True) -> 
     """
     config, tables = call.config, call.tables
     refuse_not_built(config, tables)
-    clock = HostClock()
+    clock, who = HostClock(), actor(os.environ)
     started = clock.utc_micros()
     with Store(config.reports).begin(started) as folder:
         provenance: dict[str, Any] = {
             "tool": __version__,
             "python": platform.python_version(),
             "config": call.config_file,
+            "by": who.name,
+            "login": who.login,
             **({} if call.props is None else {"props": call.props}),
         }
         with open_world(config) as world:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import getpass
-import socket
+import os
 from collections.abc import Mapping
 
+from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.world import open_world, with_session
@@ -23,7 +23,7 @@ def show_state(call: Call) -> tuple[Document, ...]:
 def run_set_state(call: Call, value: str | None) -> Finished:
     """Set the checkpoint of the call's tables; None: none, so that the next pull begins at the beginning."""
     command = "state reset" if value is None else "state set"
-    by = f"{getpass.getuser()}@{socket.gethostname()}"
+    by = actor(os.environ).name
     return perform(command, call, lambda one: set_state(job_of(one.table, one.folder.run_id), one.edges, value, by=by))
 
 

@@ -50,6 +50,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("pull", "work:pull", "Bring new and changed rows into the lake."),
             Entry("sweep", "work:sweep", "Compare source and lake; write a plan, never the lake."),
             Entry("plan", "evidence_commands:plan", "Show what apply would do, and the guards."),
+            Entry("approve", "approve_command:approve", "Say that a plan may be applied, in the audit log."),
             Entry("apply", "work:apply", "Carry out a plan in one commit, and verify it."),
             Entry("undo", "undo_command:undo", "Take an apply back: one commit, only what nobody touched since."),
             Entry("run", "work:run", "Pull, sweep, apply if asked, rules, report: the nightly entry."),

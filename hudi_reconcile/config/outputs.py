@@ -31,7 +31,7 @@ WebhookUrl = Annotated[
     PlainSerializer(lambda _: HIDDEN, return_type=str),
     WithJsonSchema({"type": "string", "examples": ["${env:SLACK_WEBHOOK}", "${file:secrets/slack}"]}),
 ]
-Ending = Literal["clean", "corrected", "pulled", "drift", "usage", "unverified", "incomplete", "refused"]
+Ending = Literal["clean", "corrected", "pulled", "approved", "drift", "usage", "unverified", "incomplete", "refused"]
 
 
 class WebhookConfig(Section):

@@ -213,6 +213,12 @@ class PolicyConfig(Section):
         default=False, description="true: corrections that break any row rule of severity error are held back."
     )
     savepoint: Literal["deletes", "always", "never"] = Field("deletes", description="deletes | always | never")
+    require_approval: bool = Field(
+        default=False, description="true: apply refuses a plan that nobody approved (hudi-reconcile approve)."
+    )
+    approver: Literal["other", "any"] = Field(
+        "other", description="other | any (other: neither who made the plan nor who applies it)"
+    )
 
 
 class TableConfig(Section):

@@ -12,6 +12,7 @@ class Outcome(StrEnum):
     CLEAN = "clean"
     CORRECTED = "corrected"
     PULLED = "pulled"
+    APPROVED = "approved"
     DRIFT = "drift"
     USAGE = "usage"
     UNVERIFIED = "unverified"
@@ -28,6 +29,7 @@ _EXIT_CODES = {
     Outcome.CLEAN: 0,
     Outcome.CORRECTED: 0,
     Outcome.PULLED: 0,
+    Outcome.APPROVED: 0,
     Outcome.DRIFT: 1,
     Outcome.USAGE: 2,
     Outcome.UNVERIFIED: 3,
@@ -45,6 +47,7 @@ _GRAVITY = (
     Outcome.DRIFT,
     Outcome.CORRECTED,
     Outcome.PULLED,
+    Outcome.APPROVED,
     Outcome.CLEAN,
 )
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.covered import Covered
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.core.rule_verdict import RuleResult
@@ -180,6 +181,7 @@ class TableResult:
     rules: tuple[RuleResult, ...] = ()
     whole: bool = False
     coverage: Covered | None = None
+    approval: Approved | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     cost: Cost = Cost()
@@ -262,6 +264,8 @@ def table_document(table: TableResult) -> dict[str, Any]:
     }
     document["corrections"]["instants"] = list(table.corrections.instants)
     document["cost"]["phases_seconds"] = dict(table.cost.phases_seconds)
+    if table.approval is not None:
+        document["approval"] = dataclasses.asdict(table.approval)
     if table.pull is not None:
         document["pull"] = dataclasses.asdict(table.pull)
     return document

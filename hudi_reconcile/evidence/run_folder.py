@@ -168,8 +168,10 @@ def _audit_facts(run_id: str, result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _audited(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What the log says of a table: how it ended, and where rules ran how many ended how."""
+    """What the log says of a table: how it ended, who approved the plan, and where rules ran how many ended how."""
     facts = {"name": table["name"], "outcome": table["outcome"]}
+    if "approval" in table:
+        facts["approval"] = dict(table["approval"])
     rules = table.get("rules", ())
     return {**facts, "rules": dict(sorted(Counter(rule["status"] for rule in rules).items()))} if rules else facts
 

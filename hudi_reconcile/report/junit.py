@@ -14,7 +14,7 @@ from hudi_reconcile.report.wording import drift_rows, reasons
 
 Document = Mapping[str, Any]
 Ending = Literal["passed", "failure", "error", "skipped"]
-_GOOD = frozenset({Outcome.CLEAN.value, Outcome.CORRECTED.value, Outcome.PULLED.value})
+_GOOD = frozenset({Outcome.CLEAN.value, Outcome.CORRECTED.value, Outcome.PULLED.value, Outcome.APPROVED.value})
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ _TONES = {
     Outcome.CLEAN: "good",
     Outcome.CORRECTED: "mended",
     Outcome.PULLED: "plain",
+    Outcome.APPROVED: "plain",
     Outcome.DRIFT: "warn",
     Outcome.INCOMPLETE: "warn",
     Outcome.UNVERIFIED: "bad",

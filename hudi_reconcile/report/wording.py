@@ -89,9 +89,8 @@ def verdict(run: Document) -> str:
         return f"{_PLAIN_VERDICTS[outcome].format(names)}{rules}"
     if outcome is Outcome.CORRECTED:
         return f"{_corrected(concerned, names)}{rules}"
-    if outcome is Outcome.PULLED:
-        rows = sum(table["pull"]["rows"] for table in concerned if table.get("pull"))
-        return f"{counted(rows, 'row')} of {names} handed to the lake. Not compared yet."
+    if outcome in (Outcome.PULLED, Outcome.APPROVED):
+        return _said(concerned, names)
     if outcome is Outcome.DRIFT:
         return f"{_differ(sum(map(drift_rows, concerned)), names)} between source and lake.{rules}"
     if outcome is Outcome.INCOMPLETE:
@@ -113,6 +112,9 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
             return Advice("Nothing to do.")
         case Outcome.PULLED:
             return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
+        case Outcome.APPROVED:
+            runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
+            return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
         case Outcome.DRIFT if not any(map(drift_rows, concerned)) and of_status(concerned, "fail"):
             again = f"{tool} {run['command']}{_tables(run, concerned)}"
             return Advice("Correct the rows at the source, or waive the rule until a day, then:", (again,))
@@ -203,6 +205,18 @@ def _checked(tables: Sequence[Document], names: str) -> str:
     if failed:
         return f"Not checked: {listed(failed)}."
     return f"{names}: {rules_sentence(tables)}"
+
+
+def _said(tables: Sequence[Document], names: str) -> str:
+    """Of a run that compared nothing."""
+    words = [_approved(table["approval"], table["name"]) for table in tables if table.get("approval")]
+    rows = sum(table["pull"]["rows"] for table in tables if table.get("pull"))
+    return " ".join(words) or f"{counted(rows, 'row')} of {names} handed to the lake. Not compared yet."
+
+
+def _approved(word: Document, table: str) -> str:
+    planned = f"{counted(word['upserts'], 'upsert')} and {counted(word['deletes'], 'delete')}"
+    return f"{word['by']} approved the plan of run {word['run_id']} for {table}: {planned}."
 
 
 def _changed(one: Document) -> str:

@@ -96,13 +96,19 @@ def test_plans_are_carried_out_once_unchanged_for_their_own_table_and_within_lim
     assert (refused_elsewhere.code, tree(project.folder / "lake" / "orders")) == (5, lake)
     assert not (project.lake / ".hoodie").exists()
     project.settings["lake"]["path"] = "lake/orders"
-    project.settings["policy"] = {"max_delete_share": "1%"}
+    project.settings["policy"] = {"max_delete_share": "1%", "require_approval": True}
+    refused("--yes", "--approve-deletes", "10", word="hudi-reconcile approve")
+    approved = project.json("approve", "latest", "--as", "alice")
+    assert (approved.code, approved.document["outcome"], approved.table["approval"]["deletes"]) == (0, "approved", 10)
+    refused("--yes", "--approve-deletes", "10", word="alice only")  # the same login planned it
+    project.settings["policy"]["approver"] = "any"
 
     applied = project.json("apply", "latest", "--yes", "--approve-deletes", "10")
     lake = tree(project.lake)
     again = project.json("apply", "latest", "--yes", "--approve-deletes", "10")
 
     assert (applied.code, applied.table["corrections"]["applied"]) == (0, 10)
+    assert applied.table["provenance"]["approved_by"].startswith("alice (")
     assert (again.code, again.document["outcome"], again.table["already_applied"]) == (0, "corrected", True)
     assert again.table["corrections"]["applied"] == 0
     assert tree(project.lake) == lake

@@ -22,7 +22,7 @@ def test_help_lists_every_command_of_the_contract_with_a_sentence(capsys: pytest
     assert run(["--help"]) == 0
 
     listed = dict(re.findall(r"^  ([a-z]+)  +([A-Z].*)$", capsys.readouterr().out, re.MULTILINE))
-    assert set(listed) == set(COMMANDS) == CONTRACT | {"undo", "rules", "diff"}
+    assert set(listed) == set(COMMANDS) == CONTRACT | {"undo", "rules", "diff", "approve"}
     assert all(line.endswith(".") for line in listed.values())
 
 

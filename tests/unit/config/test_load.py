@@ -74,6 +74,8 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "max_plan_age": "1d",
         "quarantine": False,
         "savepoint": "deletes",
+        "require_approval": False,
+        "approver": "other",
     }
     assert dump["tables"][0]["sweep"] == {
         "mode": "auto",

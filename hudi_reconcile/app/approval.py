@@ -1,0 +1,50 @@
+"""Who planned, approved and applies a plan, and whether its table's policy lets it be applied by that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hudi_reconcile.app.actor import actor
+from hudi_reconcile.app.run import TableRun
+from hudi_reconcile.core.approval import Actor, Duties, approval_for
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.evidence.approvals import approvals
+from hudi_reconcile.evidence.store import Store
+
+
+def duties_of(one: TableRun, plan: Plan) -> Duties:
+    """Who planned and who applies. Raises UsageError for a name that is none."""
+    applier = actor(os.environ)
+    here = plan.run_id == one.folder.run_id
+    return Duties(
+        applier if here else planner_of(one.store, plan.run_id), applier, one.table.policy.approver == "other"
+    )
+
+
+def planner_of(store: Store, run_id: str) -> Actor | None:
+    """Who made a run's plans; None where the run does not say, as those of earlier versions."""
+    said = store.result(run_id).get("provenance", {})
+    return Actor(said["by"], said["login"]) if {"by", "login"} <= set(said) else None
+
+
+def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:
+    """Planner, approver and applier, for the result.
+
+    Raises RefusedError where the policy asks for an approval and none counts, EvidenceError where the log was edited.
+    """
+    duties = duties_of(one, plan)
+    people = {"applied_by": duties.applier.name}
+    if duties.planner is not None:
+        people = {"planned_by": duties.planner.name, **people}
+    if not one.table.policy.require_approval:
+        return people
+    given = approval_for(plan, approvals(one.store.reports), duties)
+    return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
+
+
+def with_people(result: TableResult, people: Mapping[str, str]) -> TableResult:
+    """The result that says who did what."""
+    return replace(result, provenance={**people, **result.provenance})

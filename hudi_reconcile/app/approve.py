@@ -1,0 +1,64 @@
+"""`approve`: somebody's word for the plans of a run, as a run of its own that the audit log names. No Spark, no database."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+
+from hudi_reconcile import __version__
+from hudi_reconcile.app.actor import actor
+from hudi_reconcile.app.clock import HostClock, utc_text
+from hudi_reconcile.app.commands import PlanFile
+from hudi_reconcile.app.run import Call, Finished, finish
+from hudi_reconcile.core.approval import Actor
+from hudi_reconcile.core.approved import Approved
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.result import Corrections, RunResult, TableResult
+from hudi_reconcile.evidence.approvals import APPROVE
+from hudi_reconcile.evidence.store import Store
+
+
+def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finished:
+    """Approve the plans, one for each table of the call, in the name that is given.
+
+    Raises RefusedError for a plan that is too old to be applied, UsageError for a name that is none; nothing is left then.
+    """
+    clock, who = HostClock(), actor(os.environ, name)
+    now = clock.utc_micros()
+    for one in found.values():
+        _refuse_expired(one.plan, now)
+    with Store(call.config.reports).begin(now) as folder:
+        results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
+        provenance = {
+            "tool": __version__,
+            "python": platform.python_version(),
+            "config": call.config_file,
+            "by": who.name,
+            "login": who.login,
+        }
+        result = RunResult(folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance)
+        final = finish(folder, result)
+    return Finished(result, final)
+
+
+def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:
+    word = Approved(plan.plan_id, plan.run_id, plan.upserts, plan.deletes, who.name, who.login, utc_text(now_micros))
+    return TableResult(
+        plan.table,
+        Outcome.APPROVED,
+        guards=plan.guards,
+        corrections=Corrections(upserts=plan.upserts, deletes=plan.deletes),
+        plan_id=plan.plan_id,
+        approval=word,
+    )
+
+
+def _refuse_expired(plan: Plan, now_micros: int) -> None:
+    if now_micros >= plan.expires_micros:
+        raise RefusedError(
+            f"table {plan.table}: the plan of run {plan.run_id} is too old to be applied (policy.max_plan_age)",
+            fix=f"sweep again: hudi-reconcile sweep -t {plan.table}",
+        )

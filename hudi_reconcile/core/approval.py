@@ -1,0 +1,80 @@
+"""Whether a plan may be applied by what people said of it: the two-person rule. Pure.
+
+An approval names one plan by the hash of all that it is, so it never covers another plan, nor the same one after a byte of it
+was changed. Names are what people typed or who they were logged in as; nothing here proves who that was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hudi_reconcile.core.approved import Approved
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.result import Guard
+
+GUARD = "approval"
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts: the name that is given, and the login on a host."""
+
+    name: str
+    login: str
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """Who planned and who applies. `apart`: neither may have approved; the planner of an older plan may be unknown."""
+
+    planner: Actor | None
+    applier: Actor
+    apart: bool
+
+
+def name_of(text: str) -> str:
+    """The name without blanks around it. Raises UsageError for none, a long one, or one with characters that hide."""
+    name = text.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise UsageError(
+            f"a name of 1 to {_LONGEST_NAME} printable characters is needed", fix="for example: --as alice@example.com"
+        )
+    return name
+
+
+def approval_for(plan: Plan, said: Iterable[Approved], duties: Duties) -> Approved:
+    """The newest approval of exactly this plan that counts.
+
+    Raises RefusedError where nobody approved it, or only people who planned it or are about to apply it.
+    """
+    mine = [
+        one
+        for one in said
+        if one.plan_id == plan.plan_id and (one.upserts, one.deletes) == (plan.upserts, plan.deletes)
+    ]
+    other = [one for one in mine if not duties.apart or _is_other(one, duties)]
+    if other:
+        return other[-1]
+    fix = f"let somebody look and say so: hudi-reconcile approve {plan.run_id} -t {plan.table} --as NAME"
+    if mine:
+        names = ", ".join(dict.fromkeys(one.by for one in mine))
+        why = f"was approved by {names} only, who planned it or applies it (policy.approver: other)"
+    else:
+        why = "was approved by nobody (policy.require_approval)"
+    raise RefusedError(
+        f"table {plan.table}: the plan of run {plan.run_id} {why}",
+        fix=fix,
+        guards=(Guard(GUARD, 1, 0, ok=False, fix=fix),),
+    )
+
+
+def _is_other(one: Approved, duties: Duties) -> bool:
+    people = [duties.applier, *([] if duties.planner is None else [duties.planner])]
+    return all(_fold(one.by) != _fold(who.name) and _fold(one.login) != _fold(who.login) for who in people)
+
+
+def _fold(name: str) -> str:
+    return name.strip().casefold()

@@ -1,0 +1,136 @@
+"""`approve` and what apply makes of it, on real run folders; no Spark and no database is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from hudi_reconcile.app import actor as actors
+from hudi_reconcile.app.approval import allowed
+from hudi_reconcile.app.approve import run_approve
+from hudi_reconcile.app.clock import HostClock
+from hudi_reconcile.app.commands import PlanFile
+from hudi_reconcile.app.run import Call, TableRun
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.verify import verify
+from tests.unit.core.test_plan import PLAN
+
+CONFIG = """version: 1
+source: {url: "postgresql+psycopg://r@h/d"}
+tables:
+  - {name: orders, source: {table: a}, lake: {path: a}, policy: {require_approval: true}}
+"""
+
+Approve = Callable[..., TableResult]
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Call:
+    (tmp_path / "reconcile.yaml").write_text(CONFIG)
+    config = load_config(tmp_path / "reconcile.yaml", {})
+    return Call(config, "reconcile.yaml", config.select(()))
+
+
+@pytest.fixture
+def plan(call: Call, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A plan of a sweep that the service made."""
+    monkeypatch.setenv(actors.NAME, "service")
+    now = HostClock().utc_micros()
+    with Store(call.config.reports).begin(now) as folder:
+        swept = TableResult("orders", Outcome.DRIFT)
+        said = {"by": "service", "login": "svc@batch"}
+        folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", (swept,), said)))
+        folder.finish()
+    return replace(PLAN, run_id=folder.run_id, created_micros=now)
+
+
+@pytest.fixture
+def approve(call: Call, plan: Plan) -> Approve:
+    def run(name: str, approved: Plan = plan) -> TableResult:
+        return run_approve(call, {"orders": PlanFile(approved, Path("findings"))}, name).result.tables[0]
+
+    return run
+
+
+def table_run(call: Call) -> TableRun:
+    unused = cast("Any", None)
+    folder = cast("Any", type("Folder", (), {"run_id": "this-run"})())
+    return TableRun(call.tables[0], unused, folder, Store(call.config.reports), unused)
+
+
+def log_in(monkeypatch: pytest.MonkeyPatch, login: str) -> None:
+    user, host = login.split("@")
+    monkeypatch.setattr("getpass.getuser", lambda: user)
+    monkeypatch.setattr("socket.gethostname", lambda: host)
+
+
+def test_plan_is_applied_once_another_person_has_approved_it(
+    call: Call, plan: Plan, approve: Approve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in(monkeypatch, "svc@batch")
+    with pytest.raises(RefusedError, match="by nobody"):
+        allowed(table_run(call), plan)
+    log_in(monkeypatch, "alice@desk")
+    result = approve("Alice")
+    log_in(monkeypatch, "svc@batch")
+
+    people = allowed(table_run(call), plan)
+
+    assert (result.outcome, result.outcome.exit_code) == (Outcome.APPROVED, 0)
+    assert (people["planned_by"], people["applied_by"]) == ("service", "service")
+    assert people["approved_by"].startswith("Alice (alice@desk) at ")
+    assert verify(call.config.reports).flaws == []
+
+
+def test_word_of_the_login_that_applies_does_not_count_whatever_name_it_gives(
+    call: Call, plan: Plan, approve: Approve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in(monkeypatch, "svc@batch")
+    approve("Alice")
+
+    with pytest.raises(RefusedError, match="Alice only"):
+        allowed(table_run(call), plan)
+
+
+def test_approval_holds_for_no_other_plan(
+    call: Call, plan: Plan, approve: Approve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in(monkeypatch, "alice@desk")
+    approve("Alice")
+    log_in(monkeypatch, "svc@batch")
+
+    with pytest.raises(RefusedError, match="by nobody"):
+        allowed(table_run(call), replace(plan, deletes=plan.deletes + 1))
+
+
+def test_plan_too_old_to_be_applied_is_not_approved_and_leaves_no_run(call: Call, plan: Plan, approve: Approve) -> None:
+    before = Store(call.config.reports).run_ids()
+
+    with pytest.raises(RefusedError, match="too old"):
+        approve("Alice", replace(plan, created_micros=1))
+    with pytest.raises(UsageError, match="printable"):
+        approve(" ")
+
+    assert Store(call.config.reports).run_ids() == before
+
+
+def test_page_of_an_approval_says_who_and_what(call: Call, approve: Approve) -> None:
+    approve("Alice")
+
+    store = Store(call.config.reports)
+    folder = store.reports / store.run_ids()[0]
+    page = (folder / "report.html").read_text("utf-8")
+    assert "Alice approved the plan of run" in page
+    assert "1 upsert and 2 deletes" in page
+    line = json.loads((store.reports / "audit.jsonl").read_text().splitlines()[-1])
+    assert line["tables"][0]["approval"]["by"] == "Alice"

@@ -1,0 +1,74 @@
+"""Which approvals count: for exactly one plan, by others than those who plan and apply."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hudi_reconcile.core.approval import Actor, Duties, approval_for, name_of
+from hudi_reconcile.core.approved import Approved
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from tests.unit.core.test_plan import PLAN
+
+SERVICE, ALICE, BOB = Actor("svc", "svc@batch"), Actor("alice", "alice@desk"), Actor("bob", "bob@desk")
+
+
+def word(who: Actor, **changes: object) -> Approved:
+    given = Approved(PLAN.plan_id, PLAN.run_id, PLAN.upserts, PLAN.deletes, who.name, who.login, "2026-11-21T12:00:00Z")
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+def duties(planner: Actor | None = SERVICE, applier: Actor = SERVICE, *, apart: bool = True) -> Duties:
+    return Duties(planner, applier, apart)
+
+
+def test_newest_word_of_another_person_counts() -> None:
+    assert approval_for(PLAN, [word(ALICE), word(BOB)], duties()) == word(BOB)
+    assert approval_for(PLAN, [word(ALICE), word(SERVICE)], duties()) == word(ALICE)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (),
+        (word(ALICE, plan_id="0" * 64),),
+        (word(ALICE, deletes=PLAN.deletes + 1),),
+        (word(ALICE, upserts=PLAN.upserts + 1),),
+    ],
+    ids=["nobody", "another plan", "other deletes", "other upserts"],
+)
+def test_plan_that_nobody_approved_as_it_is_is_refused_with_the_command(said: tuple[Approved, ...]) -> None:
+    with pytest.raises(RefusedError, match="approved by nobody") as raised:
+        approval_for(PLAN, said, duties())
+
+    assert raised.value.fix.endswith(f"hudi-reconcile approve {PLAN.run_id} -t orders --as NAME")
+    assert [(guard.name, guard.ok) for guard in raised.value.guards] == [("approval", False)]
+
+
+@pytest.mark.parametrize(
+    ("planner", "applier"),
+    [
+        (ALICE, SERVICE),
+        (SERVICE, ALICE),
+        (None, ALICE),
+        (Actor("ALICE ", "a@b"), SERVICE),
+        (Actor("other name", "Alice@desk"), SERVICE),
+    ],
+    ids=["planner", "applier", "applier of an old plan", "name in other letters", "same login, other name"],
+)
+def test_own_word_for_what_one_planned_or_applies_does_not_count(planner: Actor | None, applier: Actor) -> None:
+    with pytest.raises(RefusedError, match="by alice only"):
+        approval_for(PLAN, [word(ALICE)], duties(planner, applier))
+
+    assert approval_for(PLAN, [word(ALICE)], duties(planner, applier, apart=False)) == word(ALICE)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a\nb", "x" * 101, "a\u202eb", "\x1b[31mred"])
+def test_name_that_hides_something_is_none(text: str) -> None:
+    with pytest.raises(UsageError, match="printable"):
+        name_of(text)
+
+
+def test_name_is_kept_without_the_blanks_around_it() -> None:
+    assert name_of("  Älice Müller <a@b>  ") == "Älice Müller <a@b>"
