@@ -183,6 +183,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         precision=applied.precision or swept.precision,
         whole=swept.whole,
         coverage=swept.coverage,
+        anatomy=swept.anatomy,
         columns=applied.columns or swept.columns,
         notes=tuple(dict.fromkeys((*swept.notes, *applied.notes))),
         provenance={**swept.provenance, **applied.provenance},

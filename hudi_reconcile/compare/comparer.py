@@ -8,11 +8,12 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import candidates, corrections, digests, findings, precision
+from hudi_reconcile.compare import anatomy, candidates, corrections, digests, findings, precision
 from hudi_reconcile.compare.canonical_text import collected, text_digested
 from hudi_reconcile.compare.sides import Shape, kept, scoped
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.anatomy import Anatomy, fullest
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
@@ -82,6 +83,13 @@ class SparkComparer:
     def differing_columns(self, frame: Frame) -> dict[str, int]:
         """Findings by the columns in which they differ."""
         return corrections.differing_columns(_frame(frame))
+
+    def anatomy(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
+        """Where the drift lies; three small jobs."""
+        drift = corrections.planned_keys(_frame(frame))
+        cells, other_rows = fullest(anatomy.cells_of(drift, timed=timed), rows)
+        lateness = None if reached_micros is None else anatomy.lateness_of(drift, reached_micros)
+        return Anatomy(cells, other_rows, self.differing_columns(Frame(drift)), lateness)
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""

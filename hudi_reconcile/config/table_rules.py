@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from hudi_reconcile.config.fields import Finding, Raw
+from hudi_reconcile.config.partition import parse_partition
 
 _NEEDS_WATERMARK = ("timestamp", "timestamp+incrementing")
 _NEEDS_INCREMENTING = ("incrementing", "timestamp+incrementing")
@@ -36,10 +38,16 @@ def table_findings(table: Raw) -> Iterator[Finding]:
     yield from _query_findings(source, pull)
     keys = {name.lower(): "a key column" for name in source.texts("key")}
     needed = {**_moving_columns(pull), **keys}
+    places = set(_partition_columns(table.section("lake")))
     for column in table.keys("mask"):
+        # Findings show keys and partition paths, the result shows the checkpoint: a mask on one would be a promise not kept.
         if role := needed.get(column.lower()):
-            # Findings show keys and the result shows the checkpoint, so a mask on either would be a promise not kept.
             yield ("mask", column), f"is {role}, which findings and checkpoints show; it cannot be masked"
+        elif column.lower() in places:
+            yield (
+                ("mask", column),
+                "is a partition column, which the lake's paths and findings show; it cannot be masked",
+            )
     for index, column in enumerate(table.section("compare").texts("exclude")):
         if column.lower() in keys:
             yield ("compare", "exclude", index), "is a key column; rows are found by it"
@@ -56,6 +64,12 @@ def _query_findings(source: Raw, pull: Raw) -> Iterator[Finding]:
     implied = "incremental" if pull.get("watermark") or pull.get("incrementing") else "full"
     if (pull.get("strategy") or implied) != "full":
         yield ("source", "query"), "is read in full only; say `strategy: full` under `pull`"
+
+
+def _partition_columns(lake: Raw) -> Iterator[str]:
+    for text in lake.texts("partition_by"):
+        with suppress(ValueError):  # a wrong entry is told where it is read
+            yield parse_partition(text).column.lower()
 
 
 def _tolerance_findings(compare: Raw, needed: dict[str, str]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hudi_reconcile.core.anatomy import Anatomy
 from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.covered import Covered
 from hudi_reconcile.core.outcome import Outcome, gravest
@@ -178,6 +179,7 @@ class TableResult:
     plan_id: str | None = None
     verified_at: str | None = None
     segments: Mapping[str, int] = field(default_factory=dict)
+    anatomy: Anatomy | None = None
     rules: tuple[RuleResult, ...] = ()
     whole: bool = False
     coverage: Covered | None = None
@@ -264,11 +266,8 @@ def table_document(table: TableResult) -> dict[str, Any]:
     }
     document["corrections"]["instants"] = list(table.corrections.instants)
     document["cost"]["phases_seconds"] = dict(table.cost.phases_seconds)
-    if table.approval is not None:
-        document["approval"] = dataclasses.asdict(table.approval)
-    if table.pull is not None:
-        document["pull"] = dataclasses.asdict(table.pull)
-    return document
+    known = {"anatomy": table.anatomy, "approval": table.approval, "pull": table.pull}
+    return {**document, **{name: _plain(dataclasses.asdict(part)) for name, part in known.items() if part is not None}}
 
 
 def _rule_document(rule: RuleResult) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.anatomy import Anatomy
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
@@ -85,6 +86,13 @@ class Comparer(Protocol):
 
     def differing_columns(self, findings: Frame) -> dict[str, int]:
         """How many findings differ in a column, by the columns' source names."""
+        ...
+
+    def anatomy(self, findings: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
+        """Where the drift of these findings lies, by partition, day and column, and how far below a checkpoint late rows do.
+
+        `rows` of them are drift. `timed`: the watermark is a time. Without a checkpoint nothing is said of lateness.
+        """
         ...
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:

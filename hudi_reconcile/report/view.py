@@ -9,6 +9,7 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.report.anatomy import AnatomyView, anatomy_of
 from hudi_reconcile.report.control import ControlTotals, control_totals
 from hudi_reconcile.report.provenance import Fact, facts
 from hudi_reconcile.report.rule_words import details, of_status, rule_counts, rules_of
@@ -92,6 +93,7 @@ class TableView:
     drift: int
     kinds: tuple[KindRow, ...]
     not_drift: tuple[KindRow, ...]
+    anatomy: AnatomyView | None
     totals: ControlTotals | None
     reasons: tuple[tuple[str, str], ...]
     scope: tuple[str, ...]
@@ -207,6 +209,7 @@ def _table(run: Document, number: int, *, plan: Document | None, sample: Sequenc
         drift=drift_rows(table),
         kinds=kinds,
         not_drift=_kind_rows(table["not_drift"], NOT_DRIFT_KINDS) if compared else (),
+        anatomy=anatomy_of(table),
         totals=control_totals(table),
         reasons=tuple(reasons(table)),
         scope=tuple(scope_lines(table)),

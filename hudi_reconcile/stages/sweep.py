@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hudi_reconcile.core.anatomy import Anatomy
 from hudi_reconcile.core.classify import NOT_DRIFT
 from hudi_reconcile.core.cost import Choice
 from hudi_reconcile.core.coverage import Coverage
@@ -95,11 +96,13 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
     is_sound = found.steady and not found.missed_rows and not moving
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    draft = _draft(job, ground, found, end=end, comparer=comparer, clock=edges.clock) if drift and is_sound else None
+    parts = _anatomy(ground, found, comparer, drift)
+    draft = _draft(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     coverage = left_behind(job, ground.portion, found, begun_micros) if is_sound and not found.unexplained.ids else None
     result = replace(
         _result(job, ground, found, unverified, draft),
         precision=precision,
+        anatomy=parts,
         whole=end.is_whole and is_sound,
         coverage=covered(ground.portion, end, coverage),
         notes=(*part_notes(end), *_notes(job, ground, found)),
@@ -193,12 +196,20 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
     return tuple(items)
 
 
-def _draft(job: TableJob, ground: _Ground, found: Confirmed, *, end: Reached, comparer: Comparer, clock: Clock) -> Plan:
+def _anatomy(ground: _Ground, found: Confirmed, comparer: Comparer, drift_rows: int) -> Anatomy | None:
+    if found.findings is None or not drift_rows:
+        return None
+    mark, at = ground.watermark, found.checkpoint
+    known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
+    reached = at.checkpoint.watermark_micros if at is not None and known else None
+    return comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
+
+
+def _draft(job: TableJob, ground: _Ground, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock) -> Plan:
     deletes = found.kinds.get("deleted", 0)
     drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
     upserts = sum(drift.values()) - deletes
-    by_column = {} if found.findings is None else comparer.differing_columns(comparer.planned(found.findings, None))
-    apart = {name: rows for name, rows in by_column.items() if name not in job.watermark}
+    apart = {name: rows for name, rows in parts.columns.items() if name not in job.watermark}
     table_rows = None if end.is_whole else found.source_rows + end.source_rows_left_out
     counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
     policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)

@@ -16,6 +16,7 @@ from zlib import crc32
 
 from hudi_reconcile.core import stored
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.anatomy import Anatomy, Cell
 from hudi_reconcile.core.canon import SegmentSum, summed
 from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
 from hudi_reconcile.core.cost import Probe
@@ -663,6 +664,14 @@ class FakeComparer:
         held = [[row["lake_row"][item.column.lake_name] for item in self.agreement.columns] for row in both]
         pairs = [zip(names, row["source"], lake, strict=True) for row, lake in zip(both, held, strict=True)]
         return dict(Counter(name for pair in pairs for name, ours, theirs in pair if ours != theirs))
+
+    def anatomy(self, findings: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
+        drift = rows_of(self.planned(findings, None))
+        assert rows == len(drift)
+        cells = Counter(row["kind"] for row in drift)
+        return Anatomy(
+            tuple(Cell(kind, None, None, n) for kind, n in cells.items()), 0, self.differing_columns(Frame(drift))
+        )
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         now = {fact["key"]: fact for fact in self._facts(look, segments)}

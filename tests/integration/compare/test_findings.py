@@ -86,6 +86,21 @@ def test_findings_of_every_kind_are_lines_of_the_contract(spark: SparkSession) -
     assert found[2]["source"]["watermark"] == "2025-01-01T00:00:00.000000"
     assert found[1]["source"]["digest"] != found[1]["lake"]["digest"]
     assert len(found[1]["source"]["digest"]) == 16
+    anatomy = comparer(spark, ONE).anatomy(
+        judged(spark, source, lake), 6, timed=True, reached_micros=AFTER
+    )  # fmt: skip
+    assert {(cell.kind, cell.partition, cell.day): cell.rows for cell in anatomy.cells} == {
+        (
+            item["kind"],
+            item["lake"] and item["lake"]["partition_path"],
+            (item["source"] or item["lake"])["watermark"][:10],
+        ): 1
+        for item in found
+        if item["kind"] != "pending"
+    }
+    assert (anatomy.other_rows, anatomy.columns) == (0, {"txt": 1, "ts": 2})
+    assert anatomy.lateness is not None
+    assert sum(anatomy.lateness.rows) == 2
 
 
 def test_values_are_spelled_as_the_contract_says(spark: SparkSession) -> None:

@@ -207,6 +207,16 @@ def test_wrong_line_is_named_with_its_number_its_key_and_no_secret(
     assert CANARY not in "\n".join(found)
 
 
+def test_mask_on_a_partition_column_is_refused_since_paths_would_show_it() -> None:
+    lake = (
+        "    lake: {path: x, partition_by: [region, month(Born)]}\n    mask: {born: redact, Region: hmac, note: redact}"
+    )
+
+    found = [problem for problem in problems(with_line(9, lake)) if "partition column" in problem]
+
+    assert [problem.split(": ")[1] for problem in found] == ["tables[0].mask.born", "tables[0].mask.Region"]
+
+
 WRONG_MORE = [
     ("    mask: {order_id: hmac}", "tables[0].mask.order_id: is a key column"),
     ("    mask: {Updated_At: redact}", "tables[0].mask.Updated_At: is a watermark column"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from hudi_reconcile.core.anatomy import Anatomy, Cell, Lateness
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import (
     Corrections,
@@ -133,6 +134,17 @@ ORDERS = TableResult(
     lake=SideState(10_002, "20261121132501872"),
     checkpoint="2026-11-20T23:59:58.000412Z",
     findings={"late_arriving": 1, "updated_without_watermark": 5, "deleted": 3},
+    anatomy=Anatomy(
+        (
+            Cell("updated_without_watermark", "created_month=2026-11", "2026-11-20", 4),
+            Cell("deleted", "created_month=2026-10", "2026-11-18", 3),
+            Cell("updated_without_watermark", "created_month=2026-10", "2026-11-18", 1),
+            Cell("late_arriving", None, "2026-11-20", 1),
+        ),
+        0,
+        {"status": 5, "amount": 2},
+        Lateness((0, 0, 0, 1, 0, 0, 0, 0), 432.5),
+    ),
     not_drift={"pending": 0, "settled": 2},
     guards=GUARDS,
     corrections=Corrections(upserts=6, deletes=3),
@@ -147,6 +159,7 @@ ITEMS = replace(
     outcome=Outcome.CLEAN,
     source=SideState(41_220, "000001A4-00000F2C-1"),
     lake=SideState(41_220, "20261121132502913"),
+    anatomy=None,
     findings={},
     not_drift={},
     corrections=Corrections(),

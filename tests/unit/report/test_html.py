@@ -207,6 +207,14 @@ def test_page_shows_plan_guards_provenance_and_cost(stories: Mapping[str, Story]
         assert part in text
 
 
+def test_page_says_why_rows_drifted_where_and_how_late(stories: Mapping[str, Story]) -> None:
+    text = " ".join("".join(Elements(page_of(stories["drift"])).text).split())
+
+    for part in ("pull.overlap: 8m would have brought them", "created_month=2026-10", "1m to 10m", "in status, amount"):
+        assert part in text
+    assert "Why it drifted" not in "".join(Elements(page_of(stories["clean"])).text)
+
+
 def test_page_shows_rules_that_need_a_look_first_with_their_keys(stories: Mapping[str, Story]) -> None:
     text = " ".join("".join(Elements(page_of(stories["checked"])).text).split())
 

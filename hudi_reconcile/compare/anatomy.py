@@ -1,0 +1,47 @@
+"""Counts of findings by kind, partition and day, and of late rows by lateness: two small jobs over findings that are there."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from hudi_reconcile.core.anatomy import LATENESS_SECONDS, MOST_CELLS, Cell, Lateness, day_text
+
+_DAY_MICROS = 86_400_000_000
+_LATE = "late_arriving"
+
+
+def cells_of(drift: DataFrame, *, timed: bool) -> tuple[Cell, ...]:
+    """The fullest cells. `timed`: the watermark is a time, in microseconds."""
+    days = F.floor(F.coalesce("source_micros", "lake_micros") / F.lit(_DAY_MICROS)).cast("bigint")
+    found = (
+        drift.select(
+            "kind",
+            F.get_json_object("line", "$.lake.partition_path").alias("place"),
+            (days if timed else F.lit(None).cast("bigint")).alias("day"),
+        )
+        .groupBy("kind", "place", "day")
+        .count()
+        .orderBy(F.desc("count"), "kind", "place", "day")
+        .limit(MOST_CELLS)
+        .collect()
+    )
+    return tuple(Cell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
+
+
+def lateness_of(drift: DataFrame, reached_micros: int) -> Lateness | None:
+    """How late the late rows are below the checkpoint; None where there is none."""
+    late = drift.where(F.col("kind") == _LATE).select((F.lit(reached_micros) - F.col("source_micros")).alias("behind"))
+    ends = [F.col("behind") >= end * 1_000_000 for end in LATENESS_SECONDS]
+    beyond = [F.count(F.when(end, 1)).alias(f"beyond_{place}") for place, end in enumerate(ends)]
+    row = late.agg(
+        F.count(F.lit(1)).alias("rows"), F.count("behind").alias("marked"), F.max("behind").alias("most"), *beyond
+    )
+    (found,) = row.collect()
+    if not found["rows"]:
+        return None
+    above = [found["marked"], *(found[f"beyond_{place}"] for place in range(len(LATENESS_SECONDS))), 0]
+    rows = tuple(more - less for more, less in pairwise(above))
+    return Lateness(rows, max(0, found["most"] or 0) / 1_000_000, found["rows"] - found["marked"])

@@ -1,0 +1,77 @@
+"""Where the drift of a table lies, and how late its late rows were: counts for people, no row's value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+MOST_CELLS = 400
+_EPOCH = date(1970, 1, 1)
+_SECOND = 1_000_000
+# How far below the checkpoint, by upper end; the last has none.
+LATENESS_SECONDS: tuple[int, ...] = (1, 10, 60, 600, 3_600, 86_400, 604_800)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Drifted rows of one kind, lake partition and day of the watermark.
+
+    `partition` is None for rows that the lake does not hold, `day` where the watermark is NULL or no time.
+    """
+
+    kind: str
+    partition: str | None
+    day: str | None
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """Late rows by how far their watermark lies below the checkpoint: what an overlap would have had to be at most.
+
+    `rows` are those of each span of `LATENESS_SECONDS` and beyond the last; `unmarked_rows` have no watermark.
+    """
+
+    rows: tuple[int, ...]
+    greatest_seconds: float
+    unmarked_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """Cells, the fullest first, with the rows of those that are left out; rows by differing column; lateness if known."""
+
+    cells: tuple[Cell, ...] = ()
+    other_rows: int = 0
+    columns: Mapping[str, int] = field(default_factory=dict)
+    lateness: Lateness | None = None
+
+
+def day_text(days: int | None) -> str | None:
+    """The ISO date of days since 1970; None for none, and outside of the years 1 to 9999.
+
+    >>> day_text(20_000), day_text(-1), day_text(None), day_text(10**9)
+    ('2024-10-04', '1969-12-31', None, None)
+    """
+    if days is None:
+        return None
+    try:
+        return (_EPOCH + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return None
+
+
+def span_of(behind_micros: int) -> int:
+    """The place in `Lateness.rows` of a row this far below the checkpoint; an end belongs to the longer span.
+
+    >>> span_of(0), span_of(999_999), span_of(1_000_000), span_of(10**15)
+    (0, 0, 1, 7)
+    """
+    return sum(behind_micros >= end * _SECOND for end in LATENESS_SECONDS)
+
+
+def fullest(cells: Iterable[Cell], all_rows: int) -> tuple[tuple[Cell, ...], int]:
+    """At most `MOST_CELLS` cells, the fullest first, and the rows that none of them holds."""
+    ordered = sorted(cells, key=lambda one: (-one.rows, one.kind, one.partition or "", one.day or ""))[:MOST_CELLS]
+    return tuple(ordered), all_rows - sum(one.rows for one in ordered)

@@ -1,0 +1,124 @@
+"""What the page says of why rows drifted: the chart leaves out no row uncounted, and no cure is promised that is not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.anatomy import LATENESS_SECONDS, MOST_CELLS, Anatomy, Cell, Lateness, fullest, span_of
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import DRIFT_KINDS, TableResult, table_document
+from hudi_reconcile.report.anatomy import anatomy_of, overlap_text, span_text
+
+CELLS = st.lists(
+    st.builds(
+        Cell,
+        st.sampled_from(DRIFT_KINDS),
+        st.none() | st.sampled_from(["", *(f"region={n}" for n in range(30))]),
+        st.none() | st.dates().map(lambda day: day.isoformat()),
+        st.integers(1, 10_000),
+    ),
+    max_size=60,
+    unique_by=lambda one: (one.kind, one.partition, one.day),
+)
+
+
+def table_of(anatomy: Anatomy | None, **findings: int) -> dict[str, Any]:
+    return table_document(TableResult("orders", Outcome.DRIFT, findings=findings, anatomy=anatomy))
+
+
+def why_of(anatomy: Anatomy, **findings: int) -> str:
+    view = anatomy_of(table_of(anatomy, **findings))
+    assert view is not None
+    return " ".join(cure for _, cure in view.why)
+
+
+@given(CELLS, st.integers(0, 100))
+def test_every_drifted_row_is_in_a_cell_or_counted_beside(cells: list[Cell], beyond: int) -> None:
+    rows = sum(cell.rows for cell in cells) + beyond
+    kept, others = fullest(cells, rows)
+    view = anatomy_of(table_of(Anatomy(kept, others), deleted=rows))
+
+    assert view is not None
+    shown = sum(cell.rows for row in view.heat for cell in row.cells)
+    counted = int(view.left_out.split()[0].replace(",", "")) if view.left_out else 0
+    assert shown + counted == rows
+    assert all((cell.rows > 0) == (cell.shade > 0) and cell.shade <= 5 for row in view.heat for cell in row.cells)
+    assert all(len(row.cells) == len(view.days) for row in view.heat)
+
+
+def test_cells_beyond_the_most_are_counted() -> None:
+    cells = [Cell("deleted", f"p={n}", None, n + 1) for n in range(MOST_CELLS + 2)]
+
+    kept, others = fullest(cells, sum(cell.rows for cell in cells))
+
+    assert (len(kept), others) == (MOST_CELLS, 1 + 2)
+
+
+@given(st.integers(0, 10**15))
+def test_lateness_lies_in_the_span_that_holds_it(micros: int) -> None:
+    place = span_of(micros)
+
+    assert place == 0 or micros >= LATENESS_SECONDS[place - 1] * 1_000_000
+    assert place == len(LATENESS_SECONDS) or micros < LATENESS_SECONDS[place] * 1_000_000
+
+
+@given(st.floats(0, 10**7))
+def test_overlap_that_is_named_reaches_the_latest_row(seconds: float) -> None:
+    units = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+    text = overlap_text(seconds)
+
+    assert int(text[:-1]) * units[text[-1]] >= seconds
+    assert text[:-1].isdigit()
+
+
+@given(st.integers(1, 10**7))
+def test_span_is_told_to_the_second(seconds: int) -> None:
+    units = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+    total, number = 0, ""
+    for letter in span_text(seconds):
+        if letter.isdigit():
+            number += letter
+        else:
+            total, number = total + int(number) * units[letter], ""
+
+    assert total == seconds
+
+
+def test_late_rows_name_the_overlap_that_would_have_brought_them() -> None:
+    late = Lateness((0, 0, 1, 2, 0, 0, 0, 0), 432.5)
+
+    assert "pull.overlap: 8m would have brought them" in why_of(Anatomy(lateness=late), late_arriving=3)
+    assert "up to 7m13s below" in why_of(Anatomy(lateness=late), late_arriving=3)
+
+
+@pytest.mark.parametrize(
+    ("late", "said"),
+    [
+        (None, "how late they were is not known"),
+        (Lateness((0,) * 8, 0.0, 2), "how late they were is not known"),
+        (Lateness((0,) * 7 + (1,), 900_000.0), "more than an overlap should bridge"),
+        (Lateness((1,) + (0,) * 7, 0.5, 1), "1 row without a watermark only a sweep finds"),
+    ],
+    ids=["no checkpoint", "no watermark", "too late", "some without"],
+)
+def test_no_overlap_is_promised_that_would_not_do(late: Lateness | None, said: str) -> None:
+    assert said in why_of(Anatomy(lateness=late), late_arriving=2)
+    if "without" not in said:
+        assert "would have brought" not in why_of(Anatomy(lateness=late), late_arriving=2)
+
+
+def test_only_kinds_that_drifted_are_told_with_the_columns_that_changed_most() -> None:
+    view = anatomy_of(table_of(Anatomy(columns={"b": 1, "a": 7}), updated_without_watermark=7, deleted=1))
+
+    assert view is not None
+    assert [what.split(":")[0] for what, _ in view.why] == ["updated_without_watermark", "deleted"]
+    assert "in a, b" in view.why[0][0]
+    assert [(bar.label, bar.rows) for bar in view.columns] == [("a", 7), ("b", 1)]
+
+
+def test_table_without_drift_or_of_an_earlier_version_has_no_anatomy() -> None:
+    assert anatomy_of(table_of(None)) is None
