@@ -216,9 +216,7 @@ def by_hand(name: str, column: str, start: str, delay: str = "") -> Poller:
     def read(connection: Any) -> list[tuple[int, int]]:
         nonlocal last
         below = f" and updated_at < clock_timestamp() - interval '{delay}'" if delay else ""
-        query = (
-            f"select order_id, version, {column}::text as hr_at from orders where {column} > '{last}'{below} order by {column}"
-        )
+        query = f"select order_id, version, {column}::text as at from orders where {column} > '{last}'{below} order by {column}"
         found = connection.execute(query).fetchall()
         last = found[-1][2] if found else last
         return [(row[0], row[1]) for row in found]
