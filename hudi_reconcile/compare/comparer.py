@@ -100,6 +100,11 @@ class SparkComparer:
         """Corrections of these record keys get the status `held`; materialised."""
         return Frame(corrections.hold(_frame(rechecked), _frame(keys), self._shape))
 
+    def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
+        """The corrections that one commit made, marked; materialised."""
+        was, then = (candidates.lake_images(_frame(rows), self._shape, segments) for rows in (before, at))
+        return Frame(corrections.landed(_frame(rechecked), was, then, self._shape))
+
     def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""
         rows = _frame(rechecked).where(F.col("status") == status)

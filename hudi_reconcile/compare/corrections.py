@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -9,8 +11,7 @@ from hudi_reconcile.compare.candidates import by_key
 from hudi_reconcile.compare.sides import Shape
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
-DOUBLED = "doubled"
-HELD = "held"
+DOUBLED, LANDED, HELD = "doubled", "landed", "held"
 WRITTEN = (READY, DOUBLED)
 
 
@@ -25,6 +26,7 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
     longer the one that was compared, or a row to be deleted is there again. `ready` keys may be written, and so may
     `doubled` ones, which the lake holds more than once: an upsert would write every copy, so they take another commit.
+    What was planned stays beside it (`planned_digest`, `planned_seqnos`).
     """
     planned = plan.select(
         "segment",
@@ -51,6 +53,28 @@ def hold(rechecked: DataFrame, keys: DataFrame, shape: Shape) -> DataFrame:
     joined = rechecked.join(F.broadcast(marked.withColumn("hr_held", F.lit(True))), same, "left")
     status = F.when(F.col("hr_held"), HELD).otherwise(F.col("status"))
     return joined.withColumn("status", status).select(*rechecked.columns).localCheckpoint(eager=True)
+
+
+def landed(rechecked: DataFrame, before: DataFrame, at: DataFrame, shape: Shape) -> DataFrame:
+    """Mark as `landed` what one commit between two lake snapshots made, and what is still as it left it. Materialised.
+
+    The commit made it where the key was as compared just before, and just after has one new version with the compared
+    image, or none where it was to be deleted. Nobody else's commit lies between the two.
+    """
+    marked = rechecked
+    for name, images in (("before", before), ("at", at)):
+        versions = images.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
+        same = [F.col(f"m.{key}").eqNullSafe(F.col(f"v.{key}")) for key in shape.key_names]
+        joined = marked.alias("m").join(versions.alias("v"), reduce(Column.__and__, same), "left")
+        found = F.coalesce(f"v.{name}_seqnos", F.array().cast("array<string>")).alias(f"{name}_seqnos")
+        marked = joined.select("m.*", found)
+    as_compared = F.col("before_seqnos").eqNullSafe(F.col("planned_seqnos"))
+    changed = ~F.col("at_seqnos").eqNullSafe(F.col("before_seqnos"))
+    written = (F.size("at_seqnos") == 1) & F.col("lake_digest").eqNullSafe(F.col("planned_digest"))
+    made = F.when(F.col("action") == "delete", F.size("at_seqnos") == 0).otherwise(written)
+    stays = F.col("lake_seqnos").eqNullSafe(F.col("at_seqnos"))
+    status = F.when(as_compared & changed & made & stays, LANDED).otherwise(F.col("status"))
+    return marked.withColumn("status", status).drop("before_seqnos", "at_seqnos").localCheckpoint(eager=True)
 
 
 def read_back(written: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -> dict[str, int]:

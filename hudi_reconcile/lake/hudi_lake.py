@@ -202,14 +202,17 @@ class HudiLake:
             options = {**self._write_options(table), **doubled.replace_options(table, view, found, pin)}
             return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
 
+    def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
+        """The snapshots just before a corrective commit and just after it."""
+        before = undo.instant_before(self._timeline(), commit, self._path)
+        return LakePin(Instant(before, before), ()), LakePin(commit, ())
+
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
-        before = undo.instant_before(self._timeline(), commit, self._path)
         pin = self.pin()
         if pin is None:
             raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
-        asked = (before, commit.requested, pin.instant.requested)
-        found = undo.Snapshots(*(pinned(self._spark, self._path, LakePin(Instant(one, one), ())) for one in asked))
+        found = undo.Snapshots(*(pinned(self._spark, self._path, one) for one in (*self.around(commit), pin)))
         with evaluating(self._path):
             return undo.taken_back(found, table, commit.requested, read_seq)
 

@@ -103,6 +103,13 @@ class Comparer(Protocol):
         """The rechecked corrections, those of these record keys (the lake's names) with the status `held`."""
         ...
 
+    def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
+        """The rechecked corrections, `landed` where one commit made them and they are as it left them.
+
+        `before` and `at` are the lake's rows just before that commit and just after it.
+        """
+        ...
+
     def ready(self, rechecked: Frame, status: str = "ready") -> Corrective:
         """The corrections of one status: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
         ...

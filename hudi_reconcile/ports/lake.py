@@ -179,6 +179,13 @@ class Lake(Protocol):
         """
         ...
 
+    def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
+        """The snapshots just before a corrective commit and just after it, which differ by it alone.
+
+        Raises RefusedError where the rows from before it may be cleaned.
+        """
+        ...
+
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """The batch that restores what a corrective commit changed, for keys untouched since.
 

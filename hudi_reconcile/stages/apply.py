@@ -17,7 +17,7 @@ from hudi_reconcile.core.segments import HashSegments, parse
 from hudi_reconcile.core.values import Instant, SourceTable
 from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
-from hudi_reconcile.stages.commits import PLAN_LABEL, Work, Written, write_corrections
+from hudi_reconcile.stages.commits import PARTS, PLAN_LABEL, Work, Written, first_of, with_landed, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
 from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
@@ -77,7 +77,7 @@ def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> 
 
 def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:
     """Which parts of the plan are on the timeline already: `all`, `upsert`, `delete`."""
-    labels = {part: lake.find_commit(PLAN_LABEL, f"{plan.plan_id}:{part}") for part in ("all", "upsert", "delete")}
+    labels = {part: lake.find_commit(PLAN_LABEL, f"{plan.plan_id}:{part}") for part in PARTS}
     return {part: instant for part, instant in labels.items() if instant is not None}
 
 
@@ -113,7 +113,8 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope, followed)
+    first = first_of(plan, action, edges.lake)
+    return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope, followed, first)
 
 
 def _execute(work: Work, edges: Edges) -> Done:
@@ -124,7 +125,7 @@ def _execute(work: Work, edges: Edges) -> Done:
     moment = sides.source.moment()
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
-    rechecked = comparer.recheck(work.rows, look, work.touched)
+    rechecked = with_landed(work, comparer.recheck(work.rows, look, work.touched))
     earlier = None if checkpoint is None else checkpoint.checkpoint
     return _verified(work, edges, write_corrections(work, rechecked, earlier, moment.clock_micros))
 

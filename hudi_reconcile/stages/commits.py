@@ -1,7 +1,8 @@
 """The commits of an apply: one for upserts and deletes; one more where the lake holds planned keys more than once.
 
 The second writes partitions anew, which gives every row in them a new version, so it comes last. Decides the order and
-what is counted when one of them is not made; which rows may be written is decided before.
+what is counted when one of them is not made; which rows may be written is decided before. An apply that was killed between
+the two is finished by the next: what its first commit made is known by the plan's id on the timeline.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant
-from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
+from hudi_reconcile.ports import Corrective, Frame, Lake, Look, Quarantine
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.evolve import Followed
 from hudi_reconcile.stages.request import TableJob
@@ -23,12 +24,17 @@ from hudi_reconcile.stages.sides import Sides
 
 PLAN_LABEL = "plan"
 UNDOABLE = "wrote"  # the commit that `undo` takes back, by the run that made it
-READY, DOUBLED = "ready", "doubled"
+READY, DOUBLED, LANDED = "ready", "doubled", "landed"
+PARTS = ("all", "upsert", "delete")
+_FIRST = ":first"
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A plan's corrections that are still to be made, and where; `followed` is the lake table as they leave it."""
+    """A plan's corrections that are still to be made, and where.
+
+    `followed` is the lake table as they leave it. `first`: an earlier apply made its first commit only.
+    """
 
     job: TableJob
     plan: Plan
@@ -38,6 +44,7 @@ class Work:
     touched: SegmentSet
     scope: Scope
     followed: Followed
+    first: Instant | None = None
     quarantine: Quarantine | None = None
 
 
@@ -51,6 +58,25 @@ class Written:
     savepoint: str | None = None
 
 
+def first_of(plan: Plan, action: str | None, lake: Lake) -> Instant | None:
+    """The first of two commits that an apply of the same part made, or of the whole; the newest where there are more."""
+    labels = {f"{plan.plan_id}:{part}{_FIRST}" for part in (PARTS if action is None else ("all", action))}
+    found = [lake.find_commit(PLAN_LABEL, label) for label in sorted(labels)]
+    return max((one for one in found if one is not None), key=lambda one: one.completed, default=None)
+
+
+def with_landed(work: Work, rechecked: Frame) -> Frame:
+    """What the first commit of a killed apply made is not superseded by it. Unknown where its forerunner may be cleaned."""
+    if work.first is None:
+        return rechecked
+    lake = work.sides.lake
+    try:
+        before, at = lake.around(work.first)
+    except RefusedError:
+        return rechecked
+    return work.sides.comparer.landed(rechecked, lake.rows(before), lake.rows(at), work.touched)
+
+
 def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Written:
     """Make the commits and read back what the lake shows.
 
@@ -59,6 +85,7 @@ def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, 
     rechecked, held = _held_back(work, rechecked)
     counts = dict(work.sides.comparer.count(rechecked, "status"))
     rows = {status: counts.pop(status, 0) for status in (READY, DOUBLED)}
+    landed = counts.pop(LANDED, 0)
     read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     instants: list[Instant] = []
     savepoint = _savepoint(work) if any(rows.values()) else None
@@ -80,7 +107,12 @@ def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, 
         counts[name] = counts.get(name, 0) + found
     if savepoint and instants:
         work.sides.lake.drop_savepoints(keep=savepoint)
-    return Written(counts, tuple(instants), tuple(notes), savepoint if instants else None)
+    kept = savepoint if instants else None
+    if landed and work.first is not None:
+        counts["applied"] = counts.get("applied", 0) + landed
+        instants.insert(0, work.first)
+        notes.append(f"an apply of this plan was killed between its two commits; {landed} rows are from the first")
+    return Written(counts, tuple(instants), tuple(notes), kept)
 
 
 def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
@@ -125,7 +157,7 @@ def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, l
         "kind": "apply",
         "run_id": job.run_id,
         "sweep": work.plan.run_id,
-        PLAN_LABEL: part if last else f"{part}:first",
+        PLAN_LABEL: part if last else part + _FIRST,
     }
     if status == READY:
         labels[UNDOABLE] = job.run_id

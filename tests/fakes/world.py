@@ -372,6 +372,7 @@ class FakeLake:
     made_by: Origin = field(default_factory=Origin)
     partition_fields: tuple[str, ...] = ()
     misplaced: set[int] = field(default_factory=set)  # rows that lie where their columns do not tell
+    cleaned: bool = False  # snapshots from before the newest commits are gone
 
     @property
     def now(self) -> list[Row]:
@@ -523,6 +524,12 @@ class FakeLake:
         upserts = [row for row in rows_of(batch.upserts) if row["id"] not in self.dropped_writes]
         gone = {row["id"] for row in rows_of(batch.deletes)} - self.dropped_writes
         return self.plant(self._merged(upserts, gone), checkpoint, **labels)
+
+    def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
+        if self.cleaned:
+            raise RefusedError("the rows from before may be cleaned", fix="sweep")
+        place = next(number for number, one in enumerate(self.commits) if one.instant == commit)
+        return LakePin(self.commits[place - 1].instant, ()), LakePin(commit, ())
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         self.journal.reached("lake.taken_back")
@@ -683,7 +690,18 @@ class FakeComparer:
                 status = "moved"
             if row["seqnos"] != fact["seqnos"]:
                 status = "superseded"
-            found.append({**fact, "action": row["action"], "status": status})
+            found.append({**fact, "action": row["action"], "status": status, "planned": (row["source"], row["seqnos"])})
+        return Frame(found)
+
+    def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
+        shown = [self._images(rows_of(frame), "lake") for frame in (before, at)]
+        found = []
+        for row in rows_of(rechecked):
+            was, then = (sorted(one[SEQNO] for _, _, one in side.get(row["key"], [])) for side in shown)
+            wanted, planned = row["planned"]
+            images = [image for image, _, _ in shown[1].get(row["key"], [])]
+            made = was == planned != then and images == ([] if row["action"] == "delete" else [wanted])
+            found.append({**row, "status": "landed"} if made and then == row["seqnos"] else row)
         return Frame(found)
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
 
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.postgres import Database
 
 
+def fails(*_: object) -> NoReturn:
+    raise LakeError("the second commit is not made", fix="apply again")
+
+
 @pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
 def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
-    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+    spark: SparkSession,
+    pg: Database,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
 ) -> None:
     pg.execute(
         "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
@@ -32,9 +43,14 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
 
     sweep = project.json("sweep")
     assert sweep.drift == {"duplicate_key": 2, "deleted": 1, "updated_without_watermark": 1}
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(HudiLake, "replace", fails)  # between the two commits
+        failed = project.json("apply", "latest", "--yes")
+    assert failed.code == 3, failed
     applied = project.json("apply", "latest", "--yes")
 
     assert (applied.code, applied.table["corrections"]["applied"]) == (0, 4), applied
+    assert applied.table["corrections"]["superseded"] == 0
     assert len(applied.table["corrections"]["instants"]) == 2
     assert applied.table["corrections"]["savepoint"]
     assert in_lake(spark, project, "order_id", "note", "updated_at") == in_source(
@@ -42,12 +58,12 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
     )
     assert project.json("apply", "latest", "--yes").table["already_applied"]
 
-    undone = project.json("undo", applied.document["run_id"], "--yes")
+    undone = project.json("undo", failed.document["run_id"], "--yes")
 
     # All rows of the unpartitioned table were written anew for the doubled ones: the updated row is no longer ours.
     assert (undone.code, undone.table["corrections"]["applied"]) == (4, 1), undone
     assert undone.table["corrections"]["superseded"] == 1
     assert in_lake(spark, project, "order_id")[0] == before[0][:1]
-    again = project.json("undo", applied.document["run_id"], "--yes")
+    again = project.json("undo", failed.document["run_id"], "--yes")
     assert (again.code, again.table["already_applied"]) == (0, True)
     assert project.run("undo", "latest").code in (2, 5)

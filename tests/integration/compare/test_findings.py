@@ -290,3 +290,22 @@ def test_doubled_keys_are_told_apart_and_every_copy_of_them_is_expected(spark: S
     assert expected == [(1, "1a"), (1, "1b"), (2, "2a"), (2, "2b")]
     assert [item["c0"] for item in spark_frame(doubled.upserts).collect()] == [1]
     assert spark_frame(compare.ready(rechecked).expected).collect() == []
+
+
+def test_corrections_that_one_commit_made_and_nobody_touched_since_are_landed(spark: SparkSession) -> None:
+    compare = comparer(spark, ONE)
+    lake_rows = [row(id=i, _seqno=f"s{i}") for i in (1, 2, 3, 4, 5)]
+    source_rows = [row(id=i, txt="n") for i in (1, 2, 3)]  # 4 and 5 are to be deleted, 6 is to be inserted
+    then = look(source_frame(spark, *source_rows, row(id=6)), lake_frame(spark, *lake_rows))
+    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
+    # Another writer deletes 5; the commit writes 1, 2 and 6 and deletes 4; another writer writes 2 again.
+    before = lake_rows[:4]
+    at = [row(id=1, txt="n", _seqno="c1"), row(id=2, txt="n", _seqno="c2"), lake_rows[2], row(id=6, _seqno="c6")]
+    now = [at[0], row(id=2, txt="n", _seqno="d2"), *at[2:]]
+
+    rechecked = compare.recheck(plan, look(then.source, lake_frame(spark, *now)), ALL)
+    found = compare.landed(rechecked, lake_frame(spark, *before), lake_frame(spark, *at), ALL)
+
+    status = {item["k0"]: item["status"] for item in spark_frame(found).collect()}
+    assert status == {1: "landed", 2: "superseded", 3: "ready", 4: "landed", 5: "superseded", 6: "landed"}
+    assert [item["c0"] for item in spark_frame(compare.ready(found).upserts).collect()] == [3]

@@ -388,14 +388,15 @@ def test_pending_rows_at_the_verification_leave_the_apply_corrected() -> None:
 
 
 def doubled(*, singles: bool) -> tuple[World, Plan]:
-    """Row 1 twice in the lake, row 3 twice there and gone at the source; with `singles` row 2 is changed too."""
-    world = pulled(*ROWS)
+    """Row 1 twice in the lake, row 3 twice there and gone at the source; with `singles` 2 is changed and 4 gone too."""
+    world = pulled(*ROWS, *(((4, 40, 150),) if singles else ()))
     rows = world.lake.now
     copies = [{**row, "v": 7, SEQNO: f"zz{row['id']}"} for row in rows if row["id"] in (1, 3)]
     world.lake.plant([*rows, *copies], world.lake.commits[-1].checkpoint)
     world.source.delete(3)
     if singles:
         world.source.put(2, 21, 200)
+        world.source.delete(4)
     plan = swept(world).draft
     assert plan is not None
     world.journal.calls.clear()
@@ -419,7 +420,7 @@ def test_doubled_keys_come_after_the_other_corrections_whose_versions_they_would
 
     result = applied(world, plan)
 
-    assert (result.outcome, counts(result)["applied"]) == (Outcome.CORRECTED, 3)
+    assert (result.outcome, counts(result)["applied"]) == (Outcome.CORRECTED, 4)
     assert [call for call in world.journal.calls if call in ("lake.correct", "lake.replace")] == [
         "lake.correct",
         "lake.replace",
@@ -428,7 +429,8 @@ def test_doubled_keys_come_after_the_other_corrections_whose_versions_they_would
     assert applied(world, plan).already_applied
 
 
-def test_kill_between_the_two_commits_leaves_the_plan_to_be_applied_again() -> None:
+def killed_between_the_commits() -> tuple[World, Plan]:
+    """Row 2 is updated and row 4 deleted by the first commit; the doubled rows 1 and 3 still wait for the second."""
     world, plan = doubled(singles=True)
 
     def die() -> None:
@@ -437,12 +439,63 @@ def test_kill_between_the_two_commits_leaves_the_plan_to_be_applied_again() -> N
     world.journal.before("lake.replace", die)
     with pytest.raises(KeyboardInterrupt):
         applied(world, plan)
+    return world, plan
+
+
+def test_apply_killed_between_its_two_commits_is_finished_by_the_next_which_knows_the_first() -> None:
+    world, plan = killed_between_the_commits()
+    first = world.lake.commits[-1].instant
 
     result = applied(world, plan)
 
-    assert counts(result) == {"applied": 2, "superseded": 1, "moved": 0, "failed": 0}
-    assert result.outcome is Outcome.INCOMPLETE
+    assert counts(result) == {"applied": 4, "superseded": 0, "moved": 0, "failed": 0}
+    assert result.outcome is Outcome.CORRECTED
+    assert result.corrections.instants == (first.completed, world.lake.commits[-1].instant.completed)
+    assert any("killed" in note and "2" in note for note in result.notes)
     assert world.lake_holds() == world.source_holds()
+    assert len([commit for commit in world.lake.commits if "plan" in commit.labels]) == 2
+    assert applied(world, plan).already_applied
+
+
+def test_row_of_the_first_commit_that_others_touched_before_the_second_apply_is_superseded() -> None:
+    world, plan = killed_between_the_commits()
+    world.silently_change_lake(2, 99)
+
+    assert counts(applied(world, plan)) == {"applied": 3, "superseded": 1, "moved": 0, "failed": 0}
+
+
+def test_row_that_another_writer_corrected_before_the_first_commit_is_not_counted_as_ours() -> None:
+    world, plan = doubled(singles=True)
+    world.lake.plant([row for row in world.lake.now if row["id"] != 4])  # deleted by somebody else
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    world.journal.before("lake.replace", die)
+    with pytest.raises(KeyboardInterrupt):
+        applied(world, plan)
+
+    assert counts(applied(world, plan)) == {"applied": 3, "superseded": 1, "moved": 0, "failed": 0}
+
+
+def test_row_of_the_first_commit_that_the_source_changed_since_is_counted_and_the_apply_incomplete() -> None:
+    world, plan = killed_between_the_commits()
+    world.source.put(2, 22, 200)
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 4, "superseded": 0, "moved": 0, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
+
+
+def test_first_commit_whose_forerunner_may_be_cleaned_leaves_its_rows_superseded() -> None:
+    world, plan = killed_between_the_commits()
+    world.lake.cleaned = True
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 2, "superseded": 2, "moved": 0, "failed": 0}
+    assert result.outcome is Outcome.INCOMPLETE
 
 
 def test_writer_between_the_two_commits_supersedes_the_doubled_keys_alone() -> None:
@@ -451,7 +504,7 @@ def test_writer_between_the_two_commits_supersedes_the_doubled_keys_alone() -> N
 
     result = applied(world, plan)
 
-    assert counts(result) == {"applied": 1, "superseded": 2, "moved": 0, "failed": 0}
+    assert counts(result) == {"applied": 2, "superseded": 2, "moved": 0, "failed": 0}
     assert result.outcome is Outcome.INCOMPLETE
 
 
@@ -464,7 +517,7 @@ def test_doubled_keys_that_cannot_be_one_commit_are_refused_and_counted_failed_b
     world.lake.cannot_replace = "a partition has a comma"
     result = applied(world, plan)
 
-    assert counts(result) == {"applied": 1, "superseded": 0, "moved": 0, "failed": 2}
+    assert counts(result) == {"applied": 2, "superseded": 0, "moved": 0, "failed": 2}
     assert result.outcome is Outcome.INCOMPLETE
     assert any("comma" in note for note in result.notes)
 
