@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults hunt lowest bench bench-modes bench-pull bench-losses kills strategies soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses kills strategies soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ conformance: setup ## every kind's edges on every engine here, in both modes, AN
 
 faults: setup ## the faults of docs/faults.md: passed / planned; rules taken away: killed / planted
 	@$(BIN)/pytest -q -n 2 --dist loadfile --faults tests
+
+duel: setup ## a puller and a sweeper on one table for five minutes, either killed at random; then everything must add up
+	@$(BIN)/python bench/duel.py
 
 hunt: setup ## property tests with twenty times as many examples, new ones each time
 	@HYPOTHESIS_PROFILE=hunt $(BIN)/pytest -q -n 2 tests/property

@@ -35,7 +35,7 @@ _HISTORIES = f"{_HISTORY}::test_histories_keep_the_invariants"
 
 FAULTS: Mapping[str, Sequence[str]] = {
     "S1": (f"{_MOMENT}::test_open_transaction_holds_the_bound_below_its_start", _STORY, _HISTORIES),
-    "S2": (),
+    "S2": (f"{_MOMENT}::test_transaction_that_has_not_written_yet_holds_the_bound_below_its_start",),
     "S4": (
         "tests/integration/source/test_catalog.py::test_sequences_that_hand_out_more_than_one_id_at_once_are_known",
         "tests/unit/app/test_doctor_checks.py::test_incrementing_column_is_judged_beside_the_watermark",
@@ -54,6 +54,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     ),
     "S10": (
         f"{_PULL}::test_rows_one_microsecond_apart_are_each_pulled_once",
+        f"{_MOMENT}::test_window_tells_rows_apart_that_are_one_microsecond_apart",
         "tests/property/test_core_window.py::test_watermark_text_is_read_back_as_the_same_microsecond",
     ),
     "S11": (
@@ -71,16 +72,29 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_PAGES}::test_clock_that_went_back_behind_the_checkpoint_is_refused_with_the_seconds",
         f"{_APPLY}::test_source_that_shrank_since_the_sweep_is_refused_before_it_deletes_on",
     ),
-    "S16": (),
-    "S19": ("tests/unit/stages/test_one_snapshot.py::test_change_in_the_middle_of_a_look_is_not_seen_by_that_look",),
-    "S20": (),
-    "S21": ("tests/unit/source/test_open.py::test_users_jdbc_options_cannot_undo_what_correctness_needs",),
+    "S16": (
+        f"{_SWEEP}::test_plan_from_a_replica_has_a_guard_against_its_deletes",
+        f"{_APPLY}::test_deletes_of_a_replica_are_refused_and_allowed_by_their_own_word_and_upserts_go_through",
+    ),
+    "S19": (
+        f"{_SNAPSHOT}::test_parts_and_counts_of_one_look_see_one_moment_whatever_is_committed_meanwhile",
+        "tests/unit/stages/test_one_snapshot.py::test_change_in_the_middle_of_a_look_is_not_seen_by_that_look",
+    ),
+    "S20": (f"{_SNAPSHOT}::test_snapshot_whose_owner_died_fails_every_read_and_is_never_another_moment",),
+    "S21": (
+        f"{_SNAPSHOT}::test_part_that_is_read_without_a_transaction_is_torn_and_known_by_its_witness",
+        "tests/unit/source/test_open.py::test_users_jdbc_options_cannot_undo_what_correctness_needs",
+    ),
     "S24": (
         f"{_CASES}::test_empty_source_is_drift_that_only_its_own_word_applies",
         f"{_APPLY}::test_empty_source_is_refused_with_the_right_count_and_allowed_by_its_own_word",
     ),
-    "S26": (f"{_APPLY}::test_schema_that_changed_since_the_plan_is_refused_with_both_and_may_be_accepted",),
+    "S26": (
+        f"{_SWEEP}::test_table_that_is_altered_or_swapped_during_the_sweep_is_unverified_and_plans_nothing",
+        f"{_APPLY}::test_schema_that_changed_since_the_plan_is_refused_with_both_and_may_be_accepted",
+    ),
     "S27": (
+        f"{_ENGINE}::test_rows_that_a_policy_would_hide_from_the_role_are_an_error_and_never_left_out",
         f"{_ENGINE}::test_missing_privilege_tells_whom_to_grant",
         f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",
     ),
@@ -114,7 +128,10 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_CORRECT}::test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_table_writable",
         f"{_APPLY}::test_superseded_plan_heals_with_the_next_sweep",
     ),
-    "L6": (f"{_APPLY}::test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence",),
+    "L6": (
+        f"{_EXACT}::test_image_that_was_read_before_a_correction_and_is_written_after_it_does_not_win",
+        f"{_APPLY}::test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence",
+    ),
     "L7": (
         f"{_APPLY}::test_write_that_the_lake_swallowed_is_failed_and_never_corrected",
         f"{_FINDINGS}::test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_written",
@@ -133,8 +150,14 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_COMMITS}::test_lake_created_then_upserted_shows_the_newest_images_and_the_newest_checkpoint",
         f"{_PULL}::test_lost_checkpoint_is_refused_and_full_heals_it",
     ),
-    "L12": ("tests/unit/spark/test_settings.py::test_settings_against_correctness_are_refused_all_at_once",),
-    "L13": (f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",),
+    "L12": (
+        f"{_PINS}::test_pin_whose_files_the_cleaner_took_ends_in_an_error_and_never_shows_fewer_rows",
+        "tests/unit/spark/test_settings.py::test_settings_against_correctness_are_refused_all_at_once",
+    ),
+    "L13": (
+        f"{_EXACT}::test_commit_whose_answer_is_lost_is_found_and_one_that_was_not_made_leaves_nothing",
+        f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",
+    ),
     "L15": (
         "tests/integration/lake/test_lake_doubles.py::test_doubled_keys_become_the_one_right_row_or_none_in_one_commit",
         f"{_DOUBLES}::test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once",
@@ -147,14 +170,15 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_SCOPE}::test_hidden_digits_make_the_table_unverified_with_their_number_and_both_fixes",
     ),
     "P1": (
-        f"{_KILL}::test_apply_killed_in_the_middle_of_its_commit_ends_right_when_run_again",
+        f"{_KILL}::test_apply_killed_in_the_middle_of_its_commit_or_just_after_ends_right_when_run_again",
         f"{_LEASE}::test_writer_killed_in_its_commit_leaves_a_table_that_the_next_one_finds_right_and_can_write",
         f"{_PULL}::test_kill_before_the_commit_leaves_checkpoint_and_rows_as_they_were",
         _HISTORIES,
     ),
     "P2": (
-        f"{_KILL}::test_apply_killed_in_the_middle_of_its_commit_ends_right_when_run_again",
+        f"{_KILL}::test_apply_killed_in_the_middle_of_its_commit_or_just_after_ends_right_when_run_again",
         f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",
+        f"{_APPLY}::test_apply_killed_between_its_two_commits_is_finished_by_the_next_which_knows_the_first",
     ),
     "P3": (
         f"{_KILL}::test_process_killed_between_plan_and_apply_changes_nothing",
@@ -173,16 +197,19 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_APPLY}::test_counts_of_what_became_of_the_plan_add_up",
         f"{_APPLY}::test_row_that_the_source_changed_since_the_sweep_is_moved_and_left_alone",
     ),
-    "P13": (),
-    "N1": (),
-    "N2": (f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",),
-    "N3": (),
+    "P13": (f"{_DIGESTS}::test_segment_of_many_rows_is_summed_without_overflow",),
+    "N1": (f"{_NETWORK}::test_slow_answers_change_nothing",),
+    "N2": (
+        f"{_NETWORK}::test_connection_that_is_reset_in_the_middle_of_the_rows_is_read_again_and_no_row_twice",
+        f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",
+    ),
+    "N3": (f"{_NETWORK}::test_answers_that_never_come_end_in_an_error_after_the_statements_own_time",),
     "N5": (
         f"{_PARTS}::test_part_whose_backend_is_killed_is_read_again_and_no_row_twice",
         f"{_PARTS}::test_part_that_never_comes_ends_in_an_error_that_names_it",
         f"{_ENGINE}::test_statement_beyond_its_time_is_cancelled_and_named",
     ),
-    "N6": (),
+    "N6": (f"{_NETWORK}::test_pooler_that_drops_the_sessions_settings_is_refused",),
     "C1": (f"{_APPLY}::test_keys_that_hardly_meet_are_refused_as_a_wrong_mapping",),
     "C2": (
         "tests/integration/test_bad_input.py::test_key_that_occurs_twice_is_refused_with_a_sample",
@@ -216,25 +243,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
 }
 
 MISSING: Mapping[str, str] = {
-    "S2": "a transaction that has not written yet is bounded by the same query; a test with one is not there",
-    "S10": "two rows one microsecond apart are not read from a real database",
-    "S15": "a restore or failover that keeps the server's identity is known by the guards only: its timeline is not kept",
-    "S16": "doctor warns of a replica; nothing holds back the deletes that a lagging one tells of",
-    "S19": "one snapshot over all connections is tested with fakes only",
-    "S20": "the death of the snapshot's owner is not tested on a real server",
-    "S21": "the witness of a read outside its transaction is not tested on a real server",
-    "S26": "columns that change between the looks are known at apply only",
-    "S27": "a row-level policy is met by row_security=off; a test with one is not there",
-    "L6": "an image that is written after a correction and older than it is not tested on a real table",
-    "L12": "a sweep whose pinned files were cleaned is not tested",
-    "L13": "an answer that is lost after the commit is tested with fakes only",
-    "P2": "a process killed just after its commit is tested with fakes only",
-    "P13": "more than 65,536 rows in one segment are not tested",
-    "N1": "a slow network is not tested",
-    "N2": "a reset in the middle of the rows is tested by killed backends only",
-    "N3": "a network that swallows answers ends no read of PostgreSQL yet",
-    "N6": "a pooler that drops the session's settings is not refused yet",
     "C3": "the filter is the source's alone: lake rows outside it are drift, which only the guards hold back",
+    "S15": "a restore or failover that keeps the server's identity is known by the guards only: its timeline is not kept",
 }
 
 
@@ -261,7 +271,10 @@ MUTANTS: Mapping[str, Sequence[str]] = {
         f"{_HISTORY}::test_histories_find_deletes_after_an_incomplete_read",
         _of_edits("delete after an incomplete read"),
     ),
-    "wrong partition path": (_of_edits("wrong partition path"),),
+    "wrong partition path": (
+        _of_edits("wrong partition path"),
+        f"{_CORRECT}::test_row_looked_for_in_the_wrong_partition_would_be_noticed",
+    ),
     "plan applied twice": (_of_edits("plan applied twice"),),
 }
 

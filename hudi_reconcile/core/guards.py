@@ -17,6 +17,7 @@ ACCEPTABLE = (
     "key_overlap",
     "same_column_share",
     "shrunken_source",
+    "replica_deletes",
     "changed_schema",
     "expired_plan",
 )
@@ -113,6 +114,17 @@ def _same_column(counts: PlanCounts) -> Guard:
     )
 
 
+def replica_deletes(deletes: int) -> Guard:
+    """Deletes from a replica: a row that the lake has from the primary, and that is not replayed yet, looks deleted."""
+    return Guard(
+        "replica_deletes",
+        limit="no deletes from a replica",
+        found=deletes,
+        ok=deletes == 0,
+        fix="sweep against the primary; or, where every pull reads this same replica: apply with --accept replica_deletes",
+    )
+
+
 def shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> Guard:
     """The source's rows at apply against those of the sweep: a source that is being emptied must not delete on."""
     least = planned_rows - max(LEAST_LOST_ROWS, int(planned_rows * policy.max_delete_share))
@@ -140,9 +152,10 @@ def refusals(
     at another plan. With `only` the limits of the other part do not count: it writes nothing.
     """
     no = []
-    other = {"upsert": ("max_deletes", "max_delete_share"), "delete": ("max_upsert_share", "same_column_share")}.get(
-        only or "", ()
-    )
+    other = {
+        "upsert": ("max_deletes", "max_delete_share", "replica_deletes"),
+        "delete": ("max_upsert_share", "same_column_share"),
+    }.get(only or "", ())
     for guard in found:
         if guard.name in other:
             continue

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hudi_reconcile.core.kinds import Column
+from hudi_reconcile.core.replica import REPLICA
 
 TableType = Literal["copy_on_write", "merge_on_read"]
 Ordering = Literal["tool", "event_time", "commit_time"]
@@ -172,3 +173,8 @@ class Moment:
     snapshot: str
     version_bound: int | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_replica(self) -> bool:
+        """The server replays another one's changes, and may lag."""
+        return REPLICA in self.notes

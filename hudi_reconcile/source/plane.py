@@ -20,6 +20,7 @@ from hudi_reconcile.core.retry import ROUNDS, Passing, of_state, wait_seconds
 
 log = logging.getLogger("hudi_reconcile")
 CONNECT_SECONDS = 10
+SWALLOWED_SECONDS = 10  # how long after a statement's own limit its answer is still waited for
 _UNREACHABLE = frozenset({2002, 2003})  # PyMySQL's numbers
 Shape = TypeVar("Shape")
 # What a driver's error means in our words: a kind of database knows its own error codes.

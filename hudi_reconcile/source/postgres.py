@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -78,7 +79,10 @@ class PostgresEngine(ServerEngine):
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "hudi-reconcile",
             "options": session_options(connection.statement_timeout_seconds),
-        }
+            # A server that vanished is known after a minute, an answer that it does not confirm after the statement's time.
+            "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
+            "tcp_user_timeout": math.ceil(connection.statement_timeout_seconds + plane.SWALLOWED_SECONDS) * 1000,
+        }  # fmt: skip
         control = ControlPlane(connection, "postgresql+psycopg", arguments, named=_named, query=dict(connection.tls))
         super().__init__(connection, control)
 
@@ -168,7 +172,9 @@ class PostgresEngine(ServerEngine):
             "prepareThreshold": "-1",  # binary values from the first row on: half the time of parsing text, same values
             "ApplicationName": "hudi-reconcile",
             "options": session_options(found.statement_timeout_seconds),
-            "connectTimeout": "10",
+            "connectTimeout": str(CONNECT_SECONDS),
+            # The server ends a statement in time; a network that swallows its answer must not be waited for longer.
+            "socketTimeout": str(math.ceil(found.statement_timeout_seconds) + plane.SWALLOWED_SECONDS),
             "tcpKeepAlive": "true",
         }
         if found.password:

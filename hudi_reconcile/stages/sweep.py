@@ -9,7 +9,7 @@ from hudi_reconcile.core.classify import NOT_DRIFT
 from hudi_reconcile.core.cost import Choice
 from hudi_reconcile.core.coverage import Coverage
 from hudi_reconcile.core.evolution import Past
-from hudi_reconcile.core.guards import PlanCounts, Policy, guards
+from hudi_reconcile.core.guards import PlanCounts, Policy, guards, replica_deletes
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.part_said import Reached, not_compared, part_notes, part_text
 from hudi_reconcile.core.partitions import PartitionScope
@@ -23,7 +23,8 @@ from hudi_reconcile.core.result import (
     Unverified,
 )
 from hudi_reconcile.core.segments import HashSegments, Segmentation, document
-from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
+from hudi_reconcile.core.values import SourceTable
+from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Source
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
@@ -33,7 +34,7 @@ from hudi_reconcile.stages.request import Part, TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.sides import Sides
-from hudi_reconcile.stages.steady import unsteady
+from hudi_reconcile.stages.steady import altered_meanwhile, unsteady
 from hudi_reconcile.stages.walk import compared_in
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
@@ -79,7 +80,8 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row, UsageError for a part
     that there is not.
     """
-    scope, watermark = _scope(job, edges.source, edges.lake, partition_columns(job, part))
+    described = edges.source.describe()
+    scope, watermark = _scope(job, described, edges, partition_columns(job, part))
     if len(scope.agreement.key) < len(scope.table.key):
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
     ground = _ground(job, scope, watermark, edges, part)
@@ -90,7 +92,7 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     found = look_twice(sides, waiting, None, ground.portion.walk)
     compared = None if found.batches is None else compared_in(found.batches)
     precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
-    moving = unsteady(job, sides, compared)
+    moving = (*unsteady(job, sides, compared), *altered_meanwhile(job, described, edges.source))
     end = _reached(job, ground, found, edges.source)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
@@ -139,13 +141,14 @@ def _fetched(ground: _Ground, found: Confirmed) -> int:
     return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
 
 
-def _scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Scope, Watermark]:
-    described = source.describe()
+def _scope(
+    job: TableJob, described: SourceTable, edges: Edges, also: frozenset[str]
+) -> tuple[Scope, Watermark]:
     watermark = watermark_of(job, described)
-    refuse_key_faults(job.name, source.key_faults(described))
-    table, at = existing(job, lake.look()), lake.checkpoint()
+    refuse_key_faults(job.name, edges.source.key_faults(described))
+    table, at = existing(job, edges.lake.look()), edges.lake.checkpoint()
     past = Past.of(None if at is None else at.checkpoint)
-    return scope_of(job, described, table, source, past=past, also=also), watermark
+    return scope_of(job, described, table, edges.source, past=past, also=also), watermark
 
 
 def _ground(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: Part) -> _Ground:
@@ -227,7 +230,7 @@ def _draft(job: TableJob, ground: _Ground, found: Confirmed, *, end: Reached, pa
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
-        guards=guards(counts, policy),
+        guards=(*guards(counts, policy), *((replica_deletes(deletes),) if found.moment.is_replica else ())),
         requirements=(
             Requirement("lake_path", job.lake_path),
             Requirement("source_identity", ground.scope.table.identity),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,10 +30,10 @@ def killed_at(project: Project, place: int) -> None:
     assert process.wait(PATIENCE_SECONDS) == -signal.SIGKILL, (project.folder / "killed.log").read_text()
 
 
-def kill_when(process: subprocess.Popen[bytes], project: Project, before: set[str], word: str) -> None:
-    """SIGKILL to the process and its JVM as soon as a new file of that kind stands on the timeline."""
+def kill_when(process: subprocess.Popen[bytes], project: Project, before: set[str], sign: str) -> None:
+    """SIGKILL to the process and its JVM as soon as a new file whose name has the sign, a regular expression, stands on the timeline."""
     patience = time.monotonic() + PATIENCE_SECONDS
-    while not any(word in name for name in timeline(project) - before):
+    while not any(re.search(sign, name) for name in timeline(project) - before):
         assert process.poll() is None, (project.folder / "killed.log").read_text()
         assert time.monotonic() < patience
         time.sleep(0.005)

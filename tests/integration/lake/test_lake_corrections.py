@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
 from hudi_reconcile.core.values import LakePin, TableType
 from hudi_reconcile.lake import correct as correction
+from hudi_reconcile.lake import options
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.frames import pinned as pinned_rows
 from hudi_reconcile.lake.hudi_lake import HudiLake
@@ -262,3 +263,16 @@ def test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(
         for one in done
     ]
     assert seen == [[(1, day), (2, "a")] for day in "abac"]
+
+
+def test_row_looked_for_in_the_wrong_partition_would_be_noticed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity = options._identity
+
+    def by_its_own_partition(*given: Any) -> dict[str, str]:
+        return {**identity(*given), "hoodie.index.type": "SIMPLE"}
+
+    monkeypatch.setattr(options, "_identity", by_its_own_partition)
+    with pytest.raises((AssertionError, SupersededError)):
+        test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(spark, tmp_path, "copy_on_write")

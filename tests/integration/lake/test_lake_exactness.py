@@ -5,14 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.values import TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Corrective, Frame
-from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, pinned, table_of, versions
+from tests.integration.lake.support import (
+    TYPES,
+    checkpoint,
+    content,
+    corrective,
+    frame,
+    new_table,
+    pinned,
+    table_of,
+    versions,
+)
 
 TYPED = """
 cast({id} as smallint) small, cast({id} as bigint) big, cast('{at}' as date) day, cast(0.10 * {id} as decimal(9,2)) price,
@@ -147,3 +158,48 @@ def test_commit_that_fails_leaves_no_instant_and_tells_no_value(spark: SparkSess
     plain.upsert(frame(spark, schema, (2, "b", 2)), table_of(plain), checkpoint(2), {})
     assert sorted(row["id"] for row in pinned(plain).collect()) == [1, 2]
     assert (tmp_path / "orders" / ".hoodie" / "metadata" / "files").exists(), "the table's own metadata table is kept"
+
+
+def test_commit_whose_answer_is_lost_is_found_and_one_that_was_not_made_leaves_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, qty int, _hr_read_seq bigint"
+    lake.create(frame(spark, schema, (1, 1, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    save = DataFrameWriter.save
+
+    def save_and_lose_the_answer(self: DataFrameWriter, path: str) -> None:
+        save(self, path)
+        raise PySparkException("the storage answered with an error after it had renamed the file")
+
+    def fail(*_: object) -> None:
+        raise PySparkException("the storage does not answer")
+
+    monkeypatch.setattr(DataFrameWriter, "save", save_and_lose_the_answer)
+    landed = lake.upsert(frame(spark, schema, (1, 2, 2)), table_of(lake), checkpoint(2), {"run_id": "r2"})
+    assert lake.find_commit("run_id", "r2") == landed
+    assert content(lake, "id", "qty") == [(1, 2)]
+    pin = lake.pin()
+
+    monkeypatch.setattr(DataFrameWriter, "save", fail)
+    with pytest.raises(LakeError, match="the commit was not made"):
+        lake.upsert(frame(spark, schema, (1, 3, 3)), table_of(lake), checkpoint(3), {"run_id": "r3"})
+    assert lake.pin() == pin
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_image_that_was_read_before_a_correction_and_is_written_after_it_does_not_win(
+    spark: SparkSession, tmp_path: Path, kind: TableType
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "id int, qty int, _hr_read_seq bigint"
+    lake.create(frame(spark, schema, (1, 1, 1), (2, 2, 1)), new_table(kind), checkpoint(1), {})
+    stale = frame(spark, schema, (1, 10, 5), (2, 20, 5))
+    batch = corrective(
+        spark, lake, schema, upserts=[(1, 11, 6)], deletes="false", expected=versions(lake, ("id",), (1,))
+    )
+    lake.correct(batch, table_of(lake), checkpoint(6), {})
+
+    lake.upsert(stale, table_of(lake), checkpoint(7), {})  # begun after the correction: no conflict for Hudi to see
+
+    assert content(lake, "id", "qty") == [(1, 11), (2, 20)]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
 
+from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
@@ -34,6 +37,27 @@ def test_pin_no_longer_holds_when_a_writer_that_was_in_flight_completes(spark: S
     assert later is not None
     assert (later.instant.requested, later.instant.completed) == (quick.requested, str(int(quick.completed) + 1))
     assert lake.still(later)
+
+
+def test_pin_whose_files_the_cleaner_took_ends_in_an_error_and_never_shows_fewer_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    keep = {"hoodie.clean.commits.retained": "1", "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options=keep)
+    lake.create(frame(spark, SCHEMA, (1, 1, 1), (2, 2, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    pin = lake.pin()
+    assert pin is not None
+    begun = lake.rows(pin)  # its files are listed now, and read later
+    assert isinstance(begun, DataFrame)
+    for seq in range(2, 6):
+        lake.upsert(frame(spark, SCHEMA, (1, seq, seq)), table_of(lake), checkpoint(seq), {})
+    files = list((tmp_path / "orders").glob("*.parquet"))
+    assert not [file for file in files if pin.instant.requested in file.name], "not cleaned: proves nothing"
+
+    with pytest.raises(LakeError, match="cannot be read"):
+        lake.rows(pin)
+    with pytest.raises(Py4JJavaError, match=r"FileNotFound|does not exist"):
+        begun.collect()
 
 
 def test_small_files_work_on_any_hadoop_file_system(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
+from hudi_reconcile.core.replica import REPLICA
 from hudi_reconcile.core.result import TableResult
 from tests.fakes.world import COLUMNS, SEQNO, World, applied, pulled, swept
 
@@ -619,3 +620,19 @@ def test_apply_that_has_nothing_left_to_write_makes_no_savepoint() -> None:
     applied(world, plan, savepoint="always")
 
     assert world.lake.savepoints == []
+
+
+def test_deletes_of_a_replica_are_refused_and_allowed_by_their_own_word_and_upserts_go_through() -> None:
+    world = pulled(*ROWS)
+    world.source.moment_notes = (REPLICA,)
+    world.source.delete(3)
+    world.source.put(1, 11, 100)
+    plan = swept(world).draft
+
+    refused = applied(world, plan)
+    assert refused.outcome is Outcome.REFUSED
+    assert refused.error is not None
+    assert "guard replica_deletes" in refused.error.message
+    assert applied(world, plan, Approval(only="upsert")).corrections.applied == 1
+    assert applied(world, plan, Approval(accept=frozenset({"replica_deletes"}))).outcome is Outcome.CORRECTED
+    assert world.lake_holds() == world.source_holds()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.replica import REPLICA
 from hudi_reconcile.ports import KeyFaults
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.sweep import sweep
@@ -247,6 +249,43 @@ def test_count_is_not_held_against_a_source_that_moved_meanwhile() -> None:
     world.journal.before("source.rows_now", lambda: world.source.put(9, 9, 999))
 
     assert swept(world).result.outcome is Outcome.CLEAN
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"columns": (*COLUMNS, Column("new", Kind.TEXT, "text"))}, "columns"),
+        ({"columns": (*COLUMNS[:1], replace(COLUMNS[1], declared="integer", bits=32), COLUMNS[2])}, "columns"),
+        ({"identity": "server:1/table:2"}, "server or table"),
+        ({"key": ("id", "v")}, "key"),
+    ],
+)
+def test_table_that_is_altered_or_swapped_during_the_sweep_is_unverified_and_plans_nothing(
+    change: dict[str, Any], what: str
+) -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+
+    def alter() -> None:
+        for name, value in change.items():
+            setattr(world.source, name, value)
+
+    world.journal.before("clock.sleep", alter)
+    done = swept(world)
+
+    assert (done.result.outcome, done.draft) == (Outcome.UNVERIFIED, None)
+    assert [item.why for item in done.result.unverified] == [f"the source's {what} changed during the sweep"]
+
+
+def test_plan_from_a_replica_has_a_guard_against_its_deletes() -> None:
+    world = pulled(*ROWS)
+    world.source.moment_notes = (REPLICA,)
+    world.source.put(2, 21, 200)
+    assert all(guard.ok for guard in swept(world).result.guards)
+
+    world.source.delete(1)
+
+    assert [guard.name for guard in swept(world).result.guards if not guard.ok] == ["replica_deletes"]
 
 
 def test_row_that_a_stale_writer_brings_back_after_its_delete_is_found_again() -> None:

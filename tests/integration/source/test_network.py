@@ -1,0 +1,102 @@
+"""A source behind a network that is slow, breaks off, goes silent, or has a pooler in it: the same rows, or a named error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.marks import Order
+from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.core.window import full_window
+from hudi_reconcile.source import part_reads, plane
+from hudi_reconcile.source.postgres import PostgresEngine
+from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.source.table_source import TableSource
+from tests.integration.source.support import connection
+from tests.support.postgres import Database
+from tests.support.proxy import Network, network, without_options
+
+ROWS = 2_000
+
+
+@pytest.fixture
+def table(pg: Database) -> Database:
+    pg.execute(
+        "create table t (id int primary key, note text)",
+        f"insert into t select i, repeat('x', 400) || i from generate_series(1, {ROWS}) i",
+        "analyze t",
+    )
+    return pg
+
+
+@contextmanager
+def source_behind(
+    database: Database, spark: SparkSession | None, *, limit_seconds: float = 300.0
+) -> Iterator[tuple[TableSource, Network]]:
+    with network(database.server.host, database.server.port) as between:
+        there = replace(
+            connection(database), host="127.0.0.1", port=between.port, statement_timeout_seconds=limit_seconds
+        )
+        engine = PostgresEngine(there)
+        try:
+            yield TableSource(engine, TableRequest(name="t", table="t"), spark, zone="UTC"), between
+        finally:
+            engine.close()
+
+
+def rows_of(source: TableSource) -> list[tuple[int, int]]:
+    """Ids and lengths of notes, read as a pull reads them."""
+    table = source.describe()
+    frame = source.staged(table, HashSegments(("id",), 1), full_window(Order(())), None).frame
+    assert isinstance(frame, DataFrame)
+    return sorted((row[0], len(row[1])) for row in frame.collect())
+
+
+EXPECTED = [(number, 400 + len(str(number))) for number in range(1, ROWS + 1)]
+
+
+def test_slow_answers_change_nothing(table: Database, spark: SparkSession) -> None:
+    with source_behind(table, spark) as (source, between):
+        between.delay_seconds = (0.02, 0.08)
+        assert rows_of(source) == EXPECTED
+
+
+def test_connection_that_is_reset_in_the_middle_of_the_rows_is_read_again_and_no_row_twice(
+    table: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_reads, "wait_seconds", lambda _: 0.05)
+    with source_behind(table, spark) as (source, between):
+        source.describe()
+        between.cut_after_bytes, between.cuts = 200_000, 2
+        assert rows_of(source) == EXPECTED
+        assert between.cuts == 0
+
+        between.cuts = 1_000
+        with pytest.raises(SourceError, match="nothing was written"):
+            rows_of(source)
+
+
+def test_answers_that_never_come_end_in_an_error_after_the_statements_own_time(
+    table: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_reads, "wait_seconds", lambda _: 0.05)
+    monkeypatch.setattr(plane, "SWALLOWED_SECONDS", 1)
+    with source_behind(table, spark, limit_seconds=0.9) as (source, between):
+        described = source.describe()
+        between.swallows = True
+        with pytest.raises(SourceError, match="nothing was written"):
+            source.staged(described, HashSegments(("id",), 1), full_window(Order(())), None)
+
+
+def test_pooler_that_drops_the_sessions_settings_is_refused(table: Database) -> None:
+    with source_behind(table, None) as (source, between):
+        between.first = without_options
+        with pytest.raises(SourceError, match=r"read_only is off, .*: a connection pooler") as refused:
+            source.describe()
+
+    assert "session mode" in refused.value.fix
