@@ -11,13 +11,33 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import LakeColumn, LakePin
-from hudi_reconcile.lake.bridge import cause_names
+from hudi_reconcile.lake.bridge import Timeline, cause_names
 from hudi_reconcile.lake.schema import columns_of
+from hudi_reconcile.lake.timeline import pin_of
 
 
 def pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
-    """All rows at the pin, `_hoodie_*` columns included. Log files of a merge_on_read table are merged in."""
+    """All rows at the pin, `_hoodie_*` columns included. Log files of a merge_on_read table are merged in.
+
+    Raises LakeError where the pin is no longer the newest snapshot and a writer older than it is in flight.
+    """
+    if any(requested < pin.instant.requested for requested in pin.in_flight):
+        return _newest_at(spark, path, pin)
     return _load(spark, path, {"as.of.instant": pin.instant.requested})
+
+
+def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
+    # Hudi's time travel refuses an instant while an older writer is in flight. A frame shows what was there when it was
+    # loaded; the timeline is asked afterwards, so that nothing can have been completed between pin and frame.
+    rows = newest(spark, path)
+    now = pin_of(Timeline(spark, path))
+    if now is None or now.instant != pin.instant:
+        raise LakeError(
+            f"Hudi table {path}: a commit was completed beside writers that are in flight ({', '.join(pin.in_flight)}), "
+            "and Hudi shows no earlier snapshot then",
+            fix="run it again when they have ended; what a killed run left is rolled back by the next pull or apply",
+        )
+    return rows
 
 
 def newest(spark: SparkSession, path: str) -> DataFrame:

@@ -204,8 +204,7 @@ class HudiLake:
 
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it."""
-        before = undo.instant_before(self._timeline(), commit, self._path)
-        return LakePin(Instant(before, before), ()), LakePin(commit, ())
+        return undo.around(self._timeline(), commit, self._path)
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
@@ -248,9 +247,11 @@ class HudiLake:
         taken = lease_file.take(self._files, self._path, owner, timeline_now(self._spark))
         interrupted = False
         try:
-            with lease_file.Renewal(self._files, self._path, taken.lease):
-                if has_table(self._files, self._path):
+            if has_table(self._files, self._path):
+                with lease_file.Renewal(self._files, self._path, taken.heir):
                     recover.clear(Target(self._spark, self._path, self._name), self._files, taken.dead)
+            lease_file.cleared(self._files, self._path, taken)
+            with lease_file.Renewal(self._files, self._path, taken.lease):
                 yield
         except BaseException as error:
             interrupted = not isinstance(error, Exception | GeneratorExit)

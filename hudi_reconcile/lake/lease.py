@@ -7,7 +7,7 @@ is what the lock, optimistic concurrency and compare-and-set are for, whatever a
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 
 LEASE_MS = 300_000
@@ -58,6 +58,13 @@ def claim_on(lease: Lease | None, me: Holder, *, now_ms: int, is_alive: bool) ->
     if (lease.holder.host, lease.holder.scope) == (me.host, me.scope):
         return Claim.HELD if is_alive else Claim.OURS_DEAD
     return Claim.EXPIRED if lease.expires_ms <= now_ms else Claim.HELD
+
+
+def heir(lease: Lease, dead: Lease | None) -> Lease:
+    """The lease while it clears up after a dead one: killed meanwhile, it leaves both processes' instants to the next."""
+    if dead is None:
+        return lease
+    return replace(lease, since=min(lease.since, dead.since), since_ms=min(lease.since_ms, dead.since_ms))
 
 
 def claim_on_damaged(modified_ms: int, *, now_ms: int) -> Claim:

@@ -18,6 +18,7 @@ from hudi_reconcile.lake.lease import (
     Lease,
     claim_on,
     claim_on_damaged,
+    heir,
     lease_text,
     parse_lease,
 )
@@ -30,6 +31,11 @@ class Taken:
 
     lease: Lease
     dead: Lease | None
+
+    @property
+    def heir(self) -> Lease:
+        """What stands in the file until the dead one's instants are rolled back."""
+        return heir(self.lease, self.dead)
 
 
 def lease_path(table_path: str) -> str:
@@ -55,9 +61,16 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
         claim = claim_on(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
     if claim is Claim.HELD or not _supplant(files, path, text):
         raise _held(path, lease)
-    if not files.create(path, lease_text(mine)):
+    taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
+    if not files.create(path, lease_text(taken.heir)):
         raise _held(path, _lease_at(files, path))
-    return Taken(mine, lease if claim is Claim.OURS_DEAD else None)
+    return taken
+
+
+def cleared(files: Files, table_path: str, taken: Taken) -> None:
+    """Nothing of the dead process is left: from now on the lease speaks of our own instants alone."""
+    if taken.dead is not None:
+        _renew(files, lease_path(table_path), taken.lease)
 
 
 def give_back(files: Files, table_path: str, taken: Taken) -> None:
@@ -87,12 +100,13 @@ class Renewal:
     def _run(self) -> None:
         while not self._stop.wait(RENEW_SECONDS):
             with suppress(LakeError):
-                self._renew()
+                _renew(self._files, self._path, self._lease)
 
-    def _renew(self) -> None:
-        found = _lease_at(self._files, self._path)
-        if found is not None and found.token == self._lease.token:
-            self._files.replace(self._path, lease_text(replace(self._lease, expires_ms=_now_ms() + LEASE_MS)))
+
+def _renew(files: Files, path: str, lease: Lease) -> None:
+    found = _lease_at(files, path)
+    if found is not None and found.token == lease.token:
+        files.replace(path, lease_text(replace(lease, expires_ms=_now_ms() + LEASE_MS)))
 
 
 def _supplant(files: Files, path: str, text: str) -> bool:

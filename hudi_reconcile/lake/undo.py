@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.values import READ_SEQ, Instant, LakeColumn, LakeTable
+from hudi_reconcile.core.values import READ_SEQ, Instant, LakeColumn, LakePin, LakeTable
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.ports import Corrective, Frame, TakenBack
 
@@ -30,8 +30,8 @@ class Snapshots:
     now: DataFrame
 
 
-def instant_before(line: Timeline, commit: Instant, path: str) -> str:
-    """The requested time whose snapshot is the table just before the commit.
+def around(line: Timeline, commit: Instant, path: str) -> tuple[LakePin, LakePin]:
+    """The snapshots just before the commit and just after it.
 
     Raises RefusedError where its files may have been cleaned: many commits since, and no savepoint.
     """
@@ -45,7 +45,7 @@ def instant_before(line: Timeline, commit: Instant, path: str) -> str:
             f"(limit {MOST_COMMITS_SINCE}), and no savepoint from before",
             fix="correct forward: hudi-reconcile sweep, then apply; and set policy.savepoint: always for the next time",
         )
-    return before
+    return LakePin(Instant(before, before), ()), LakePin(commit, ())
 
 
 def taken_back(seen: Snapshots, table: LakeTable, requested: str, read_seq: int) -> TakenBack:

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.values import TableType
+from hudi_reconcile.lake import recover
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.lake.support import checkpoint, content, corrective, frame, new_table, table_of, versions
 
@@ -64,6 +65,33 @@ def test_lease_of_a_dead_process_of_this_host_is_taken_over_and_one_of_another_h
         with pytest.raises(RefusedError), lake.lease("run 2"):
             pytest.fail("two holders")
         assert file.read_text() == text
+
+
+def test_process_killed_while_it_clears_up_after_another_leaves_both_to_the_next(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    lake.create(frame(spark, SCHEMA, (1, 1, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    file = tmp_path / ".orders.hr-lease.json"
+    with lake.lease("run 1"):
+        mine = json.loads(file.read_text())
+    gone = {"holder": mine["holder"] | {"started": "1"}}
+    file.write_text(json.dumps(mine | gone | {"since": "20260101000000000", "since_ms": 1}))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recover, "clear", killed)
+        with pytest.raises(KeyboardInterrupt), lake.lease("run 2"):
+            pytest.fail("not cleared")
+    left = json.loads(file.read_text())
+    assert (left["owner"], left["since"], left["since_ms"]) == ("run 2", "20260101000000000", 1)
+
+    file.write_text(json.dumps(left | gone))
+    with lake.lease("run 3"):
+        assert json.loads(file.read_text())["since"] > mine["since"]
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(("operation", "kind"), [("upsert", "merge_on_read"), ("correct", "copy_on_write")])

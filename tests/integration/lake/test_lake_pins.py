@@ -31,11 +31,18 @@ def test_pin_no_longer_holds_when_a_writer_that_was_in_flight_completes(spark: S
     assert pin is not None
     assert (pin.instant, pin.in_flight) == (quick, (slow.requested,))
     assert lake.still(pin)
-    (tmp_path / "aside").rename(timeline / f"{slow.requested}_{int(quick.completed) + 1}.commit")
+    shown = lake.rows(pin)
+    assert isinstance(shown, DataFrame)
+    assert sorted(row["id"] for row in shown.collect()) == [1, 3]
+    newest = lake.upsert(frame(spark, SCHEMA, (4, 4, 4)), table_of(lake), checkpoint(4), {})
+    assert sorted(row["id"] for row in shown.collect()) == [1, 3], "a frame shows what it was loaded for"
+    with pytest.raises(LakeError, match=f"in flight \\({slow.requested}\\)"):
+        lake.rows(pin)
+    (tmp_path / "aside").rename(timeline / f"{slow.requested}_{int(newest.completed) + 1}.commit")
     assert not lake.still(pin)
     later = lake.pin()
     assert later is not None
-    assert (later.instant.requested, later.instant.completed) == (quick.requested, str(int(quick.completed) + 1))
+    assert (later.instant.requested, later.instant.completed) == (newest.requested, str(int(newest.completed) + 1))
     assert lake.still(later)
 
 

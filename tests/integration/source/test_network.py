@@ -1,4 +1,4 @@
-"""A source behind a network that is slow, breaks off, goes silent, or has a pooler in it: the same rows, or a named error."""
+"""A source behind a network that is slow, breaks off or goes silent: the same rows, or a named error."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.marks import Order
 from hudi_reconcile.core.segments import HashSegments
 from hudi_reconcile.core.window import full_window
-from hudi_reconcile.source import part_reads, plane
+from hudi_reconcile.source import frames, part_reads, plane
 from hudi_reconcile.source.postgres import PostgresEngine
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source.support import connection
 from tests.support.postgres import Database
-from tests.support.proxy import Network, network, without_options
+from tests.support.proxy import Network, network
 
 ROWS = 2_000
 
@@ -36,7 +37,7 @@ def table(pg: Database) -> Database:
 
 @contextmanager
 def source_behind(
-    database: Database, spark: SparkSession | None, *, limit_seconds: float = 300.0
+    database: Database, spark: SparkSession, *, limit_seconds: float = 300.0
 ) -> Iterator[tuple[TableSource, Network]]:
     with network(database.server.host, database.server.port) as between:
         there = replace(
@@ -84,19 +85,10 @@ def test_connection_that_is_reset_in_the_middle_of_the_rows_is_read_again_and_no
 def test_answers_that_never_come_end_in_an_error_after_the_statements_own_time(
     table: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_reads, "wait_seconds", lambda _: 0.05)
     monkeypatch.setattr(plane, "SWALLOWED_SECONDS", 1)
     with source_behind(table, spark, limit_seconds=0.9) as (source, between):
-        described = source.describe()
-        between.swallows = True
-        with pytest.raises(SourceError, match="nothing was written"):
-            source.staged(described, HashSegments(("id",), 1), full_window(Order(())), None)
-
-
-def test_pooler_that_drops_the_sessions_settings_is_refused(table: Database) -> None:
-    with source_behind(table, None) as (source, between):
-        between.first = without_options
-        with pytest.raises(SourceError, match=r"read_only is off, .*: a connection pooler") as refused:
-            source.describe()
-
-    assert "session mode" in refused.value.fix
+        columns = source.describe().columns
+        between.swallowed_after_bytes = 100_000
+        read = frames.JdbcRead("select id as c0, note as c1 from t", ("1 = 1",))
+        with pytest.raises(Py4JJavaError, match=r"I/O error|timed out"):
+            frames.read(spark, source._engine.jdbc(), read, columns).collect()
