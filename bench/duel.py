@@ -8,7 +8,6 @@ back behind a newer version (every commit's snapshot is read), and the log of ev
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import random
@@ -19,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -158,7 +158,7 @@ class Duel:
         return {path.name for path in self.timeline.iterdir() if path.suffix in (".requested", ".inflight")}
 
     def _holder(self) -> str | None:
-        with contextlib.suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):
             pid = json.loads((self.folder / "lake" / ".orders.hr-lease.json").read_text())["holder"]["pid"]
             return next((side for side, process in self.running.items() if process.pid == pid), None)
         return None
@@ -265,8 +265,10 @@ def main() -> int:
     arguments.add_argument("--writers", type=int, default=2)
     arguments.add_argument("--type", default="copy_on_write")
     arguments.add_argument("--partition-by", default="", help="region: rows move between partitions")
+    arguments.add_argument("--keep", type=Path, help="an empty folder that keeps table, reports and both sides' logs")
     given = arguments.parse_args()
-    with tempfile.TemporaryDirectory(prefix="hr-duel-") as folder, run_postgres() as server:
+    scratch = nullcontext(str(given.keep)) if given.keep else tempfile.TemporaryDirectory(prefix="hr-duel-")
+    with scratch as folder, run_postgres() as server:
         url, ghost, stop = shop.plain(server), Ghost(), threading.Event()
         fill(url, given.rows, ghost)
         tables = TABLE.format(type=given.type, partition_by=given.partition_by)
