@@ -31,7 +31,7 @@ def killed_at(project: Project, place: int) -> None:
 
 
 def kill_when(process: subprocess.Popen[bytes], project: Project, before: set[str], sign: str) -> None:
-    """SIGKILL to the process and its JVM as soon as a new file whose name has the sign, a regular expression, stands on the timeline."""
+    """SIGKILL to the process and its JVM as soon as a new file stands on the timeline whose name matches the sign."""
     patience = time.monotonic() + PATIENCE_SECONDS
     while not any(re.search(sign, name) for name in timeline(project) - before):
         assert process.poll() is None, (project.folder / "killed.log").read_text()
