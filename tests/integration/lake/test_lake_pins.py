@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
 
 SCHEMA = "id int, qty int, _hr_read_seq bigint"
@@ -51,7 +52,8 @@ def test_pin_whose_files_the_cleaner_took_ends_in_an_error_and_never_shows_fewer
 ) -> None:
     keep = {"hoodie.clean.commits.retained": "1", "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
     lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options=keep)
-    lake.create(frame(spark, SCHEMA, (1, 1, 1), (2, 2, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    one_file = spark.createDataFrame([(1, 1, 1), (2, 2, 1)], SCHEMA).coalesce(1)
+    lake.create(Frame(one_file), new_table("copy_on_write"), checkpoint(1), {})
     pin = lake.pin()
     assert pin is not None
     begun = lake.rows(pin)  # its files are listed now, and read later
