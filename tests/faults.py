@@ -75,6 +75,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "S16": (
         f"{_SWEEP}::test_plan_from_a_replica_has_a_guard_against_its_deletes",
         f"{_APPLY}::test_deletes_of_a_replica_are_refused_and_allowed_by_their_own_word_and_upserts_go_through",
+        "tests/unit/core/test_replica.py::test_bound_of_a_replica_lies_five_seconds_below_clock_and_replay",
     ),
     "S19": (
         f"{_SNAPSHOT}::test_parts_and_counts_of_one_look_see_one_moment_whatever_is_committed_meanwhile",
@@ -210,7 +211,10 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_PARTS}::test_part_that_never_comes_ends_in_an_error_that_names_it",
         f"{_ENGINE}::test_statement_beyond_its_time_is_cancelled_and_named",
     ),
-    "N6": (),
+    "N6": (
+        "tests/integration/app/test_doctor.py::test_pooler_in_between_fails_with_the_way_past_it",
+        "tests/unit/source/test_postgres_session.py::test_settings_that_are_not_in_force_and_a_second_session_give_a_pooler_away",
+    ),
     "C1": (f"{_APPLY}::test_keys_that_hardly_meet_are_refused_as_a_wrong_mapping",),
     "C2": (
         "tests/integration/test_bad_input.py::test_key_that_occurs_twice_is_refused_with_a_sample",
@@ -245,7 +249,6 @@ FAULTS: Mapping[str, Sequence[str]] = {
 
 MISSING: Mapping[str, str] = {
     "C3": "the filter is the source's alone: lake rows outside it are drift, which only the guards hold back",
-    "N6": "a pooler that drops the session's settings is not refused yet",
     "S15": "a restore or failover that keeps the server's identity is known by the guards only: its timeline is not kept",
 }
 

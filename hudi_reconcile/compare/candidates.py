@@ -16,8 +16,10 @@ from hudi_reconcile.compare.sides import (
     Shape,
     digested,
     in_scope,
+    lake_keys,
     lake_values,
     only,
+    segment_column,
     source_id,
     source_values,
     watermark_micros,
@@ -61,6 +63,13 @@ def lake_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFra
     rows = only(digested(frame, "lake", shape, *facts), segments)
     image = F.struct(*[F.col(name) for name in names]).alias("image")
     return rows.select("segment", *shape.key_names, "seqno", _IN_SCOPE, image).withColumn(_SIDE, F.lit("lake"))
+
+
+def lake_versions(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
+    """Key and version of the lake's rows of some segments, one line per copy; needs no other column of the table."""
+    keys = lake_keys(shape)
+    placed = frame.select(*keys, F.col(SEQNO).alias("seqno")).withColumn("segment", segment_column(shape))
+    return only(placed, segments)
 
 
 def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame) -> DataFrame:

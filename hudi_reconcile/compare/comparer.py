@@ -102,7 +102,7 @@ class SparkComparer:
 
     def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
         """The corrections that one commit made, marked; materialised."""
-        was, then = (candidates.lake_images(_frame(rows), self._shape, segments) for rows in (before, at))
+        was, then = (candidates.lake_versions(_frame(rows), self._shape, segments) for rows in (before, at))
         return Frame(corrections.landed(_frame(rechecked), was, then, self._shape))
 
     def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:

@@ -62,8 +62,8 @@ def landed(rechecked: DataFrame, before: DataFrame, at: DataFrame, shape: Shape)
     image, or none where it was to be deleted. Nobody else's commit lies between the two.
     """
     marked = rechecked
-    for name, images in (("before", before), ("at", at)):
-        versions = images.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
+    for name, copies in (("before", before), ("at", at)):
+        versions = copies.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
         same = [F.col(f"m.{key}").eqNullSafe(F.col(f"v.{key}")) for key in shape.key_names]
         joined = marked.alias("m").join(versions.alias("v"), reduce(Column.__and__, same), "left")
         found = F.coalesce(f"v.{name}_seqnos", F.array().cast("array<string>")).alias(f"{name}_seqnos")

@@ -103,13 +103,18 @@ def segment_column(shape: Shape) -> SparkColumn:
 
 def kept(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
     """The lake's own rows of some segments, all columns; materialised, and failing rather than read again if lost."""
-    key = shape.agreement.key
-    canon = [canonical(item, value) for item, value in zip(key, values_of("lake", key), strict=True)]
-    named = [value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)]
+    named = lake_keys(shape)
     # The row travels as one column: a table may have columns that are called as ours are.
     row = F.struct(*[F.col("`" + name.replace("`", "``") + "`") for name in frame.columns]).alias("hr_row")
     placed = frame.select(row, *named).withColumn("segment", segment_column(shape))
     return only(placed, segments).select("hr_row.*").localCheckpoint(eager=True)
+
+
+def lake_keys(shape: Shape) -> list[SparkColumn]:
+    """The canonical key columns of the lake's own rows."""
+    key = shape.agreement.key
+    canon = [canonical(item, value) for item, value in zip(key, values_of("lake", key), strict=True)]
+    return [value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)]
 
 
 def _range_segment(cut: RangeSegments) -> SparkColumn:
