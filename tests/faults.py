@@ -123,6 +123,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "L4": (
         f"{_CORRECT}::test_correction_beside_a_writer_in_flight_is_superseded_and_does_not_touch_it",
         "tests/unit/lake/test_recover.py::test_instant_without_heartbeat_is_never_called_dead",
+        f"{_APPLY}::test_apply_beside_a_writer_with_default_settings_in_flight_is_refused_and_beside_others_commits_says_so",
+        "tests/unit/app/test_doctor_writers.py::test_writer_in_flight_is_one_with_default_settings_where_it_has_no_heartbeat",
         f"{_OPTIONS}::test_option_that_the_tool_owns_cannot_be_set",
     ),
     "L5": (
@@ -152,7 +154,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_PULL}::test_lost_checkpoint_is_refused_and_full_heals_it",
     ),
     "L12": (
-        f"{_PINS}::test_pin_whose_files_the_cleaner_took_ends_in_an_error_and_never_shows_fewer_rows",
+        f"{_PINS}::test_pin_whose_files_the_cleaner_took_does_not_hold_and_cannot_be_loaded_again",
         "tests/unit/spark/test_settings.py::test_settings_against_correctness_are_refused_all_at_once",
     ),
     "L13": (

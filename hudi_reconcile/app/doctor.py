@@ -11,6 +11,7 @@ from pathlib import Path
 from hudi_reconcile.app.doctor_checks import Check, failed, jar_check, server_checks, table_checks
 from hudi_reconcile.app.doctor_lake import folder_check, lake_check
 from hudi_reconcile.app.doctor_rows import row_checks
+from hudi_reconcile.app.doctor_writers import writers_check
 from hudi_reconcile.app.engines import engine_for_doctor, session_request
 from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
 from hudi_reconcile.app.rule_files import rule_sets
@@ -95,6 +96,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
         yield from _source(config, password, tables, described, environ)
     for table in tables:
         yield lake_check(job_of(table, "doctor"), described.get(table.name))
+        yield from writers_check(job_of(table, "doctor"))
 
 
 def _source(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.run import Call, Finished, perform
+from hudi_reconcile.app.run import Call, Finished, TableRun, perform
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.undo import undo
 
@@ -35,4 +36,11 @@ def applied_by(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, M
 
 def run_undo(call: Call, run_id: str) -> Finished:
     """Take the run's corrections back, in every table of the call."""
-    return perform("undo", call, lambda one: undo(job_of(one.table, one.folder.run_id), run_id, one.edges))
+    tables = Store(call.config.reports).result(run_id)["tables"]
+    plans = {table["name"]: table["plan_id"] for table in tables if not table["already_applied"]}
+
+    def take_back(one: TableRun) -> TableResult:
+        job = job_of(one.table, one.folder.run_id)
+        return undo(job, run_id, one.edges, finished_plan=plans.get(one.table.name))
+
+    return perform("undo", call, take_back)

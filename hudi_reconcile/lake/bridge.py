@@ -40,6 +40,7 @@ class Timeline:
         conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(jsc.hadoopConfiguration())
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
         self._path = path
+        self._jvm = jvm
         try:
             self._client = builder.setConf(conf).setBasePath(path).setLoadActiveTimelineOnLoad(True).build()
             self._active = self._client.getActiveTimeline()
@@ -59,12 +60,15 @@ class Timeline:
         """True where the completed action is a compaction or a clustering."""
         return str(self._active.readCommitMetadata(action.java).getOperationType()) in _SERVICES
 
-    def metadata(self, key: str, *, archived: bool) -> Iterator[tuple[str, Action]]:
-        """The key's values on completed commits that carry it, newest first. Raises LakeError for a damaged instant."""
+    def metadata(self, key: str, *, archived: bool, newest: int | None = None) -> Iterator[tuple[str, Action]]:
+        """The key's values on completed commits that carry it, newest first; of so many commits, or of all.
+
+        Raises LakeError for a damaged instant.
+        """
         line = self._archived() if archived else self._active
         commits = line.getCommitsTimeline().filterCompletedInstants()
         found = sorted(_actions(commits), key=lambda action: action.completed or "", reverse=True)
-        for action in found:
+        for action in found[:newest]:
             try:
                 value = commits.readCommitMetadata(action.java).getMetadata(key)
             except Py4JJavaError as error:
@@ -92,6 +96,21 @@ class Timeline:
         for one in _actions(self._active.getSavePointTimeline().filterInflightsAndRequested()):
             if one.requested == requested:
                 self._active.deletePending(one.java)
+
+    def cleaned_below(self, requested: str) -> bool:
+        """True where the cleaner has removed, or begun to remove, files that the snapshot at this instant needs."""
+        plans = self._jvm.org.apache.hudi.common.util.CleanerUtils
+        try:
+            for one in _actions(self._active.getCleanerTimeline()):
+                if one.requested <= requested:
+                    continue  # planned before the snapshot was there: what it needs, the plan kept
+                kept = plans.getCleanerPlan(self._client, one.java).getEarliestInstantToRetain()
+                # A plan by file versions keeps nothing for any instant.
+                if kept is None or str(kept.getTimestamp()) > requested:
+                    return True
+        except Py4JJavaError as error:
+            raise unreadable(self._path, "a plan of its cleaner", error) from error
+        return False
 
     def properties(self) -> dict[str, str]:
         """The table's own properties, as in `hoodie.properties`."""

@@ -21,13 +21,15 @@ from hudi_reconcile.core.values import (
     LakeTable,
     PartitionField,
 )
+from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.lake import correct as correction
-from hudi_reconcile.lake import lease_file, partitions, recover, timeline, undo
+from hudi_reconcile.lake import partitions, timeline, undo
 from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
-from hudi_reconcile.lake.bridge import Savepoints, Timeline, skip_probes, timeline_now
+from hudi_reconcile.lake.bridge import Savepoints, Timeline, skip_probes
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinned
+from hudi_reconcile.lake.held import held
 from hudi_reconcile.lake.holdable import check_types, check_values
 from hudi_reconcile.lake.metadata import PREFIX, commit_metadata
 from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_options, upsert_options
@@ -36,6 +38,7 @@ from hudi_reconcile.lake.overwrite import would_overwrite
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, check_owned, has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
+from hudi_reconcile.lake.writers import heartbeats, writers_of
 from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
 
 SAVED_BY = "hudi-reconcile"
@@ -202,6 +205,11 @@ class HudiLake:
             options = {**self._write_options(table), **doubled.replace_options(table, view, found, pin)}
             return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
 
+    def writers(self) -> Writers:
+        """Who else writes the table, as far as it tells."""
+        beating = heartbeats(self._files, self._path)
+        return writers_of(self._timeline(), self._files, self._path, beating)
+
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it."""
         return undo.around(self._timeline(), commit, self._path)
@@ -244,21 +252,9 @@ class HudiLake:
         An interrupted process leaves its lease: a commit may still be under way in the JVM, and only the lease of a dead
         process tells the next run to roll it back at once.
         """
-        taken = lease_file.take(self._files, self._path, owner, timeline_now(self._spark))
-        interrupted = False
-        try:
-            if has_table(self._files, self._path):
-                with lease_file.Renewal(self._files, self._path, taken.heir):
-                    recover.clear(Target(self._spark, self._path, self._name), self._files, taken.dead)
-            lease_file.cleared(self._files, self._path, taken)
-            with lease_file.Renewal(self._files, self._path, taken.lease):
-                yield
-        except BaseException as error:
-            interrupted = not isinstance(error, Exception | GeneratorExit)
-            raise
-        finally:
-            if not interrupted:
-                lease_file.give_back(self._files, self._path, taken)
+        target = Target(self._spark, self._path, self._name)
+        with held(target, self._files, owner):
+            yield
 
     @contextmanager
     def _view(self, frame: DataFrame) -> Iterator[str]:

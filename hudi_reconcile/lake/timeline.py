@@ -31,11 +31,13 @@ def writers_in_flight(timeline: Timeline) -> tuple[str, ...]:
 def still_of(timeline: Timeline, pin: LakePin) -> bool:
     """False where a write below the pin's requested time completed after the pin: the pin now shows its rows too.
 
+    False too where the cleaner passed the pin: a frame lists its files when it is read, and what is gone is not listed.
+
     Looks at every completed write, not only at those seen in flight: a writer takes its instant a moment before its file
     appears on the timeline.
     """
     late = [action for action in timeline.completed() if _slipped_under(action, pin)]
-    return all(timeline.is_service(action) for action in late)
+    return all(timeline.is_service(action) for action in late) and not timeline.cleaned_below(pin.instant.requested)
 
 
 def checkpoint_of(timeline: Timeline) -> CheckpointAt | None:

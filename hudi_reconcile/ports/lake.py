@@ -19,6 +19,7 @@ from hudi_reconcile.core.values import (
     PartitionField,
     TableType,
 )
+from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.ports.frame import Frame
 
 
@@ -177,6 +178,10 @@ class Lake(Protocol):
 
         Raises SupersededError where anything was committed meanwhile, RefusedError where it cannot be one commit.
         """
+        ...
+
+    def writers(self) -> Writers:
+        """Who else writes the table, as far as it tells."""
         ...
 
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:

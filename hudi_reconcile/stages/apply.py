@@ -15,6 +15,7 @@ from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import Guard, TableResult
 from hudi_reconcile.core.segments import HashSegments, parse
 from hudi_reconcile.core.values import Instant, SourceTable
+from hudi_reconcile.core.writers import refuse_default_writer, told_of
 from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
 from hudi_reconcile.stages.commits import PARTS, PLAN_LABEL, Work, Written, first_of, with_landed, write_corrections
@@ -61,10 +62,13 @@ def apply(
             return refused(job, plan, no)
         work = replace(_work(job, plan, findings_path, action, edges), quarantine=quarantine)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
+        writers = edges.lake.writers()
+        refuse_default_writer(job.name, writers)
         planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(action or "", plan.upserts + plan.deletes)
         whole_plan = _is_whole(plan, {*landed, action or "all"})
         done = done_result(job, plan, _execute(work, edges), planned=planned, complete=whole_plan)
-        return replace(done, schema=work.scope.schema, columns=work.scope.types)
+        notes = (*done.notes, *told_of(writers))
+        return replace(done, schema=work.scope.schema, columns=work.scope.types, notes=notes)
 
 
 def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
@@ -113,7 +117,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    first = first_of(plan, action, edges.lake)
+    first = first_of(plan.plan_id, action, edges.lake)
     return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope, followed, first)
 
 

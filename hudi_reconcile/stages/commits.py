@@ -58,9 +58,9 @@ class Written:
     savepoint: str | None = None
 
 
-def first_of(plan: Plan, action: str | None, lake: Lake) -> Instant | None:
+def first_of(plan_id: str, action: str | None, lake: Lake) -> Instant | None:
     """The first of two commits that an apply of the same part made, or of the whole; the newest where there are more."""
-    labels = {f"{plan.plan_id}:{part}{_FIRST}" for part in (PARTS if action is None else ("all", action))}
+    labels = {f"{plan_id}:{part}{_FIRST}" for part in (PARTS if action is None else ("all", action))}
     found = [lake.find_commit(PLAN_LABEL, label) for label in sorted(labels)]
     return max((one for one in found if one is not None), key=lambda one: one.completed, default=None)
 

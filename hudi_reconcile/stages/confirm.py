@@ -29,10 +29,10 @@ class Confirmed:
     """What two looks found. `pin` and `moment` are those of the last look that was needed.
 
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
-    a pin has completed since: then the pin did not name one snapshot. `missed_rows` is how many rows the first read
-    lacked against the table's own count, None where the source changed meanwhile and the two cannot be compared.
-    `unexplained` are segments whose digests differ while their rows are equal: digests that prove nothing. `batches` are the
-    segments that a budget sufficed for, and when; None where there was no budget.
+    a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
+    many rows the first read lacked against the table's own count, None where the source changed meanwhile and the two
+    cannot be compared. `unexplained` are segments whose digests differ while their rows are equal: digests that prove
+    nothing. `batches` are the segments that a budget sufficed for, and when; None where there was no budget.
     """
 
     digests: tuple[SegmentDigest, ...]

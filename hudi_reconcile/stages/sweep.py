@@ -194,8 +194,9 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
             why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
         items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
     if not found.steady:
-        why = "a writer that was in flight when the snapshot was pinned has completed since"
-        items.append(Unverified("table", job.name, why, "sweep again"))
+        why = "a writer that was in flight when the snapshot was pinned has completed since, or the cleaner passed it"
+        fix = "sweep again; if it stays so, raise hoodie.clean.commits.retained of whoever cleans the table"
+        items.append(Unverified("table", job.name, why, fix))
     return tuple(items)
 
 

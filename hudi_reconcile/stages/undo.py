@@ -13,7 +13,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, SideState, TableResult
 from hudi_reconcile.core.values import Instant, LakeTable
 from hudi_reconcile.ports import Edges, TakenBack
-from hudi_reconcile.stages.commits import UNDOABLE
+from hudi_reconcile.stages.commits import UNDOABLE, first_of
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign
 from hudi_reconcile.stages.request import TableJob
@@ -22,8 +22,12 @@ UNDO_LABEL = "undo"
 _AGAIN = "the source still differs: the next sweep finds these rows again"
 
 
-def undo(job: TableJob, applied_run: str, edges: Edges) -> TableResult:
-    """Take an apply back, at most once. Raises RefusedError where it made no commit, or its rows may be cleaned."""
+def undo(job: TableJob, applied_run: str, edges: Edges, *, finished_plan: str | None = None) -> TableResult:
+    """Take an apply back, at most once. Raises RefusedError where it made no commit, or its rows may be cleaned.
+
+    `finished_plan`: the plan that the run applied to its end; of an apply that was killed between its two commits, the first
+    is that run's to take back.
+    """
     with edges.lake.lease(job.run_id):
         earlier = edges.lake.find_commit(UNDO_LABEL, applied_run)
         if earlier is not None:
@@ -32,6 +36,8 @@ def undo(job: TableJob, applied_run: str, edges: Edges) -> TableResult:
         table = existing(job, edges.lake.look())
         refuse_foreign(job, table, edges.lake.origin)
         commit = edges.lake.find_commit(UNDOABLE, applied_run)
+        if commit is None and finished_plan is not None:
+            commit = first_of(finished_plan, None, edges.lake)
         if commit is None:
             raise RefusedError(
                 f"table {job.name}: run {applied_run} made no commit in {job.lake_path} that can be taken back",

@@ -53,6 +53,7 @@ from hudi_reconcile.core.values import (
     SourceTable,
 )
 from hudi_reconcile.core.window import Window, holds
+from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.ports import (
     AS_SOURCE,
     Corrective,
@@ -373,6 +374,7 @@ class FakeLake:
     partition_fields: tuple[str, ...] = ()
     misplaced: set[int] = field(default_factory=set)  # rows that lie where their columns do not tell
     cleaned: bool = False  # snapshots from before the newest commits are gone
+    others: Writers = field(default_factory=Writers)
 
     @property
     def now(self) -> list[Row]:
@@ -524,6 +526,9 @@ class FakeLake:
         upserts = [row for row in rows_of(batch.upserts) if row["id"] not in self.dropped_writes]
         gone = {row["id"] for row in rows_of(batch.deletes)} - self.dropped_writes
         return self.plant(self._merged(upserts, gone), checkpoint, **labels)
+
+    def writers(self) -> Writers:
+        return self.others
 
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         if self.cleaned:

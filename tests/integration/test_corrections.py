@@ -58,12 +58,12 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
     )
     assert project.json("apply", "latest", "--yes").table["already_applied"]
 
-    undone = project.json("undo", failed.document["run_id"], "--yes")
+    undone = project.json("undo", applied.document["run_id"], "--yes")
 
     # All rows of the unpartitioned table were written anew for the doubled ones: the updated row is no longer ours.
     assert (undone.code, undone.table["corrections"]["applied"]) == (4, 1), undone
     assert undone.table["corrections"]["superseded"] == 1
     assert in_lake(spark, project, "order_id")[0] == before[0][:1]
-    again = project.json("undo", failed.document["run_id"], "--yes")
+    again = project.json("undo", applied.document["run_id"], "--yes")
     assert (again.code, again.table["already_applied"]) == (0, True)
     assert project.run("undo", "latest").code in (2, 5)

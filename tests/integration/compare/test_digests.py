@@ -165,8 +165,8 @@ def test_values_swapped_between_two_rows_of_a_segment_do_not_cancel(spark: Spark
 def test_segment_of_many_rows_is_summed_without_overflow(spark: SparkSession, ansi: str) -> None:
     rows = 2**16 + 5_000
     one, other = spark_frame(source_frame(spark, row(id=1))), spark_frame(lake_frame(spark, row(id=1)))
-    source = one.drop("c0").crossJoin(spark.range(rows).toDF("c0")).select(one.columns)
-    lake = other.drop("id").crossJoin(spark.range(rows).toDF("id")).select(other.columns)
+    source = one.drop("c0").crossJoin(spark.range(rows).toDF("c0")).select(*_quoted(one))
+    lake = other.drop("id").crossJoin(spark.range(rows).toDF("id")).select(*_quoted(other))
     changed = lake.where("id <> 77").unionByName(spark_frame(lake_frame(spark, row(id=77, txt="changed"))))
     compare, before = comparer(spark, RangeSegments("id", 0, 2**20, 1)), spark.conf.get("spark.sql.ansi.enabled")
     spark.conf.set("spark.sql.ansi.enabled", ansi)

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
 from hudi_reconcile.core.values import LakePin, TableType
+from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake import options
 from hudi_reconcile.lake.bridge import Timeline
@@ -109,6 +110,7 @@ def test_correction_of_a_key_that_another_writer_touched_is_superseded_and_leave
     options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
     rows.write.format("hudi").options(**options).mode("append").save(table.path)
     assert (2, 22) in content(lake, "id", "qty")
+    assert (lake.writers().foreign, lake.writers().without_heartbeat) == (1, ())
 
 
 def test_correction_beside_a_writer_in_flight_is_superseded_and_does_not_touch_it(
@@ -126,6 +128,7 @@ def test_correction_beside_a_writer_in_flight_is_superseded_and_does_not_touch_i
     seen = lake.pin()
     assert seen is not None
     assert seen.in_flight == (foreign,)
+    assert lake.writers() == Writers(commits=1, without_heartbeat=(foreign,))
 
     with pytest.raises(SupersededError):
         lake.correct(
@@ -225,6 +228,9 @@ def test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_
         attempt = pool.submit(lake.correct, batch, table, checkpoint(2), {})
         while not started.exists() and not attempt.done():
             time.sleep(0.1)
+        paused = lake.pin()
+        assert paused is not None
+        assert (len(paused.in_flight), lake.writers().without_heartbeat) == (1, ()), "ours keep a heartbeat"
         other = lake.upsert(frame(spark, schema, (2, 22, 2)), table, checkpoint(2), {})
         go_on.touch()
         with pytest.raises(SupersededError, match="HoodieWriteConflictException"):
@@ -274,5 +280,5 @@ def test_row_looked_for_in_the_wrong_partition_would_be_noticed(
         return {**identity(*given), "hoodie.index.type": "SIMPLE"}
 
     monkeypatch.setattr(options, "_identity", by_its_own_partition)
-    with pytest.raises((AssertionError, SupersededError)):
+    with pytest.raises((AssertionError, NotBuiltError, SupersededError)):
         test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(spark, tmp_path, "copy_on_write")

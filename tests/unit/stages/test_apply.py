@@ -11,7 +11,9 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
 from hudi_reconcile.core.replica import REPLICA
 from hudi_reconcile.core.result import TableResult
-from tests.fakes.world import COLUMNS, SEQNO, World, applied, pulled, swept
+from hudi_reconcile.core.writers import Writers
+from hudi_reconcile.stages.undo import undo
+from tests.fakes.world import COLUMNS, SEQNO, World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
@@ -458,6 +460,20 @@ def test_apply_killed_between_its_two_commits_is_finished_by_the_next_which_know
     assert applied(world, plan).already_applied
 
 
+def test_undo_of_the_apply_that_finished_a_killed_one_takes_back_the_first_commit() -> None:
+    world, plan = killed_between_the_commits()
+    assert applied(world, plan).outcome is Outcome.CORRECTED
+    assert 4 not in {row["id"] for row in world.lake.now}
+
+    with pytest.raises(RefusedError):
+        undo(job(run_id="run-3"), "finished", world.edges)
+    undone = undo(job(run_id="run-3"), "finished", world.edges, finished_plan=plan.plan_id)
+
+    # Row 2 was written anew by the second commit, with all that shares its partition; row 4 was deleted by the first.
+    assert (undone.corrections.applied, undone.corrections.superseded) == (1, 1)
+    assert 4 in {row["id"] for row in world.lake.now}
+
+
 def test_row_of_the_first_commit_that_others_touched_before_the_second_apply_is_superseded() -> None:
     world, plan = killed_between_the_commits()
     world.silently_change_lake(2, 99)
@@ -636,3 +652,21 @@ def test_deletes_of_a_replica_are_refused_and_allowed_by_their_own_word_and_upse
     assert applied(world, plan, Approval(only="upsert")).corrections.applied == 1
     assert applied(world, plan, Approval(accept=frozenset({"replica_deletes"}))).outcome is Outcome.CORRECTED
     assert world.lake_holds() == world.source_holds()
+
+
+def test_apply_beside_a_writer_with_default_settings_in_flight_is_refused_and_beside_others_commits_says_so() -> None:
+    world, plan = drifted()
+    before = len(world.lake.commits)
+    world.lake.others = Writers(commits=20, foreign=3, without_heartbeat=("20260101000000000",))
+
+    with pytest.raises(RefusedError, match="20260101000000000: no heartbeat") as refused:
+        applied(world, plan)
+
+    assert len(world.lake.commits) == before
+    assert "hoodie.clean.failed.writes.policy=LAZY" in refused.value.fix
+
+    world.lake.others = Writers(commits=20, foreign=3)
+    result = applied(world, plan)
+
+    assert result.outcome is Outcome.CORRECTED
+    assert [note for note in result.notes if note.startswith("3 of the newest 20 commits are another writer's")]

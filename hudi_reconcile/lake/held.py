@@ -1,0 +1,33 @@
+"""The lease of one table held for the length of a block: taken, cleared of what a killed process left, kept up, given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hudi_reconcile.lake import lease_file, recover
+from hudi_reconcile.lake.bridge import timeline_now
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.table import has_table
+from hudi_reconcile.lake.write import Target
+
+
+@contextmanager
+def held(target: Target, files: Files, owner: str) -> Iterator[None]:
+    """Hold the lease. An interrupted process leaves it: only the lease of a dead one lets the next clear up at once."""
+    path = target.path
+    taken = lease_file.take(files, path, owner, timeline_now(target.spark))
+    interrupted = False
+    try:
+        if has_table(files, path):
+            with lease_file.Renewal(files, path, taken.heir):
+                recover.clear(target, files, taken.dead)
+        lease_file.cleared(files, path, taken)
+        with lease_file.Renewal(files, path, taken.lease):
+            yield
+    except BaseException as error:
+        interrupted = not isinstance(error, Exception | GeneratorExit)
+        raise
+    finally:
+        if not interrupted:
+            lease_file.give_back(files, path, taken)

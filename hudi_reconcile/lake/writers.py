@@ -1,0 +1,26 @@
+"""Who else writes a table: asks the timeline and the heartbeats; core/writers.py says what it means."""
+
+from __future__ import annotations
+
+from hudi_reconcile.core.writers import NEWEST, Writers
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.metadata import COMMIT
+from hudi_reconcile.lake.timeline import writers_in_flight
+
+
+def writers_of(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> Writers:
+    """The timeline's newest commits and its instants in flight.
+
+    `beating` are the heartbeats from before the timeline was read: one that ended since has removed its own.
+    """
+    newest = [action for action in line.completed()[:NEWEST] if not line.is_service(action)]
+    ours = {action.requested for _, action in line.metadata(COMMIT, archived=False, newest=NEWEST)}
+    alive = beating | heartbeats(files, path)
+    silent = tuple(one for one in writers_in_flight(line) if one not in alive)
+    return Writers(len(newest), sum(action.requested not in ours for action in newest), silent)
+
+
+def heartbeats(files: Files, path: str) -> frozenset[str]:
+    """The instants that have a heartbeat."""
+    return frozenset(one.name for one in files.list(f"{path}/.hoodie/.heartbeat"))
