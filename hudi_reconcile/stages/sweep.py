@@ -141,9 +141,7 @@ def _fetched(ground: _Ground, found: Confirmed) -> int:
     return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
 
 
-def _scope(
-    job: TableJob, described: SourceTable, edges: Edges, also: frozenset[str]
-) -> tuple[Scope, Watermark]:
+def _scope(job: TableJob, described: SourceTable, edges: Edges, also: frozenset[str]) -> tuple[Scope, Watermark]:
     watermark = watermark_of(job, described)
     refuse_key_faults(job.name, edges.source.key_faults(described))
     table, at = existing(job, edges.lake.look()), edges.lake.checkpoint()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -159,6 +159,10 @@ def test_values_swapped_between_two_rows_of_a_segment_do_not_cancel(spark: Spark
     (found,) = comparer(spark, RangeSegments("id", 0, 10, 1)).digests(look(source, lake), None)
 
     assert not found.equal
+
+
+def _quoted(frame: DataFrame) -> list[str]:
+    return [f"`{name}`" for name in frame.columns]
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
