@@ -295,8 +295,6 @@ def _notes(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[str, ...]:
     elif not ground.watermark.continues(found.checkpoint.checkpoint):
         notes.append("the checkpoint was made with other watermark columns: no difference could be called pending")
     elif found.checkpoint.checkpoint.source_identity != ground.scope.table.identity:
-        notes.append(
-            f"the checkpoint belongs to {found.checkpoint.checkpoint.source_identity}, the source is "
-            f"{ground.scope.table.identity}: no difference could be called pending"
-        )
+        was, now = found.checkpoint.checkpoint.source_identity, ground.scope.table.identity
+        notes.append(f"the checkpoint belongs to {was}, the source is {now}: no difference could be called pending")
     return tuple(notes)
