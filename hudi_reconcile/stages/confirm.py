@@ -181,8 +181,7 @@ def _missed_rows(
     The same snapshot before and after means that no transaction began or ended: then the two must be equal, and so they
     must inside one snapshot.
     """
-    compared = None if batches is None else compared_in(batches)
-    counted = sides.source.rows_now(sides.table, sides.cut, compared)
+    counted = sides.source.rows_now(sides.table, sides.cut, compared_in(batches, sides.cut))
     if not frozen and sides.source.moment().snapshot != before.snapshot:
         return None
     return counted - sum(digest.source_rows for digest in digests)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudi_reconcile.core.budget import Pace, next_batch
-from hudi_reconcile.core.segments import SegmentSet
+from hudi_reconcile.core.coverage import segments_of
+from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import LakePin
 from hudi_reconcile.ports import Clock, SegmentDigest
 from hudi_reconcile.stages.sides import Sides
@@ -30,9 +31,10 @@ class Walk:
     at_once: bool = False
 
 
-def compared_in(batches: Sequence[Batch]) -> SegmentSet:
-    """The segments of all batches."""
-    return SegmentSet.of(segment for one in batches for segment in one.segments.ids)
+def compared_in(batches: Sequence[Batch] | None, cut: Segmentation) -> SegmentSet | None:
+    """The segments of all batches; None where that is the table itself: then the source need not be told which."""
+    found = SegmentSet.of(segment for one in batches or () for segment in one.segments.ids)
+    return None if batches is None or len(found.ids) == segments_of(cut) else found
 
 
 def walked(sides: Sides, pin: LakePin, walk: Walk) -> tuple[tuple[SegmentDigest, ...], tuple[Batch, ...]]:

@@ -38,7 +38,7 @@ from hudi_reconcile.core.partitions import (
 from hudi_reconcile.core.parts import PlannedPart, ReadPlan
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.segments import KeyExtent, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.values import (
     IN_SCOPE,
     READ_SEQ,
@@ -224,6 +224,8 @@ class FakeSource:
         near: Near | None = None,
     ) -> int:
         self.journal.reached("source.rows_now")
+        if segments is not None and isinstance(cut, HashSegments) and cut.by == "xxhash64":
+            raise ValueError("a database cannot tell segments by Spark's own hash")
         held = [row for row in self._now().values() if is_near(row, near)]
         if segments is not None and isinstance(cut, RangeSegments):
             held = [row for row in held if cut.segment_of(row["id"]) in segments.ids]
