@@ -92,12 +92,10 @@ def evolve(
         column for column in source.columns if column.lake_name not in held or column.lake_name in _ours(partition_by)
     ]
     gone = only_in_lake(source, lake, exclude=frozenset(), partition_by=partition_by)
-    fresh = [column for column in gone if column.name not in past.dropped]
-    refused += _foreign(fresh, lake, past)
-    refused += _renames([column for column in fresh if column.name not in exclude], new)
+    refused += _gone_amiss(gone, new, lake, past, exclude)
     refused += _unfit(new, held, partition_by)
     changes += [_added(column) for column in new]
-    changes += [_dropped(column) for column in fresh]
+    changes += [_dropped(column) for column in gone if column.name not in past.dropped]
     kept = tuple(replace(column, type=types.get(column.name, column.type)) for column in lake.columns)
     added = tuple(LakeColumn(column.lake_name, stored_type(column)) for column in new)
     return Evolution((*kept, *added), gone, tuple(changes), tuple(refused))
@@ -155,6 +153,23 @@ def _dropped(column: LakeColumn) -> SchemaChange:
         "dropped", "source", column.name, None, column.type, None,
         compared=False, fix="nothing to do: the lake keeps it, NULL in rows written since", lake_column=column.name,
     )  # fmt: skip
+
+
+def _gone_amiss(
+    gone: Collection[LakeColumn], new: Collection[Column], lake: LakeTable, past: Past, exclude: frozenset[str]
+) -> Iterator[Refused]:
+    """Columns without a source column that are not simply dropped."""
+    yield from _placing(gone, lake)
+    fresh = [column for column in gone if column.name not in {*past.dropped, *lake.partition_fields}]
+    yield from _foreign(fresh, lake, past)
+    yield from _renames([column for column in fresh if column.name not in exclude], new)
+
+
+def _placing(gone: Collection[LakeColumn], lake: LakeTable) -> Iterator[Refused]:
+    """Columns by which the lake is partitioned, and which no row would have: NULL would move every row that is written."""
+    why = f"the lake is partitioned by it ({', '.join(lake.partition_fields)}), and rows would come without it"
+    fix = "set lake.partition_by as it was when the table was made; where the source has the column no more: a new lake.path"
+    return (Refused(column.name, why, fix) for column in gone if column.name in lake.partition_fields)
 
 
 def _foreign(fresh: Collection[LakeColumn], lake: LakeTable, past: Past) -> Iterator[Refused]:

@@ -113,6 +113,15 @@ def test_partition_column_is_not_widened() -> None:
     assert "partitioned by it" in refused.why
 
 
+@pytest.mark.parametrize("past", [NOTHING_PULLED, Past(frozenset({"id", "note", "n"})), Past(dropped=frozenset({"n"}))])
+@pytest.mark.parametrize("exclude", [frozenset[str](), frozenset({"n"})])
+def test_column_that_places_the_lakes_rows_is_never_taken_for_dropped(past: Past, exclude: frozenset[str]) -> None:
+    gone = found(NOTE, lake={"note": "string", "n": "string"}, past=past, exclude=exclude, partitions=("n",))
+
+    (refused,) = gone.refused
+    assert (refused.column, "partitioned by it" in refused.why, "lake.partition_by" in refused.fix) == ("n", True, True)
+
+
 def test_dropped_column_is_kept_and_said_once() -> None:
     lake = {"note": "string", "old": "int"}
 
