@@ -25,3 +25,11 @@ def replica_bound(clock_micros: int, replayed_micros: int | None) -> tuple[int, 
         f"last transaction replayed on a replica ({(clock_micros - known) // 1_000_000:,} s behind the clock) minus 5 s: the "
         "primary's open transactions cannot be seen here"
     )
+
+
+def is_behind(pulled_micros: int, replayed_micros: int | None) -> bool:
+    """True where a replica may not show yet what pulls have brought: rows with watermarks up to `pulled_micros`, UTC.
+
+    Never so for what was pulled from that replica, whose bound lies as far below what it had replayed.
+    """
+    return replayed_micros is not None and pulled_micros > replayed_micros - _BLIND_MICROS

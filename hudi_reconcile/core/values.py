@@ -164,7 +164,8 @@ class Moment:
     open can commit a row whose clock-given watermark is below it. `bound_why` says how the bound was found.
     `snapshot` is the engine's own name of the moment. `version_bound` is the same bound in the database's own numbers of row
     versions: every transaction below it has ended. None where the database has no such numbers.
-    `notes` are what a reader of the result must know about it.
+    `notes` are what a reader of the result must know about it. `replayed_micros` is the time of the last transaction that a
+    replica shows, None where it shows all that it was sent, and where the server is none.
     """
 
     clock_micros: int
@@ -173,6 +174,7 @@ class Moment:
     snapshot: str
     version_bound: int | None = None
     notes: tuple[str, ...] = ()
+    replayed_micros: int | None = None
 
     @property
     def is_replica(self) -> bool:

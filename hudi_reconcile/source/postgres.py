@@ -154,7 +154,7 @@ class PostgresEngine(ServerEngine):
         clock, version_bound = row["clock_micros"], xmin.version_bound(row["snapshot"])
         if row["is_replica"]:
             bound, why = replica_bound(clock, row["replayed_micros"])
-            return Moment(clock, bound, why, row["snapshot"], version_bound, (REPLICA,))
+            return Moment(clock, bound, why, row["snapshot"], version_bound, (REPLICA,), row["replayed_micros"])
         bound, why = postgres.bound(clock, row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"])
         return Moment(clock, bound, why, row["snapshot"], version_bound)
 

@@ -162,6 +162,7 @@ class FakeSource:
     has_extent: bool = True
     snapshot: dict[int | None, Row] | None = None
     moment_notes: tuple[str, ...] = ()
+    replayed_micros: int | None = None
     reads: list[tuple[tuple[int, ...] | None, int]] = field(default_factory=list)  # segments asked for, rows given
 
     def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
@@ -209,7 +210,8 @@ class FakeSource:
         now = self.clock.now_micros
         name = f"{self.transaction}:{self.transaction}:"
         version_bound = self.transaction + 1 if self.open_since is None else self.open_since
-        return Moment(now, now - self.bound_lag_micros, "fake", name, version_bound, self.moment_notes)
+        bound = now - self.bound_lag_micros
+        return Moment(now, bound, "fake", name, version_bound, self.moment_notes, self.replayed_micros)
 
     def extent(self, table: SourceTable) -> KeyExtent:
         keys = [key for key in self.table if key is not None and self.has_extent]

@@ -1,0 +1,79 @@
+"""A replica that has not replayed what the lake has already: its gaps are no deletes."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.replica import replica_bound
+from hudi_reconcile.stages.pull import pull
+from tests.fakes.world import World, job, swept
+
+SECOND = 1_000_000
+
+
+def behind(replayed_seconds: int | None) -> World:
+    """A lake that pulled up to second 90 from the primary, and a source that shows no more than the first minute of it."""
+    world = World.new()
+    world.clock.now_micros = 100 * SECOND
+    for key in range(1, 10):
+        world.source.put(key, key, key * 10 * SECOND)
+    pull(job(), world.edges, full=False)
+    for key in (7, 8, 9):
+        world.source.delete(key)
+    world.source.put(6, 5, 60 * SECOND)
+    world.source.replayed_micros = None if replayed_seconds is None else replayed_seconds * SECOND
+    return world
+
+
+@pytest.mark.parametrize("replayed_seconds", [60, 90, 94])
+def test_replica_behind_the_checkpoint_deletes_nothing_and_says_why(replayed_seconds: int) -> None:
+    found = swept(behind(replayed_seconds))
+
+    assert (found.result.outcome, found.result.whole, found.draft, found.coverage) == (
+        Outcome.UNVERIFIED,
+        False,
+        None,
+        None,
+    )
+    assert found.result.findings["deleted"] == 3
+    (said,) = found.result.unverified
+    assert (said.what, "looks deleted" in said.why, "caught up" in said.fix) == ("table", True, True)
+    assert "up to 1970-01-01T00:01:30.000000" in said.why
+
+
+@pytest.mark.parametrize("replayed_seconds", [None, 96])
+def test_replica_that_has_come_as_far_as_the_lake_is_a_source_like_any_other(replayed_seconds: int | None) -> None:
+    found = swept(behind(replayed_seconds))
+
+    assert (found.result.outcome, found.result.whole) == (Outcome.DRIFT, True)
+    assert found.draft is not None
+    assert found.draft.deletes == 3
+
+
+def test_equal_sides_are_clean_however_far_the_replica_is() -> None:
+    world = behind(60)
+    world.lake.plant([row for row in world.lake.now if row["id"] < 6])
+    world.source.delete(6)
+
+    assert swept(world).result.outcome is Outcome.CLEAN
+
+
+def test_what_was_pulled_from_a_replica_is_never_ahead_of_it() -> None:
+    world = behind(90)
+    world.source.bound_lag_micros = 100 * SECOND - replica_bound(100 * SECOND, 90 * SECOND)[0]
+    fresh = World(world.journal, world.clock, world.source, type(world.lake)(world.journal))
+    world.source.put(8, 8, 85 * SECOND - 1)
+    pull(job(), fresh.edges, full=False)
+    world.source.delete(1)
+
+    assert swept(fresh).result.outcome is Outcome.DRIFT
+
+
+def test_numbers_have_no_clock_and_say_nothing() -> None:
+    settings = {"strategy": "incrementing", "watermark": (), "incrementing": "id"}
+    world = behind(60)
+    pull(job(**settings), world.edges, full=True)
+    world.source.delete(1)
+
+    assert swept(world, **settings).result.outcome is Outcome.DRIFT
