@@ -22,7 +22,7 @@ from hudi_reconcile.core.window import is_empty, next_checkpoint
 from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.overwrite import allowed, overwrites, refuse_torn
-from hudi_reconcile.stages.pull_start import Start, carry, start_of
+from hudi_reconcile.stages.pull_start import Start, carry, refuse_changed, start_of
 from hudi_reconcile.stages.request import TableJob
 
 NO_APPROVAL = Approval()
@@ -46,7 +46,8 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     """Bring the lake up to the source's safe bound. `full` reads every row whatever the checkpoint says.
 
     Raises RefusedError for a lake table that this tool did not make or whose checkpoint is lost, and for a replacement
-    that would delete more than is allowed; nothing is written then.
+    that would delete more than is allowed; nothing is written then. Raises SourceError where the source's columns change
+    meanwhile: pages that are in the lake stay, no other is written.
     """
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
@@ -60,7 +61,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
         cut = cut_of(job, start.table, source)
         for page in _pages(job, start, source):
             staged = source.staged(start.table, cut, page.window, start.bound)
-            _refuse_odd_text(job, start, done, staged)
+            _refuse_unfit(job, start, done, staged, source)
             if staged.rows or done.existing is None or (start.schema and not done.pages):
                 begun = edges.clock.monotonic_seconds()
                 done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
@@ -86,7 +87,7 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
         return lake.overwrite(rows, table, checkpoint, labels)
 
     done = _Done(table, start.before)
-    _refuse_odd_text(job, start, done, staged)
+    _refuse_unfit(job, start, done, staged, source)
     begun = edges.clock.monotonic_seconds()
     after = _write(job, start, done, staged, lake, land=land)
     done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
@@ -122,7 +123,10 @@ def _added(done: _Done, page: Page, staged: Staged, after: CheckpointAt, lake: L
     )
 
 
-def _refuse_odd_text(job: TableJob, start: Start, done: _Done, staged: Staged) -> None:
+def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, source: Source) -> None:
+    """Rows that were read and may not be written: of odd watermarks, or of a source that is no longer what it was."""
+    if staged.rows:
+        refuse_changed(job, start, source.describe())
     reached = start.watermark.reached(None if done.after is None else done.after.checkpoint)
     odd = odd_shapes(staged.shapes, reached)
     if odd:

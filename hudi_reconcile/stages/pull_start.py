@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.carry import carried, carried_anew, with_text
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import RefusedError, SourceError
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.marks import Mark, Value, beyond, rank
 from hudi_reconcile.core.result import SchemaChange
@@ -28,11 +28,13 @@ _LOCAL_STEP_MICROS = 120 * _MINUTE_MICROS
 class Start:
     """Everything that is settled before a row is read. `whole`: every row is read, whatever the checkpoint says.
 
-    `bound` holds the checkpoint below it; None for a watermark without a clock that is read in one go. `existing` is the lake
-    table as the first commit makes it: `schema` lists what that changes, `shape` how its columns differ from the source's.
+    `bound` holds the checkpoint below it; None for a watermark without a clock that is read in one go. `described` is
+    the source as it says itself, `table` as it is carried. `existing` is the lake table as the first commit makes it: `schema`
+    lists what that changes, `shape` how its columns differ from the source's.
     """
 
     table: SourceTable
+    described: SourceTable
     watermark: Watermark
     existing: LakeTable | None
     before: CheckpointAt | None
@@ -58,10 +60,10 @@ def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
 
 def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     """Settle it. Raises RefusedError for a lake table or checkpoint that rows must not be added to."""
-    table = source.describe()
-    watermark = watermark_of(job, table)
+    described = source.describe()
+    watermark = watermark_of(job, described)
     existing = lake.look()
-    table = table if existing is None else carried(table, existing)
+    table = described if existing is None else carried(described, existing)
     before = _checkpoint(job, watermark, table, existing, lake, full=full)
     refuse_key_faults(job.name, source.key_faults(table))
     moment = source.moment()
@@ -80,7 +82,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
     told = sign_notes(watermark, signs, before, table.rows_estimate)
     notes = (*moment.notes, *told, *_clockless(watermark))
-    return Start(table, watermark, existing, before, moment, bound, window, whole, notes)
+    return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes)
 
 
 _WAY_OUT = {
@@ -123,6 +125,22 @@ def followed(job: TableJob, start: Start) -> Start:
         shape=found.shape,
         schema=found.changes,
         notes=(*start.notes, *found.notes),
+    )
+
+
+def refuse_changed(job: TableJob, start: Start, now: SourceTable) -> None:
+    """Raises SourceError where the source is no longer as it was when the pull began: rows were read as it was then.
+
+    A value of a type that became wider would be cut to the old one, and a new column's values would be passed over.
+    """
+    was = start.described
+    if (now.columns, now.key, now.identity) == (was.columns, was.key, was.identity):
+        return
+    columns = sorted({column.name for column in set(now.columns) ^ set(was.columns)})
+    what = f"columns {', '.join(columns)}" if columns else "key or identity"
+    raise SourceError(
+        f"table {job.name}: {what} of the source changed while its rows were read; they were not written",
+        fix=f"run the same command again: hudi-reconcile pull -t {job.name}",
     )
 
 

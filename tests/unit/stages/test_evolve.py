@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import RefusedError, SourceError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
@@ -156,6 +156,41 @@ def test_only_the_first_page_changes_the_columns_and_each_page_has_them() -> Non
         **dict.fromkeys((1, 2, 3)),
         **{k: k for k in range(4, 10)},
     }
+
+
+@pytest.mark.parametrize("columns", [WIDE, (*COLUMNS, QTY), COLUMNS[:1] + COLUMNS[2:]])
+def test_column_that_changes_between_pages_ends_the_pull_before_a_row_is_cut_to_its_old_type(
+    columns: tuple[Column, ...],
+) -> None:
+    world = pulled(*ROWS)
+    for key in range(4, 10):
+        world.source.put(key, key, 1_000 + key)
+
+    def altered() -> None:
+        world.source.columns = columns
+
+    world.journal.before("lake.upsert", lambda: world.journal.before("source.staged", altered))
+    with pytest.raises(SourceError, match=r"columns (v|qty) of the source changed while its rows were read") as caught:
+        later(world, limit_rows=2)
+
+    assert caught.value.fix.endswith("hudi-reconcile pull -t t")
+    found = world.lake.checkpoint()
+    assert found is not None
+    assert (found.checkpoint.watermark_micros, set(world.lake_holds())) == (1_005, {1, 2, 3, 4, 5})
+
+
+def test_column_that_changes_while_a_table_is_replaced_leaves_it_as_it_was() -> None:
+    world = pulled(*ROWS)
+    world.source.put(4, 40, 400)
+
+    def altered() -> None:
+        world.source.columns = WIDE
+
+    world.journal.before("source.staged", altered)
+    with pytest.raises(SourceError, match="columns v of the source changed"):
+        pull(job(full_mode="overwrite"), world.edges, full=True)
+
+    assert set(world.lake_holds()) == {1, 2, 3}
 
 
 def test_new_column_with_values_that_no_lake_type_holds_comes_as_text_and_an_old_one_is_refused() -> None:
