@@ -112,10 +112,13 @@ def expected_versions(rows: DataFrame, shape: Shape) -> DataFrame:
 
 
 def _lake_keys(shape: Shape) -> list[Column]:
-    """The record key's columns as the lake holds them: from its row where it has one, from the source's otherwise."""
+    """The record key's columns as the lake holds them: from its row where it has one, from the source's otherwise.
+
+    In the type that the correction writes: in the lake's own, a source key beyond it would become another key.
+    """
     return [
         F.when(F.col("lake_row").isNotNull(), F.col("lake_row").getField(item.column.lake_name)).otherwise(
-            F.col("source_row").getField(f"c{item.index}").cast(item.lake_type)
+            F.col("source_row").getField(f"c{item.index}").cast(item.written_type)
         )
         for item in shape.agreement.key
     ]

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.result import Unverified
-from hudi_reconcile.core.stored import MOST_DIGITS, decimal_digits
+from hudi_reconcile.core.stored import MOST_DIGITS, decimal_digits, stored_type, widened
 from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, PartitionField, SourceTable
 
 _MEETS = {
@@ -49,6 +49,11 @@ class Compared:
     digits: tuple[int, int] | None = None
     fraction_digits: int | None = None
     tolerance: Decimal | None = None
+
+    @property
+    def written_type(self) -> str:
+        """The lake's type once a correction has widened it: a source value in it is the value that the correction writes."""
+        return widened(self.lake_type, stored_type(self.column)) or self.lake_type
 
     @property
     def as_float(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_reconcile.core.agreement import agree
 from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.evolution import Evolution, Past, evolve
 from hudi_reconcile.core.kinds import Column, Kind
@@ -93,6 +94,18 @@ def test_what_was_taken_over_is_taken_over_once(source: SourceTable, lake: LakeT
     again = made(source, after, record)
 
     assert (again.columns, again.dropped, again.changes, again.refused) == (first.columns, first.dropped, (), ())
+
+
+@given(sources(), lakes())
+def test_correction_names_each_key_in_a_type_that_holds_the_sources_value(source: SourceTable, lake: LakeTable) -> None:
+    found = made(source, lake, Past(frozenset(types(lake.columns))))
+    met = agree(carried(source, lake), lake, watermark=(), exclude=frozenset(), partition_by=())
+
+    refused = {one.column for one in found.refused}
+    for item in met.columns:
+        if item.column.name not in refused:
+            assert item.written_type == types(found.columns)[item.column.lake_name]
+            assert holds(item.written_type, stored_type(item.column))
 
 
 stored = st.sampled_from(
