@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.replica import REPLICA, replica_bound
+from hudi_reconcile.core.replica import REPLICA
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import watermark_text
 from hudi_reconcile.source import mysql_session, plane
@@ -99,19 +99,16 @@ class MysqlEngine(ServerEngine):
         row = self._open_work()
         seen = self._plane.one(mysql.CLOCK_QUERY) if row is None else row
         clock = int(seen["clock_micros"])
-        if seen["is_replica"]:
-            return Moment(clock, *replica_bound(clock, None), _snapshot(clock), notes=(REPLICA,))
-        if row is None:
-            bound, why = mysql.bound(clock, None, None, sees_all=False)
-            return Moment(clock, bound, why, _snapshot(clock))
-        oldest, running = row["oldest_micros"], row["running_seconds"]
+        is_replica = bool(seen["is_replica"])
+        oldest, running = (None, None) if row is None else (row["oldest_micros"], row["running_seconds"])
         bound, why = mysql.bound(
             clock,
             None if oldest is None else int(oldest),
             None if running is None else int(running),
-            sees_all=True,
+            sees_all=row is not None,
+            is_replica=is_replica,
         )
-        return Moment(clock, bound, why, _snapshot(clock))
+        return Moment(clock, bound, why, _snapshot(clock), notes=(REPLICA,) if is_replica else ())
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours."""

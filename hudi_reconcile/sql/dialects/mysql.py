@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
+from hudi_reconcile.core.replica import replica_bound
 from hudi_reconcile.core.segments import KeyRange
 from hudi_reconcile.core.window import watermark_text
 from hudi_reconcile.sql import statements
@@ -260,8 +261,16 @@ select index_name as name, non_unique = 0 as is_unique, column_name as column_na
 """
 
 
-def bound(clock: int, oldest: int | None, running_seconds: int | None, *, sees_all: bool) -> tuple[int, str]:
-    """The safe upper bound in UTC microseconds, and in words how it was found."""
+def bound(
+    clock: int, oldest: int | None, running_seconds: int | None, *, sees_all: bool, is_replica: bool = False
+) -> tuple[int, str]:
+    """The safe upper bound in UTC microseconds, and in words how it was found.
+
+    What a replica is still applying, or a privileged user writes there, is open work like any other. Statements are not asked
+    of it: the thread that waits for the primary looks like one.
+    """
+    if is_replica:
+        return min(replica_bound(clock, None), bound(clock, oldest, None, sees_all=sees_all))
     if not sees_all:
         return clock - BLIND_DELAY_MICROS, (
             "database clock minus 5 s: this user cannot see other sessions' transactions; "

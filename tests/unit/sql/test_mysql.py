@@ -220,3 +220,20 @@ def test_bound_lies_below_all_open_work_that_the_user_may_see(
     found, told = mysql.bound(100 * SECOND, oldest, running, sees_all=sees_all)
 
     assert (found, why in told) == (bound, True)
+
+
+@pytest.mark.parametrize(
+    ("oldest", "sees_all", "bound", "why"),
+    [
+        (None, True, 95 * SECOND, "clock of a replica"),
+        (40 * SECOND, True, 38 * SECOND, "oldest open transaction"),  # what it is still applying
+        (99 * SECOND, True, 95 * SECOND, "clock of a replica"),
+        (None, False, 95 * SECOND, "clock"),
+    ],
+)
+def test_bound_on_a_replica_lies_below_what_it_is_still_applying(
+    oldest: int | None, sees_all: bool, bound: int, why: str  # noqa: FBT001
+) -> None:  # fmt: skip
+    found, told = mysql.bound(100 * SECOND, oldest, 3_600, sees_all=sees_all, is_replica=True)
+
+    assert (found, why in told) == (bound, True)
