@@ -22,8 +22,12 @@ from hudi_reconcile.stages.request import TableJob
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One table's comparison before a row is read. `table` is as it is read, `types` as both sides declare it."""
+    """One table's comparison before a row is read.
 
+    `described` is the source as it says itself, `table` as it is read, `types` as both sides declare it.
+    """
+
+    described: SourceTable
     table: SourceTable
     lake_table: LakeTable
     agreement: Agreement
@@ -67,7 +71,8 @@ def scope_of(
     columns = Columns(declared, lake_table, agreement, job.partition_by, job.exclude, altered - typed, past.dropped)
     unverified = (*agreement.unverified, *(_altered(name) for name in sorted(altered & typed - left_out)))
     types = _types(declared, lake_table)
-    return Scope(table, lake_table, agreement, changes(columns, job.known), unverified, types, past.dropped)
+    listed = changes(columns, job.known)
+    return Scope(described, table, lake_table, agreement, listed, unverified, types, past.dropped)
 
 
 def refuse_tolerance(job: TableJob, table: SourceTable) -> None:

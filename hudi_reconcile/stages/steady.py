@@ -1,15 +1,18 @@
-"""Whether a source holds still: a query gives the same rows twice, a table stays the table it was for a whole sweep.
+"""Whether source and lake hold still: a query gives the same rows twice, a table keeps its columns for a whole sweep.
 
-One that does not proves nothing: nothing is planned, and nothing deleted, from what it gave.
+What does not proves nothing: nothing is planned, and nothing deleted, from what it gave.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hudi_reconcile.core.result import Unverified
 from hudi_reconcile.core.segments import SegmentSet
-from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.ports import Source
+from hudi_reconcile.core.values import CheckpointAt
+from hudi_reconcile.ports import Lake, Source
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.scope import Scope
 from hudi_reconcile.stages.sides import Sides
 
 
@@ -32,19 +35,34 @@ def unsteady(job: TableJob, sides: Sides, compared: SegmentSet | None = None) ->
     return (Unverified("rows", job.name, why, "sweep again at a quieter time; a query must give the same rows twice"),)
 
 
-def altered_meanwhile(job: TableJob, before: SourceTable, source: Source) -> tuple[Unverified, ...]:
-    """What to say of a table whose columns, key or server are no longer those that the sweep began with.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Both sides' columns before a row was read, and the checkpoint of the lake that had them."""
+
+    scope: Scope
+    checkpoint: CheckpointAt | None
+
+
+def altered(
+    job: TableJob, seen: Seen, at_last_look: CheckpointAt | None, source: Source, lake: Lake
+) -> tuple[Unverified, ...]:
+    """What to say where a side's columns, key or server are no longer those that the sweep began with.
 
     A column that is dropped between the looks fails the read; one that was retyped or added, or another table under the
-    same name, would be compared as what it was.
+    same name, would be compared as what it was, or not at all. The lake is asked again only where somebody pulled meanwhile,
+    or where no checkpoint tells.
     """
-    after = source.describe()
+    was, now = seen.scope.described, source.describe()
     pairs = (
-        ("server or table", before.identity, after.identity),
-        ("key", before.key, after.key),
-        ("columns", before.columns, after.columns),
+        ("server or table", was.identity, now.identity),
+        ("key", was.key, now.key),
+        ("columns", was.columns, now.columns),
     )
-    changed = ", ".join(what for what, was, became in pairs if was != became)
-    if not changed:
+    changed = ", ".join(what for what, before, after in pairs if before != after)
+    sides = [f"the source's {changed}"] if changed else []
+    if seen.checkpoint is None or at_last_look is None or seen.checkpoint.instant != at_last_look.instant:
+        table = lake.look()
+        sides += [] if table is not None and table.columns == seen.scope.lake_table.columns else ["the lake's columns"]
+    if not sides:
         return ()
-    return (Unverified("table", job.name, f"the source's {changed} changed during the sweep", "sweep again"),)
+    return (Unverified("table", job.name, f"{' and '.join(sides)} changed during the sweep", "sweep again"),)

@@ -35,7 +35,7 @@ from hudi_reconcile.stages.request import Part, TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.sides import Sides
-from hudi_reconcile.stages.steady import altered_meanwhile, unsteady
+from hudi_reconcile.stages.steady import Seen, altered, unsteady
 from hudi_reconcile.stages.walk import compared_in
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
@@ -81,8 +81,8 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row, UsageError for a part
     that there is not.
     """
-    described = edges.source.describe()
-    scope, watermark = _scope(job, described, edges, partition_columns(job, part))
+    seen, watermark = _scope(job, edges.source, edges.lake, partition_columns(job, part))
+    scope = seen.scope
     if len(scope.agreement.key) < len(scope.table.key):
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
     ground = _ground(job, scope, watermark, edges, part)
@@ -93,7 +93,7 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     found = look_twice(sides, waiting, None, ground.portion.walk)
     compared = compared_in(found.batches, ground.cut)
     precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
-    moving = (*unsteady(job, sides, compared), *altered_meanwhile(job, described, edges.source))
+    moving = unsteady(job, sides, compared) + altered(job, seen, found.checkpoint, edges.source, edges.lake)
     end = _reached(job, ground, found, edges.source)
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     if drift:
@@ -144,12 +144,13 @@ def _fetched(ground: _Ground, found: Confirmed) -> int:
     return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
 
 
-def _scope(job: TableJob, described: SourceTable, edges: Edges, also: frozenset[str]) -> tuple[Scope, Watermark]:
+def _scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
+    described = source.describe()
     watermark = watermark_of(job, described)
-    refuse_key_faults(job.name, edges.source.key_faults(described))
-    table, at = existing(job, edges.lake.look()), edges.lake.checkpoint()
-    past = Past.of(None if at is None else at.checkpoint)
-    return scope_of(job, described, table, edges.source, past=past, also=also), watermark
+    refuse_key_faults(job.name, source.key_faults(described))
+    at = lake.checkpoint()
+    table, past = existing(job, lake.look()), Past.of(None if at is None else at.checkpoint)
+    return Seen(scope_of(job, described, table, source, past=past, also=also), at), watermark
 
 
 def _ground(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: Part) -> _Ground:

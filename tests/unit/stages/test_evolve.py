@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -214,3 +215,43 @@ def test_checkpoint_of_an_earlier_version_has_no_record_and_the_next_pull_makes_
     found = world.lake.checkpoint()
     assert found is not None
     assert (found.checkpoint.columns, found.checkpoint.dropped) == (("at", "id", "v"), ("memo",))
+
+
+def with_qty(world: World) -> None:
+    """The source gets a column, and a pull takes it over, while somebody else is at work."""
+    world.source.columns = (*COLUMNS, QTY)
+    for row in world.source.table.values():
+        row["qty"] = 5
+    later(world)
+
+
+@pytest.mark.parametrize("point", ["lake.pin", "source.rows", "clock.sleep"])
+@pytest.mark.parametrize("alter", [with_qty, lambda world: setattr(world.source, "columns", (*COLUMNS, QTY))])
+def test_column_that_comes_in_during_a_sweep_leaves_it_unverified_and_without_a_plan(
+    point: str, alter: Callable[[World], None]
+) -> None:
+    world = pulled(*ROWS)
+    if point == "clock.sleep":  # between the looks: there are two only where something differs
+        world.source.put(1, 99, 100)
+    world.journal.before(point, lambda: alter(world))
+
+    found = swept(world)
+
+    assert (found.result.outcome, found.result.whole, found.draft, found.coverage) == (
+        Outcome.UNVERIFIED, False, None, None,
+    )  # fmt: skip
+    assert any("columns changed during the sweep" in one.why for one in found.result.unverified)
+
+
+def test_pull_that_changes_no_column_during_a_sweep_disturbs_it_in_nothing() -> None:
+    world = pulled(*ROWS)
+    world.source.put(4, 40, 400)
+
+    def pull_it() -> None:
+        later(world)
+
+    world.journal.before("lake.pin", pull_it)
+
+    found = swept(world)
+
+    assert (found.result.outcome, found.result.whole) == (Outcome.CLEAN, True)
