@@ -18,7 +18,7 @@ from hudi_reconcile.core.window import next_window
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.inside import digests_of, unexplained
 from hudi_reconcile.stages.sides import Sides
-from hudi_reconcile.stages.walk import Batch, Walk, compared_in, walked
+from hudi_reconcile.stages.walk import Walk, in_part, walked
 from hudi_reconcile.stages.watermarks import Watermark
 
 NO_SEGMENTS = SegmentSet(())
@@ -32,7 +32,7 @@ class Confirmed:
     a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
     many rows the first read lacked against the table's own count, None where the source changed meanwhile and the two
     cannot be compared. `unexplained` are segments whose digests differ while their rows are equal: digests that prove
-    nothing. `batches` are the segments that a budget sufficed for, and when; None where there was no budget.
+    nothing. `walked` are the segments that a budget sufficed for; None where there was no budget.
     """
 
     digests: tuple[SegmentDigest, ...]
@@ -45,7 +45,7 @@ class Confirmed:
     steady: bool
     missed_rows: int | None
     unexplained: SegmentSet = NO_SEGMENTS
-    batches: tuple[Batch, ...] | None = None
+    walked: SegmentSet | None = None
 
     @property
     def source_rows(self) -> int:
@@ -77,7 +77,7 @@ class _First:
     kept: Frame | None
     candidates: Frame | None
     missed: int | None
-    batches: tuple[Batch, ...] | None
+    walked: SegmentSet | None
 
 
 def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
@@ -90,9 +90,9 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     first = _first_look(sides, pin, moment, segments, walk)
     unequal = first.unequal
     if first.candidates is None or first.kept is None:
-        steady, batches = sides.lake.still(pin), first.batches
+        steady = sides.lake.still(pin)
         return Confirmed(
-            first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed, batches=batches
+            first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed, walked=first.walked
         )
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pinned(sides.lake)
@@ -118,7 +118,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
         steady,
         missed,
         unproven,
-        first.batches,
+        first.walked,
     )
 
 
@@ -126,20 +126,20 @@ def _first_look(
     sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None
 ) -> _First:
     with _frozen(sides) as frozen:
-        batches = None
+        done = None
         if walk is None:
             digests = _digests(sides, pin, segments)
         else:
-            digests, batches = walked(sides, pin, walk)
+            digests, done = walked(sides, pin, walk)
         missed = None
         if segments is None and sides.scope is None:
-            missed = _missed_rows(sides, moment, digests, frozen=frozen, batches=batches)
+            missed = _missed_rows(sides, moment, digests, frozen=frozen, done=done)
         unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
         if not unequal.ids:
-            return _First(digests, unequal, None, None, missed, batches)
+            return _First(digests, unequal, None, None, missed, done)
         kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
         candidates = sides.comparer.candidates(Look(sides.source_rows(unequal), kept), unequal)
-        return _First(digests, unequal, kept, candidates, missed, batches)
+        return _First(digests, unequal, kept, candidates, missed, done)
 
 
 @contextmanager
@@ -174,14 +174,14 @@ def _missed_rows(
     digests: tuple[SegmentDigest, ...],
     *,
     frozen: bool,
-    batches: tuple[Batch, ...] | None,
+    done: SegmentSet | None,
 ) -> int | None:
     """Hold the rows read against the table's own count, where nothing was committed in between.
 
     The same snapshot before and after means that no transaction began or ended: then the two must be equal, and so they
     must inside one snapshot.
     """
-    counted = sides.source.rows_now(sides.table, sides.cut, compared_in(batches, sides.cut))
+    counted = sides.source.rows_now(sides.table, sides.cut, in_part(done, sides.cut))
     if not frozen and sides.source.moment().snapshot != before.snapshot:
         return None
     return counted - sum(digest.source_rows for digest in digests)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -20,7 +19,7 @@ from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.request import Part, TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope
-from hudi_reconcile.stages.walk import Batch, Walk
+from hudi_reconcile.stages.walk import Walk
 
 WHOLE = Part()
 
@@ -84,7 +83,7 @@ def partitions_of(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Partit
 def reached(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
     """How far the sweep came; `table_rows` is the source's own count of all rows."""
     segments = segments_of(portion.cut)
-    done = segments if found.batches is None else sum(len(one.segments.ids) for one in found.batches)
+    done = segments if found.walked is None else len(found.walked.ids)
     return Reached(
         job.name,
         segments,
@@ -97,17 +96,14 @@ def reached(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) 
 
 
 def left_behind(job: TableJob, portion: Portion, found: Confirmed, begun_micros: int) -> Coverage | None:
-    """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment."""
-    if found.batches is None:
-        if portion.scope is not None:
-            return None
-        batches: Sequence[Batch] = ()
-        coverage = renewed(portion.coverage, range(segments_of(portion.cut)), begun_micros, job.run_id)
-    else:
-        batches, coverage = found.batches, portion.coverage
-    for batch in batches:
-        coverage = renewed(coverage, batch.segments.ids, batch.begun_micros, job.run_id)
-    return coverage
+    """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment.
+
+    Whenever a segment's turn came, it was compared with the lake as it was pinned when the sweep began.
+    """
+    if found.walked is None and portion.scope is not None:
+        return None
+    segments = range(segments_of(portion.cut)) if found.walked is None else found.walked.ids
+    return renewed(portion.coverage, segments, begun_micros, job.run_id)
 
 
 def covered(portion: Portion, end: Reached, coverage: Coverage | None) -> Covered:

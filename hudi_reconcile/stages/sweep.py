@@ -36,7 +36,7 @@ from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.steady import Seen, altered, unsteady
-from hudi_reconcile.stages.walk import compared_in
+from hudi_reconcile.stages.walk import in_part
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
 
@@ -91,7 +91,7 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     comparer = sides.comparer
     waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
     found = look_twice(sides, waiting, None, ground.portion.walk)
-    compared = compared_in(found.batches, ground.cut)
+    compared = in_part(found.walked, ground.cut)
     precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
     moving = unsteady(job, sides, compared) + altered(job, seen, found.checkpoint, edges.source, edges.lake)
     end = _reached(job, ground, found, edges.source)
@@ -190,7 +190,7 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
         fix = f"set tables[{job.name}].sweep.mode: stream, and report it as a bug"
         items.append(Unverified("segment", job.name, why, fix))
     if found.missed_rows:
-        read, what = found.source_rows, "the table" if found.batches is None else "the source, of these segments,"
+        read, what = found.source_rows, "the table" if found.walked is None else "the source, of these segments,"
         why = f"the read returned {read} rows, {what} counts {read + found.missed_rows}"
         if scope is not None:
             why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
@@ -280,7 +280,7 @@ def _result(
 
 
 def _segments_compared(ground: _Ground, found: Confirmed) -> int:
-    done = ground.cut.count if found.batches is None else sum(len(one.segments.ids) for one in found.batches)
+    done = ground.cut.count if found.walked is None else len(found.walked.ids)
     return min(done, ground.cut.count)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudi_reconcile.core.budget import Pace, next_batch
@@ -11,14 +10,6 @@ from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import LakePin
 from hudi_reconcile.ports import Clock, SegmentDigest
 from hudi_reconcile.stages.sides import Sides
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Segments that were compared together, and when their comparison began."""
-
-    segments: SegmentSet
-    begun_micros: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +22,16 @@ class Walk:
     at_once: bool = False
 
 
-def compared_in(batches: Sequence[Batch] | None, cut: Segmentation) -> SegmentSet | None:
-    """The segments of all batches; None where that is the table itself: then the source need not be told which."""
-    found = SegmentSet.of(segment for one in batches or () for segment in one.segments.ids)
-    return None if batches is None or len(found.ids) == segments_of(cut) else found
+def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
+    """The segments of a walk; None where that is the table itself: then the source need not be told which."""
+    return None if walked is None or len(walked.ids) == segments_of(cut) else walked
 
 
-def walked(sides: Sides, pin: LakePin, walk: Walk) -> tuple[tuple[SegmentDigest, ...], tuple[Batch, ...]]:
-    """Digest both sides batch by batch; ordered by segment. At least one batch is compared, however small the budget."""
+def walked(sides: Sides, pin: LakePin, walk: Walk) -> tuple[tuple[SegmentDigest, ...], SegmentSet]:
+    """Digest both sides batch by batch, by segment, and which those were. At least one batch is compared."""
     clock, order = walk.clock, walk.order
     begun = clock.monotonic_seconds()
     digests: list[SegmentDigest] = []
-    batches: list[Batch] = []
     done = last = 0
     while done < len(order):
         now = clock.monotonic_seconds()
@@ -51,10 +40,7 @@ def walked(sides: Sides, pin: LakePin, walk: Walk) -> tuple[tuple[SegmentDigest,
         last = len(order) if walk.at_once else next_batch(pace)
         if not last:
             break
-        batch = Batch(SegmentSet.of(order[done : done + last]), clock.utc_micros())
-        # All of them is the table itself: then the source need not be told which.
-        chosen = None if last == len(order) else batch.segments
+        chosen = in_part(SegmentSet.of(order[done : done + last]), sides.cut)
         digests += sides.comparer.digests(sides.first_look(pin, chosen), chosen)
-        batches.append(batch)
         done += last
-    return tuple(sorted(digests, key=lambda one: one.segment)), tuple(batches)
+    return tuple(sorted(digests, key=lambda one: one.segment)), SegmentSet.of(order[:done])

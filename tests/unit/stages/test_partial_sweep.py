@@ -266,6 +266,18 @@ def test_time_that_passes_ends_the_batches_and_each_is_at_most_twice_the_last() 
     assert done.result.coverage.compared == sum(sizes) < done.result.coverage.segments
 
 
+def test_segments_are_no_younger_than_the_lake_that_they_were_compared_with() -> None:
+    world = pulled(*((key, 1, key) for key in range(1, 400)))
+    world.clock.step_micros = 1_000_000
+    begun = world.clock.now_micros
+
+    done = swept_part(world, budget(6), segments=100)
+
+    assert done.coverage is not None
+    (one,) = done.coverage.stretches  # several batches, one pin
+    assert one.compared_micros - begun < 2 * world.clock.step_micros
+
+
 def test_segments_of_a_budget_that_lack_rows_prove_nothing() -> None:
     world = pulled(*ROWS)
     world.source = LosesRowZero(world.journal, world.clock, table=world.source.table)
