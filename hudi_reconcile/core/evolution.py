@@ -110,7 +110,8 @@ def sentence(change: SchemaChange, was: str | None) -> str:
         )
     if change.what == "dropped":
         return (
-            f"column {change.column} is gone at the source: the lake keeps it, NULL in every row written from now on; "
+            f"column {change.column} is gone at the source, or left out by source.columns: the lake keeps it, NULL in every "
+            "row written from now on; "
             "sweeps name it and do not compare it"
         )
     return f"column {change.column} ({change.source_type}): the lake's type is now {change.lake_type}, it was {was}"
@@ -210,8 +211,8 @@ def _unfit(
 
 def _leave_out(name: str) -> str:
     return (
-        f"pull into a new lake.path; or cast {_yaml(name)} in a view and pull that; or leave it out: list the other columns in "
-        "source.columns"
+        f"pull into a new lake.path; or cast {_yaml(name)} in a view and pull that; or leave it out, NULL in every row that "
+        "is written from then on: list the other columns in source.columns"
     )
 
 
