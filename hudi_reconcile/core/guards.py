@@ -79,7 +79,8 @@ def guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[
             "max_upsert_share",
             policy.max_upsert_share,
             upsert_share,
-            counts.lake_rows == 0 or upsert_share <= policy.max_upsert_share,
+            # A table that is empty wants all its rows; that no part of it was looked at says nothing of the table.
+            (counts.lake_rows == 0 and counts.table_rows is None) or upsert_share <= policy.max_upsert_share,
             "so many differences look like a wrong mapping; if they are real: pull --full, raise policy.max_upsert_share, "
             "or apply with --accept max_upsert_share",
         ),

@@ -144,6 +144,18 @@ def test_shares_are_of_the_compared_rows() -> None:
     assert [guard.found for guard in done.draft.guards if guard.name == "max_delete_share"] == [0.25]
 
 
+def test_partition_that_the_lake_lacks_is_no_empty_table_that_may_be_filled_unasked() -> None:
+    world = partitioned()
+    for key in range(20, 30):
+        world.source.put(key, 7, 50)
+
+    done = swept_part(world, Part(("7",)), **BY_V, max_upsert_share=0.2)
+
+    assert done.draft is not None
+    assert [(one.found, one.ok) for one in done.draft.guards if one.name == "max_upsert_share"] == [(1.0, False)]
+    assert applied(world, done.draft, **BY_V, max_upsert_share=0.2).outcome is Outcome.REFUSED
+
+
 class LosesRowZero(FakeSource):
     """Its reads lack a row that it counts."""
 
