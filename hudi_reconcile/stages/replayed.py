@@ -34,4 +34,5 @@ def unreplayed(
         f"the replica has replayed transactions up to {watermark_text(Kind.TIMESTAMPTZ, replayed)}, pulls have brought rows up "
         f"to {watermark.text(mark)}: what it does not show yet looks deleted or older"
     )
-    return (Unverified("table", job.name, why, "sweep again when the replica has caught up, or read from the primary"),)
+    fix = "sweep again when the replica has caught up (only a role with pg_read_all_stats sees that it has), or the primary"
+    return (Unverified("table", job.name, why, fix),)
