@@ -10,11 +10,12 @@ from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.marks import Mark, Value, beyond, rank
 from hudi_reconcile.core.result import SchemaChange
 from hudi_reconcile.core.values import CheckpointAt, LakeTable, Moment, SourceTable
-from hudi_reconcile.core.window import Window, full_window, next_window
+from hudi_reconcile.core.window import Window, full_window, is_empty, next_window
 from hudi_reconcile.ports import AS_SOURCE, Lake, Shape, Signs, Source
 from hudi_reconcile.stages.evolve import follow
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import UntrustedWindowError, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.replayed import behind, refuse_behind
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
@@ -80,6 +81,8 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
             bound = _numbers_now(source, table, watermark)
     whole = full or existing is None or job.strategy == "full" or not watermark.moving
     window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
+    if not is_empty(window):
+        refuse_behind(job, behind(watermark, before, moment, source.zone_offset_micros))
     told = sign_notes(watermark, signs, before, table.rows_estimate)
     notes = (*moment.notes, *told, *_clockless(watermark))
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes)

@@ -30,7 +30,7 @@ from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.mode import choose_mode
 from hudi_reconcile.stages.part import WHOLE, Portion, covered, left_behind, partition_columns, portion_of, reached
-from hudi_reconcile.stages.replayed import unreplayed
+from hudi_reconcile.stages.replayed import behind, unreplayed
 from hudi_reconcile.stages.request import Part, TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
@@ -97,7 +97,8 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     end = _reached(job, ground, found, edges.source)
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     if drift:
-        moving += unreplayed(job, watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
+        why = behind(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
+        moving += unreplayed(job, why)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
     is_sound = found.steady and not found.missed_rows and not moving

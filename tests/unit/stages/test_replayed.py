@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.replica import replica_bound
 from hudi_reconcile.stages.pull import pull
@@ -12,7 +15,7 @@ from tests.fakes.world import World, job, swept
 SECOND = 1_000_000
 
 
-def behind(replayed_seconds: int | None) -> World:
+def lagging(replayed_seconds: int | None) -> World:
     """A lake that pulled up to second 90 from the primary, and a source that shows no more than the first minute of it."""
     world = World.new()
     world.clock.now_micros = 100 * SECOND
@@ -28,7 +31,7 @@ def behind(replayed_seconds: int | None) -> World:
 
 @pytest.mark.parametrize("replayed_seconds", [60, 90, 94])
 def test_replica_behind_the_checkpoint_deletes_nothing_and_says_why(replayed_seconds: int) -> None:
-    found = swept(behind(replayed_seconds))
+    found = swept(lagging(replayed_seconds))
 
     assert (found.result.outcome, found.result.whole, found.draft, found.coverage) == (
         Outcome.UNVERIFIED,
@@ -44,7 +47,7 @@ def test_replica_behind_the_checkpoint_deletes_nothing_and_says_why(replayed_sec
 
 @pytest.mark.parametrize("replayed_seconds", [None, 96])
 def test_replica_that_has_come_as_far_as_the_lake_is_a_source_like_any_other(replayed_seconds: int | None) -> None:
-    found = swept(behind(replayed_seconds))
+    found = swept(lagging(replayed_seconds))
 
     assert (found.result.outcome, found.result.whole) == (Outcome.DRIFT, True)
     assert found.draft is not None
@@ -52,7 +55,7 @@ def test_replica_that_has_come_as_far_as_the_lake_is_a_source_like_any_other(rep
 
 
 def test_equal_sides_are_clean_however_far_the_replica_is() -> None:
-    world = behind(60)
+    world = lagging(60)
     world.lake.plant([row for row in world.lake.now if row["id"] < 6])
     world.source.delete(6)
 
@@ -60,7 +63,7 @@ def test_equal_sides_are_clean_however_far_the_replica_is() -> None:
 
 
 def test_what_was_pulled_from_a_replica_is_never_ahead_of_it() -> None:
-    world = behind(90)
+    world = lagging(90)
     world.source.bound_lag_micros = 100 * SECOND - replica_bound(100 * SECOND, 90 * SECOND)[0]
     fresh = World(world.journal, world.clock, world.source, type(world.lake)(world.journal))
     world.source.put(8, 8, 85 * SECOND - 1)
@@ -72,8 +75,34 @@ def test_what_was_pulled_from_a_replica_is_never_ahead_of_it() -> None:
 
 def test_numbers_have_no_clock_and_say_nothing() -> None:
     settings = {"strategy": "incrementing", "watermark": (), "incrementing": "id"}
-    world = behind(60)
+    world = lagging(60)
     pull(job(**settings), world.edges, full=True)
     world.source.delete(1)
 
     assert swept(world, **settings).result.outcome is Outcome.DRIFT
+
+
+@pytest.mark.parametrize(
+    ("full", "settings"), [(True, {}), (True, {"full_mode": "overwrite"}), (False, {"overlap_micros": 60 * SECOND})]
+)
+def test_pull_from_a_replica_behind_the_lake_writes_no_older_rows_over_newer_ones(
+    full: bool, settings: dict[str, Any]  # noqa: FBT001
+) -> None:  # fmt: skip
+    world = lagging(60)
+    world.source.bound_lag_micros = 100 * SECOND - replica_bound(100 * SECOND, 60 * SECOND)[0]
+    before = world.lake_holds()
+
+    with pytest.raises(SourceError, match=r"replayed transactions up to .*; nothing was written") as caught:
+        pull(job(**settings), world.edges, full=full)
+
+    assert ("caught up" in caught.value.fix, world.lake_holds()) == (True, before)
+
+
+def test_pull_that_has_nothing_to_read_yet_waits_for_the_replica_without_an_error() -> None:
+    world = lagging(60)
+    world.source.bound_lag_micros = 100 * SECOND - replica_bound(100 * SECOND, 60 * SECOND)[0]
+
+    done = pull(job(), world.edges, full=False).pull
+
+    assert done is not None
+    assert (done.rows, done.checkpoint_after) == (0, done.checkpoint_before)
