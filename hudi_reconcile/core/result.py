@@ -120,7 +120,10 @@ class Corrections:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """What one pull handed to Hudi. `pages` is in how many commits; `instant` is the last of them."""
+    """What one pull handed to Hudi. `pages` is in how many commits; `instant` is the last of them.
+
+    `created`: there was no table before, so whatever was compared before was another.
+    """
 
     rows: int
     mode: Literal["full", "incremental"]
@@ -131,6 +134,7 @@ class Pulled:
     bound: str | None = None
     bound_why: str | None = None
     pages: int = 0
+    created: bool = False
 
 
 @dataclass(frozen=True, slots=True)

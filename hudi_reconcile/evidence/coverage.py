@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
+from typing import Any
 
 from hudi_reconcile.core.coverage import Coverage, parse
 from hudi_reconcile.evidence.files import EvidenceError
@@ -28,3 +29,11 @@ def _documents(store: Store, table: str) -> Iterator[Coverage]:
             document = store.coverage(run_id, table)
             if document is not None and document.get("table") == table:
                 yield parse(document)
+        with suppress(EvidenceError):
+            if _made(store.result(run_id), table):
+                return
+
+
+def _made(result: Mapping[str, Any], table: str) -> bool:
+    """True where the run made the lake table: what was compared before it was another one, at the same path."""
+    return any(one["name"] == table and (one.get("pull") or {}).get("created") for one in result.get("tables", ()))

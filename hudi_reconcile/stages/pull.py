@@ -201,5 +201,6 @@ def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
             bound=None if bound is None else start.watermark.text(Mark(bound)),
             bound_why=start.watermark.bound_why(start.moment),
             pages=done.pages,
+            created=start.existing is None and done.pages > 0,
         ),
     )

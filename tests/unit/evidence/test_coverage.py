@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hudi_reconcile.core.coverage import Coverage, Stretch, document
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result import Pulled, RunResult, TableResult, run_document
 from hudi_reconcile.core.segments import RangeSegments
 from hudi_reconcile.evidence.coverage import past_coverage
 from hudi_reconcile.evidence.store import Store
@@ -15,12 +15,21 @@ from tests.unit.evidence.conftest import NOON_MICROS, SECOND
 FIRST = Coverage("s", RangeSegments("id", 0, 10, 4), None, (Stretch(0, 2, 5, "run"),))
 
 
-def write(store: Store, number: int, coverage: Coverage, *, name: str = "orders", ends: bool = True) -> str:
+def write(
+    store: Store,
+    number: int,
+    coverage: Coverage | None,
+    *,
+    name: str = "orders",
+    ends: bool = True,
+    created: bool = False,
+) -> str:
+    pulled = Pulled(1, "full", None, None, None, created=True) if created else None
     with store.begin(NOON_MICROS + number * SECOND) as folder:
-        folder.write_coverage(name, document(name, coverage))
-        folder.write_result(
-            run_document(RunResult(folder.run_id, "sweep", "s", "e", (TableResult(name, Outcome.CLEAN),)))
-        )
+        if coverage is not None:
+            folder.write_coverage(name, document(name, coverage))
+        table = TableResult(name, Outcome.CLEAN, pull=pulled)
+        folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", (table,))))
         if ends:
             folder.finish()
     return folder.run_id
@@ -51,3 +60,16 @@ def test_damaged_coverage_is_passed_over_for_the_one_before(store: Store) -> Non
 
     assert past_coverage(store, "orders") == (FIRST,)
     assert past_coverage(store, "items") == ()
+
+
+def test_coverage_from_before_the_table_was_made_is_of_another_table(store: Store) -> None:
+    write(store, 0, FIRST)
+    write(store, 1, None, name="items", created=True)
+    assert past_coverage(store, "orders") == (FIRST,)
+
+    write(store, 2, None, created=True)
+    assert past_coverage(store, "orders") == ()
+
+    own = replace(FIRST, subject="after the pull of the same run")
+    write(store, 3, own, created=True)
+    assert past_coverage(store, "orders") == (own,)

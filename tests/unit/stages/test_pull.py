@@ -34,7 +34,7 @@ def test_first_pull_creates_the_table_with_every_row_null_watermarks_too() -> No
 
     assert numbers(result) == (2, "full")
     assert result.pull is not None
-    assert result.pull.null_watermark_rows == 1
+    assert (result.pull.null_watermark_rows, result.pull.created) == (1, True)
     assert world.lake_holds() == world.source_holds()
     assert [commit.labels["kind"] for commit in world.lake.commits] == ["pull"]
 
@@ -73,6 +73,8 @@ def test_second_pull_reads_what_is_above_the_checkpoint_and_below_the_bound() ->
     result = pull_again(world)
 
     assert numbers(result) == (1, "incremental")
+    assert result.pull is not None
+    assert not result.pull.created
     assert world.lake_holds().keys() == {1, 2}
 
 
