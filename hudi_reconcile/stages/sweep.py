@@ -1,19 +1,16 @@
-"""The sweep of one table: agree on columns, cut the key space, look twice, judge, and draft the plan. Never writes the lake."""
+"""The sweep of one table: agree on columns, cut the key space, look twice, judge, draft the plan. Never writes the lake."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.anatomy import Anatomy
 from hudi_reconcile.core.classify import NOT_DRIFT
-from hudi_reconcile.core.cost import Choice
 from hudi_reconcile.core.coverage import Coverage
 from hudi_reconcile.core.evolution import Past
-from hudi_reconcile.core.guards import PlanCounts, Policy, guards, replica_deletes
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.part_said import Reached, not_compared, part_notes, part_text
+from hudi_reconcile.core.part_said import Reached, not_compared, part_notes
 from hudi_reconcile.core.partitions import PartitionScope
-from hudi_reconcile.core.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
+from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import (
     DRIFT_KINDS,
     Corrections,
@@ -22,17 +19,16 @@ from hudi_reconcile.core.result import (
     TableResult,
     Unverified,
 )
-from hudi_reconcile.core.segments import HashSegments, Segmentation, document
-from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Source
+from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.ports import Comparer, Edges, Frame, Lake, Source
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice
+from hudi_reconcile.stages.draft import anatomy_of, drafted
+from hudi_reconcile.stages.ground import Ground, ground_of
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import existing
-from hudi_reconcile.stages.mode import choose_mode
-from hudi_reconcile.stages.part import WHOLE, Portion, covered, left_behind, partition_columns, portion_of, reached
+from hudi_reconcile.stages.part import WHOLE, covered, left_behind, partition_columns, reached
 from hudi_reconcile.stages.replayed import behind, unreplayed
 from hudi_reconcile.stages.request import Part, TableJob
-from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.steady import Seen, altered, unsteady
@@ -63,18 +59,6 @@ class Swept:
             self.comparer.save(self.findings, path, self.findings_rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    scope: Scope
-    watermark: Watermark
-    mode: Choice
-    portion: Portion
-
-    @property
-    def cut(self) -> Segmentation:
-        return self.portion.cut
-
-
 def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     """Compare the source, or a part of it, with a pinned lake snapshot and say what drifted and why.
 
@@ -85,7 +69,7 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     scope = seen.scope
     if len(scope.agreement.key) < len(scope.table.key):
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
-    ground = _ground(job, scope, watermark, edges, part)
+    ground = ground_of(job, scope, watermark, edges, part)
     begun_micros = edges.clock.utc_micros()
     sides = _sides(job, ground, edges)
     comparer = sides.comparer
@@ -93,17 +77,14 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     found = look_twice(sides, waiting, None, ground.portion.walk)
     compared = in_part(found.walked, ground.cut)
     precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
-    moving = unsteady(job, sides, compared) + altered(job, seen, found.checkpoint, edges.source, edges.lake)
-    end = _reached(job, ground, found, edges.source)
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    if drift:
-        why = behind(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
-        moving += unreplayed(job, why)
+    moving = unsteady(job, sides, compared) + _shifted(job, seen, watermark, found, edges)
+    end = _reached(job, ground, found, edges.source)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
     is_sound = found.steady and not found.missed_rows and not moving
-    parts = _anatomy(ground, found, comparer, drift)
-    draft = _draft(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
+    parts = anatomy_of(ground, found, comparer, drift)
+    draft = drafted(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     coverage = left_behind(job, ground.portion, found, begun_micros) if is_sound and not found.unexplained.ids else None
     result = replace(
         _result(job, ground, found, unverified, draft),
@@ -118,7 +99,16 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     return Swept(result, found.findings, rows, draft, fetched, comparer, coverage)
 
 
-def _sides(job: TableJob, ground: _Ground, edges: Edges) -> Sides:
+def _shifted(job: TableJob, seen: Seen, watermark: Watermark, found: Confirmed, edges: Edges) -> tuple[Unverified, ...]:
+    """Columns that changed meanwhile, and drift that a replica may only not have replayed yet."""
+    changed = altered(job, seen, found.checkpoint, edges.source, edges.lake)
+    if not any(found.kinds.get(kind, 0) for kind in DRIFT_KINDS):
+        return changed
+    why = behind(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
+    return changed + unreplayed(job, why)
+
+
+def _sides(job: TableJob, ground: Ground, edges: Edges) -> Sides:
     return Sides(
         ground.scope.table,
         ground.scope.agreement,
@@ -132,12 +122,12 @@ def _sides(job: TableJob, ground: _Ground, edges: Edges) -> Sides:
     )
 
 
-def _reached(job: TableJob, ground: _Ground, found: Confirmed, source: Source) -> Reached:
+def _reached(job: TableJob, ground: Ground, found: Confirmed, source: Source) -> Reached:
     end = reached(job, ground.portion, found, found.source_rows)
     return end if end.is_whole else reached(job, ground.portion, found, source.rows_now(ground.scope.table))
 
 
-def _fetched(ground: _Ground, found: Confirmed) -> int:
+def _fetched(ground: Ground, found: Confirmed) -> int:
     again = set(found.unequal.ids)
     first = 0 if ground.mode.pushdown else found.source_rows
     if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
@@ -152,14 +142,6 @@ def _scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> t
     at = lake.checkpoint()
     table, past = existing(job, lake.look()), Past.of(None if at is None else at.checkpoint)
     return Seen(scope_of(job, described, table, source, past=past, also=also), at), watermark
-
-
-def _ground(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: Part) -> _Ground:
-    mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
-    portion = portion_of(
-        job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
-    )
-    return _Ground(scope, watermark, mode, portion)
 
 
 def _keyless(job: TableJob, scope: Scope) -> TableResult:
@@ -203,52 +185,8 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
     return tuple(items)
 
 
-def _anatomy(ground: _Ground, found: Confirmed, comparer: Comparer, drift_rows: int) -> Anatomy | None:
-    if found.findings is None or not drift_rows:
-        return None
-    mark, at = ground.watermark, found.checkpoint
-    known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
-    reached = at.checkpoint.watermark_micros if at is not None and known else None
-    return comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
-
-
-def _draft(job: TableJob, ground: _Ground, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock) -> Plan:
-    deletes = found.kinds.get("deleted", 0)
-    drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
-    upserts = sum(drift.values()) - deletes
-    apart = {name: rows for name, rows in parts.columns.items() if name not in job.watermark}
-    table_rows = None if end.is_whole else found.source_rows + end.source_rows_left_out
-    counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
-    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
-    return Plan(
-        run_id=job.run_id,
-        table=job.name,
-        created_micros=clock.utc_micros(),
-        lake_path=job.lake_path,
-        lake_instant=found.pin.instant.completed,
-        source_identity=ground.scope.table.identity,
-        source_snapshot=found.moment.snapshot,
-        key=ground.scope.table.key,
-        columns=tuple(item.column.name for item in ground.scope.agreement.columns),
-        segmentation=document(ground.cut),
-        by_kind=drift,
-        upserts=upserts,
-        deletes=deletes,
-        guards=(*guards(counts, policy), *((replica_deletes(deletes),) if found.moment.is_replica else ())),
-        requirements=(
-            Requirement("lake_path", job.lake_path),
-            Requirement("source_identity", ground.scope.table.identity),
-            Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
-            Requirement(SCHEMA, schema_text(ground.scope.agreement)),
-            Requirement(MAX_AGE, str(job.max_plan_age_micros)),
-            *part_requirements(part_text(end), end.asked),
-        ),
-        files={},
-    )
-
-
 def _result(
-    job: TableJob, ground: _Ground, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
+    job: TableJob, ground: Ground, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
     drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
     outcome = Outcome.DRIFT if any(drift.values()) else Outcome.CLEAN
@@ -280,12 +218,12 @@ def _result(
     )
 
 
-def _segments_compared(ground: _Ground, found: Confirmed) -> int:
+def _segments_compared(ground: Ground, found: Confirmed) -> int:
     done = ground.cut.count if found.walked is None else len(found.walked.ids)
     return min(done, ground.cut.count)
 
 
-def _notes(job: TableJob, ground: _Ground, found: Confirmed) -> tuple[str, ...]:
+def _notes(job: TableJob, ground: Ground, found: Confirmed) -> tuple[str, ...]:
     notes = list(settings_notes(job))
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
