@@ -6,10 +6,11 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from hudi_reconcile.app.doctor_checks import Check, failed, jar_check, server_checks, table_checks
-from hudi_reconcile.app.doctor_lake import folder_check, lake_check
+from hudi_reconcile.app.doctor_lake import folder_check, lake_checks
 from hudi_reconcile.app.doctor_rows import row_checks
 from hudi_reconcile.app.doctor_writers import writers_check
 from hudi_reconcile.app.engines import engine_for_doctor, session_request
@@ -21,7 +22,11 @@ from hudi_reconcile.config.secrets import Environment, read_text_file
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.values import SourceTable
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.origin import origin_of
+from hudi_reconcile.ports import Origin
 from hudi_reconcile.source.engine import Engine
+from hudi_reconcile.spark.bare_jvm import bare_jvm
 from hudi_reconcile.spark.inventory import list_jars
 from hudi_reconcile.spark.java import find_java
 from hudi_reconcile.spark.session import SessionRequest
@@ -95,8 +100,15 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     else:
         yield from _source(config, password, tables, described, environ)
     for table in tables:
-        yield lake_check(job_of(table, "doctor"), described.get(table.name))
+        yield from lake_checks(job_of(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
         yield from writers_check(job_of(table, "doctor"))
+
+
+def _origin(config: Config, environ: Environment, path: str) -> Origin:
+    """Who wrote the table at the path, read by a JVM without Spark."""
+    with bare_jvm(session_request(config), environ) as jvm:
+        line = Timeline.in_bare_jvm(jvm, path)
+        return origin_of(line, line.properties())
 
 
 def _source(

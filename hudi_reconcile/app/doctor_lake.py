@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 from hudi_reconcile.app.doctor_checks import Check, failed
+from hudi_reconcile.core.adoption import Adoption, adoption, what_is_done, what_it_is
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.values import LakeTable, SourceTable
 from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.ports import Origin
 from hudi_reconcile.stages.lake_state import refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 
@@ -28,26 +31,63 @@ def folder_check(name: str, folder: Path) -> Check:
     return Check(name, "ok", f"{folder} {'can be written' if there == folder else 'can be made'}")
 
 
-def lake_check(job: TableJob, source: SourceTable | None) -> Check:
-    """The lake path of one table: free, ours, or another writer's. `source` None: the key was not compared."""
+def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str], Origin]) -> Iterator[Check]:
+    """The lake path of one table: free, ours, or another tool's, with what it is and what will be done with it.
+
+    `source` None: neither the key nor the columns were compared. `origin` reads the timeline of another tool's table.
+    """
     name = f"{job.name}: lake"
     folder = local_path(job.lake_path)
     if folder is None:
-        return Check(
+        yield Check(
             name, "warn", f"{job.lake_path} was not checked: it is not a local path", "the first pull will tell"
         )
+        return
     properties = folder / ".hoodie" / "hoodie.properties"
     if not properties.is_file():
         if folder.is_dir() and any(entry.name != ".hoodie" for entry in folder.iterdir()):
-            return Check(name, "fail", f"{folder} holds files but no Hudi table", "set lake.path to an empty folder")
-        return folder_check(name, folder)
+            yield Check(name, "fail", f"{folder} holds files but no Hudi table", "set lake.path to an empty folder")
+            return
+        yield folder_check(name, folder)
+        return
     try:
         table = table_of(str(folder), parse_properties(properties.read_text("utf-8")), ())
         if source is not None:
             refuse_mismatch(job, source, table)
     except ReconcileError as error:
-        return failed(name, error)
-    return _table_check(name, folder, table)
+        yield failed(name, error)
+        return
+    if table.owned:
+        yield Check(name, "ok", f"{folder} is a {table.type} table of ours")
+        return
+    yield from _foreign_checks(job, source, table, origin)
+
+
+def _foreign_checks(
+    job: TableJob, source: SourceTable | None, table: LakeTable, origin: Callable[[str], Origin]
+) -> Iterator[Check]:
+    name = f"{job.name}: lake"
+    found = Adoption() if source is None else adoption(table, source, job.partition_by)
+    fix = "" if job.adopt or found.apply else "to pull and correct it, write lake: {adopt: true}; sweeps need nothing"
+    yield Check(name, "ok" if job.adopt and not found.apply else "warn", f"{table.path} was made by another tool", fix)
+    try:
+        writer = _writer(origin(job.lake_path))
+    except ReconcileError as error:
+        writer = (f"checkpoint: its timeline was not read: {'; '.join(error.message.splitlines())}",)
+    for line in (*what_it_is(table), *writer, *what_is_done(table, found, adopt=job.adopt)):
+        yield Check(name, "ok", line)
+
+
+def _writer(origin: Origin) -> tuple[str, ...]:
+    if origin.streamer_checkpoint is None:
+        return (
+            "written by: not HoodieStreamer, which would have left a checkpoint; the first pull reads every row (--full)",
+        )
+    at = "" if origin.instant is None else f", commit {origin.instant.completed}"
+    return (
+        f"written by: HoodieStreamer; its checkpoint is {origin.streamer_checkpoint!r} ({origin.streamer_key}{at})",
+        "pull: begins there, and hands its own checkpoint back under the same key",
+    )
 
 
 def local_path(path: str) -> Path | None:
@@ -70,13 +110,3 @@ def parse_properties(text: str) -> dict[str, str]:
     lines = (line.strip() for line in text.splitlines())
     pairs = (line.split("=", 1) for line in lines if "=" in line and not line.startswith(("#", "!")))
     return {_ESCAPED.sub(r"\1", key.strip()): _ESCAPED.sub(r"\1", value.strip()) for key, value in pairs}
-
-
-def _table_check(name: str, folder: Path, table: LakeTable) -> Check:
-    if table.owned:
-        return Check(name, "ok", f"{folder} is a {table.type} table of ours")
-    ordering = ", ".join(table.ordering_fields) or "none"
-    detail = (
-        f"{folder} was made by another writer (ordering field: {ordering}): sweep reads it, pull and apply refuse it"
-    )
-    return Check(name, "warn", detail, "to pull and correct, name a new lake.path")

@@ -46,6 +46,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         limit_rows=table.pull.limit,
         is_text_watermark=table.pull.watermark_text,
         overlap_micros=table.pull.overlap // timedelta(microseconds=1),
+        adopt=table.lake.adopt,
         partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
         exclude=frozenset(table.compare.exclude),
         segments=None if table.sweep.segments == "auto" else table.sweep.segments,

@@ -55,7 +55,8 @@ class World:
         if self.session is None:
             raise RuntimeError("edges were asked for before the Spark session was opened")
         spark = self.session.spark
-        lake = HudiLake(spark, table.lake.path, name=table.name, options=dict(table.lake.options))
+        options, adopt = dict(table.lake.options), table.lake.adopt
+        lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt)
         masks = Masks(dict(table.mask), secrets.token_bytes(32))
         make = partial(_comparer, self.session, table.name, masks)
         return Edges(self._source(table), lake, make, self.clock)

@@ -157,6 +157,9 @@ class LakeConfig(Section):
         (), description="Columns, or day(col) month(col) year(col)."
     )
     options: Options = Field({}, description="Further hoodie.* options.")
+    adopt: bool = Field(
+        default=False, description="true: write a table that another tool made; look at `doctor -t T` before."
+    )
     cdc: bool = Field(default=False, description="true: Hudi's change log, for `changes`.")
 
     @classmethod

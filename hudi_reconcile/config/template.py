@@ -48,6 +48,7 @@ tables:
       # type: copy_on_write    # copy_on_write | merge_on_read
       # partition_by: []       # columns, or day(col) month(col) year(col)
       # options: {}            # further hoodie.* options
+      # adopt: false           # true: write a table that another tool made; see `doctor -t orders`
       # cdc: false             # true: Hudi's change log, for `changes`
     # compare: {exclude: [], rename: {}, tolerance: {}}    # rename: source name -> lake name
     # sweep: {mode: auto, segments: auto, settle: 0s, snapshot: none}  # mode: auto | pushdown | stream

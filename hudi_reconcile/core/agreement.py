@@ -175,6 +175,9 @@ def _meet(index: int, column: Column, lake: LakeColumn | None) -> Compared | Unv
     if lake is None:
         why = f"the lake table has no column {column.lake_name}"
         return Unverified("column", column.name, why, f"pull again, or: {exclude_fix(column.name)}")
+    if lake.stored is not None:
+        why = f"Spark shows the lake's {lake.name} as {lake.type}, its files hold {lake.stored} (it makes partition paths)"
+        return Unverified("column", column.name, why, exclude_fix(column.name))
     if not comparable(column.kind, lake.type):
         legal = "decimal" if column.kind is Kind.DECIMAL else ", ".join(sorted(_MEETS[column.kind]))
         why = f"source {column.declared} cannot be compared with lake {lake.type} (comparable: {legal})"

@@ -18,7 +18,7 @@ _NO_TEXT = frozenset({Kind.REAL, Kind.DOUBLE})
 
 def carried(table: SourceTable, lake: LakeTable) -> SourceTable:
     """The source table as it meets an existing lake table: typed columns that the lake holds as text become text."""
-    types = {column.name: column.type for column in lake.columns}
+    types = {column.name: column.type for column in lake.columns if column.stored is None}
     return with_text(table, frozenset(c.name for c in table.columns if types.get(c.lake_name) == "string"))
 
 

@@ -166,7 +166,7 @@ def near(rule: PathRule, paths: Sequence[str]) -> Near | None:
 def _field(
     lake_name: str, source: SourceTable, lake: LakeTable, partition_by: Sequence[PartitionField]
 ) -> PathField | None:
-    types = {column.name: column.type for column in lake.columns}
+    types = {column.name: column.type for column in lake.columns if column.stored is None}
     derived = next((one for one in partition_by if one.transform != "identity" and one.lake_name == lake_name), None)
     for index, column in enumerate(source.columns):
         found = column.lake_name == lake_name if derived is None else column.name == derived.column

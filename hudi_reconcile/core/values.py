@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from hudi_reconcile.core.kinds import Column
@@ -44,11 +45,13 @@ class LakeColumn:
     """A column of the lake table: its name, case as stored, and Spark's simple type text.
 
     `fraction_digits` is how many digits of a second a timestamp column holds where that is known to be fewer than six.
+    `stored` is what the files hold where Spark shows another type; None where it shows them as they are.
     """
 
     name: str
     type: str
     fraction_digits: int | None = None
+    stored: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,23 @@ class PartitionField:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """How a table that another tool made has to be written, by the table's own properties.
+
+    `key_generator` is the short class name. `options` are the Hudi write options that every commit into it carries.
+    `indexes` are the parts of its metadata table. `hindrances` say in words why no commit of ours is right; empty where
+    one is.
+    """
+
+    key_generator: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    indexes: tuple[str, ...] = ()
+    hindrances: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LakeTable:
-    """What the Hudi table at a path is: its own properties, not the config's wishes.
+    """What the Hudi table at a path is: its own properties, not the config's wishes. `foreign` is None for ours.
 
     `hive_style` and `encoded` say how its partition paths are written: `region=eu` for `eu`, `%3D` for `=`.
     """
@@ -82,6 +100,7 @@ class LakeTable:
     ordering: Ordering
     hive_style: bool = False
     encoded: bool = False
+    foreign: Foreign | None = None
 
     @property
     def owned(self) -> bool:

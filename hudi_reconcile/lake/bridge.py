@@ -35,9 +35,18 @@ class Timeline:
     """The timeline of one table as it was when this object was made."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        jvm: Any = spark._jvm  # noqa: SLF001  py4j has no public door
-        jsc: Any = spark._jsc  # noqa: SLF001
-        conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(jsc.hadoopConfiguration())
+        jsc: Any = spark._jsc  # noqa: SLF001  py4j has no public door
+        self._open(spark._jvm, jsc.hadoopConfiguration(), path)  # noqa: SLF001
+
+    @classmethod
+    def in_bare_jvm(cls, jvm: Any, path: str) -> Timeline:
+        """The same without a Spark session."""
+        found = cls.__new__(cls)
+        found._open(jvm, jvm.org.apache.hadoop.conf.Configuration(), path)  # noqa: SLF001  another constructor
+        return found
+
+    def _open(self, jvm: Any, hadoop: Any, path: str) -> None:
+        conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
         self._path = path
         self._jvm = jvm
@@ -173,6 +182,12 @@ def _write_client(spark: SparkSession, path: str, name: str, further: Mapping[st
     properties.setProperty("hoodie.clean.failed.writes.policy", "LAZY")
     properties.setProperty("hoodie.embed.timeline.server", "false")
     properties.setProperty("hoodie.write.auto.upgrade", "false")
+    table = Timeline(spark, path).properties()
+    if "hoodie.table.version" in table:
+        properties.setProperty("hoodie.write.table.version", table["hoodie.table.version"])
+    # What the table has of a metadata table stays as it is.
+    properties.setProperty("hoodie.metadata.enable", str(bool(table.get("hoodie.table.metadata.partitions"))).lower())
+    properties.setProperty("hoodie.metadata.auto.delete.partitions", "false")
     for key, value in further.items():
         properties.setProperty(key, value)
     config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(path).forTable(name)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import cast
+from uuid import uuid4
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
@@ -27,12 +28,20 @@ VALIDATOR = "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValid
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteMark:
+    """A row whose `field` has this value, as text, is a delete."""
+
+    field: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Correction:
-    """A batch as it is written, the versions it expects, and the ordering value that marks its deletes."""
+    """A batch as it is written, the versions it expects, and what marks its deletes."""
 
     rows: DataFrame
     expected: DataFrame
-    marker: int
+    mark: DeleteMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +63,13 @@ def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
 
     Raises LakeError for other columns or a key that occurs twice, NotBuiltError for an upsert of a key the lake has twice.
     """
-    rows = _exact_rows(batch, table).localCheckpoint()
+    rows = exact_rows(batch, table).localCheckpoint()
     expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
-    facts = _facts_of(rows, expected, table)
+    facts = facts_of(rows, expected, table, F.col(READ_SEQ))
     check_facts(facts, table)
     marker = tombstone_seq(facts.greatest_seq, known_seq)
     seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
-    return Correction(rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, marker)
+    return Correction(rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, DeleteMark(READ_SEQ, str(marker)))
 
 
 def tombstone_seq(greatest_seq: int | None, known_seq: int) -> int:
@@ -89,7 +98,8 @@ def check_facts(facts: BatchFacts, table: LakeTable) -> None:
         )
 
 
-def _exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
+def exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
+    """Upserts and deletes in the table's own columns and types, told apart by `_hr_delete`."""
     upserts = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
     # A key that the lake holds twice comes as two rows; one delete removes every copy.
     deletes = as_table(cast("DataFrame", batch.deletes), table.columns, table.path).dropDuplicates([*table.record_key])
@@ -103,13 +113,13 @@ def exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
     return as_table(expected, wanted, table.path).distinct()
 
 
-def _facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable) -> BatchFacts:
-    """Count the batch against the expected versions, in one pass."""
+def facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: SparkColumn) -> BatchFacts:
+    """Count the batch against the expected versions, in one pass. `seq` is what no upsert may lack."""
     upserted = ~F.col(DELETE)
     batch = rows.groupBy(*table.record_key).agg(
         F.count(F.lit(1)).alias("_hr_rows"),
-        F.max(F.when(upserted, F.col(READ_SEQ))).alias("_hr_seq"),
-        F.count(F.when(upserted & F.col(READ_SEQ).isNull(), 1)).alias("_hr_blank"),
+        F.max(F.when(upserted, seq)).alias("_hr_seq"),
+        F.count(F.when(upserted & seq.isNull(), 1)).alias("_hr_blank"),
         F.max(upserted).alias("_hr_upserted"),
     )
     copies = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
@@ -125,12 +135,12 @@ def _facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable) -> BatchFa
     return BatchFacts(*found.collect()[0])
 
 
-def correction_options(table: LakeTable, view: str, marker: int) -> dict[str, str]:
+def correction_options(table: LakeTable, view: str, mark: DeleteMark) -> dict[str, str]:
     """Write options that delete by marker and refuse the commit unless every key is as expected and nobody else writes."""
     queries = (f"{versions_sql(table, view)}#0", f"{pending_sql(table.path)}#1")
     return {
-        "hoodie.payload.delete.field": READ_SEQ,
-        "hoodie.payload.delete.marker": str(marker),
+        "hoodie.payload.delete.field": mark.field,
+        "hoodie.payload.delete.marker": mark.text,
         "hoodie.precommit.validators": VALIDATOR,
         "hoodie.precommit.validators.single.value.sql.queries": ";".join(queries),
         # The commit is to be the correction alone: a failing compaction after it would hide its outcome.
@@ -157,6 +167,18 @@ def plain_reads(spark: SparkSession) -> Iterator[None]:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, value)
+
+
+@contextmanager
+def validated(spark: SparkSession, expected: DataFrame) -> Iterator[str]:
+    """The expected versions under a name of their own for the validators' SQL, which then reads files and no index."""
+    view = f"_hr_expected_{uuid4().hex}"
+    expected.createOrReplaceTempView(view)
+    try:
+        with plain_reads(spark):
+            yield view
+    finally:
+        spark.catalog.dropTempView(view)
 
 
 def same_keys(left: str, right: str, keys: tuple[str, ...]) -> SparkColumn:

@@ -45,6 +45,11 @@ def newest(spark: SparkSession, path: str) -> DataFrame:
     return _load(spark, path, {})
 
 
+def base_files(spark: SparkSession, path: str) -> DataFrame:
+    """What the base files of a merge_on_read table hold, whatever its logs say."""
+    return _load(spark, path, {"hoodie.datasource.query.type": "read_optimized"})
+
+
 def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
     """The table's columns as Spark reads them, without Hudi's own."""
     return columns_of(newest(spark, path))

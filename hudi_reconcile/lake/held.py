@@ -6,20 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hudi_reconcile.lake import lease_file, recover
-from hudi_reconcile.lake.bridge import timeline_now
+from hudi_reconcile.lake.bridge import Timeline, timeline_now
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.table import has_table
+from hudi_reconcile.lake.table import has_table, is_ours
 from hudi_reconcile.lake.write import Target
 
 
 @contextmanager
-def held(target: Target, files: Files, owner: str) -> Iterator[None]:
-    """Hold the lease. An interrupted process leaves it: only the lease of a dead one lets the next clear up at once."""
+def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[None]:
+    """Hold the lease. An interrupted process leaves it: only the lease of a dead one lets the next clear up at once.
+
+    A table that another tool made is cleared only where it is adopted.
+    """
     path = target.path
     taken = lease_file.take(files, path, owner, timeline_now(target.spark))
     interrupted = False
     try:
-        if has_table(files, path):
+        if has_table(files, path) and (adopt or is_ours(Timeline(target.spark, path).properties())):
             with lease_file.Renewal(files, path, taken.heir):
                 recover.clear(target, files, taken.dead)
         lease_file.cleared(files, path, taken)

@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, cast
-from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.core.partitions import PartitionRows, PartitionScope, PathRule
-from hudi_reconcile.core.values import (
-    READ_SEQ,
-    Checkpoint,
-    CheckpointAt,
-    Instant,
-    LakePin,
-    LakeTable,
-    PartitionField,
-)
+from hudi_reconcile.core.values import READ_SEQ, Checkpoint, CheckpointAt, Instant, LakePin, LakeTable, PartitionField
 from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake import partitions, timeline, undo
@@ -32,12 +23,14 @@ from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinne
 from hudi_reconcile.lake.held import held
 from hudi_reconcile.lake.holdable import check_types, check_values
 from hudi_reconcile.lake.metadata import PREFIX, commit_metadata
-from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_options, upsert_options
+from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_options
 from hudi_reconcile.lake.origin import origin_of
 from hudi_reconcile.lake.overwrite import would_overwrite
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
-from hudi_reconcile.lake.table import METADATA_PARTITIONS, check_owned, has_table, properties_of, table_of
+from hudi_reconcile.lake.shown import SCHEMA, as_held
+from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
+from hudi_reconcile.lake.writer import Writer
 from hudi_reconcile.lake.writers import heartbeats, writers_of
 from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
 
@@ -47,14 +40,21 @@ SAVED_BY = "hudi-reconcile"
 class HudiLake:
     """One Hudi table at a path, existing or to be made. Holds no state of the table: every call looks anew."""
 
-    def __init__(self, spark: SparkSession, path: str, *, name: str, options: Mapping[str, str]) -> None:
-        """`name` is the table's name where it is made; `options` are the user's further `hoodie.*` options."""
+    def __init__(
+        self, spark: SparkSession, path: str, *, name: str, options: Mapping[str, str], adopt: bool = False
+    ) -> None:
+        """`name` is the table's name where it is made; `options` are the user's further `hoodie.*` options.
+
+        `adopt`: a table that another tool made is cleared of what its dead writers left, as ours are.
+        """
         skip_probes(spark)
         self._spark = spark
         self._path = path.rstrip("/") or path
         self._name = name
         self._files = Files(spark, self._path)
         self._options = WriteOptions(cores=spark.sparkContext.defaultParallelism, overrides=dict(options))
+        self._adopt = adopt
+        self._writer = Writer(spark, self._files, self._options)
 
     def look(self) -> LakeTable | None:
         """The table as it is now; None where there is none, or only the remains of a creation that never committed."""
@@ -63,7 +63,9 @@ class HudiLake:
         line = self._timeline()
         table = table_of(self._path, properties_of(line, self._path), ())
         if line.completed():
-            return table_of(self._path, line.properties(), newest_columns(self._spark, self._path))
+            shown, schemas = newest_columns(self._spark, self._path), line.metadata(SCHEMA, archived=False)
+            columns = as_held(shown, line.properties(), table.partition_fields, (text for text, _ in schemas))
+            return table_of(self._path, line.properties(), columns)
         if table.owned:
             return None
         raise LakeError(f"Hudi table {self._path} has no completed commit", fix="let its writer finish, then try again")
@@ -133,36 +135,37 @@ class HudiLake:
 
         Raises LakeError that lists the differences where the frame has other columns than the table.
         """
-        check_owned(table, self._path)
-        frame = as_table(_spark(rows), table.columns, self._path)
-        with evaluating(self._path):
-            check_values(frame, table.record_key, table.partition_fields)
-        return commit(self._target(table), frame, self._write_options(table), commit_metadata(checkpoint, labels))
+        options = self._writer.options(table)
+        frame = self._writer.rows(rows, table, options)
+        return commit(self._target(table), frame, options, commit_metadata(checkpoint, labels))
 
     def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
         """What `overwrite` with these rows would do."""
         pin = self.pin()
         if pin is None:
             return Replaced(0, 0)
+        frame = self._writer.fitted(rows, table)
         with evaluating(self._path):
-            return would_overwrite(_spark(rows), pinned(self._spark, self._path, pin), table)
+            return would_overwrite(frame, pinned(self._spark, self._path, pin), table)
 
     def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Make these rows all that the table holds, in one commit.
 
         Raises LakeError that lists the differences where the frame has other columns than the table.
         """
-        check_owned(table, self._path)
-        frame = as_table(_spark(rows), table.columns, self._path)
-        with evaluating(self._path):
-            check_values(frame, table.record_key, table.partition_fields)
-        options = overwrite_options(self._options, table, has_metadata_table=self._has_metadata_table())
+        options = overwrite_options(self._writer.options(table))
+        frame = self._writer.rows(rows, table, {})
         return commit(self._target(table), frame, options, commit_metadata(checkpoint, labels))
 
     def mark(self, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Commit checkpoint and labels alone."""
-        frame = newest(self._spark, self._path).select(*(column.name for column in table.columns)).limit(0)
-        return self.upsert(Frame(frame), table, checkpoint, labels)
+        return self.upsert(Frame(self._no_rows(table)), table, checkpoint, labels)
+
+    def hand_back(self, table: LakeTable, key: str, value: str) -> Instant:
+        """Commit HoodieStreamer's checkpoint alone, where its next run looks for it."""
+        prefix = f"{key.split('.', 1)[0]}."
+        fitted = as_table(self._no_rows(table), table.columns, self._path)
+        return commit(self._target(table), fitted, self._writer.options(table), {key: value}, prefix)
 
     def origin(self) -> Origin:
         """Who wrote the table, by its properties and by what HoodieStreamer leaves on its commits."""
@@ -178,14 +181,15 @@ class HudiLake:
 
         Raises SupersededError where a key has another version or another writer is in flight; nothing is left behind.
         """
-        check_owned(table, self._path)
-        known_seq = self._known_seq(checkpoint)
-        with evaluating(self._path):
-            found = correction.prepare(batch, table, known_seq)
-            check_values(found.rows, table.record_key, table.partition_fields)
-        with self._view(found.expected) as view:
-            options = {**self._write_options(table), **correction.correction_options(table, view, found.marker)}
-            return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
+        plain = self._writer.options(table)
+        batch, sure = self._writer.correction(batch, table, self._pinned(), plain)
+        metadata = commit_metadata(checkpoint, labels)
+        if sure:
+            return self._replaced(batch, table, plain, metadata)
+        found = self._writer.prepared(batch, table, self._known_seq(checkpoint))
+        with correction.validated(self._spark, found.expected) as view:
+            options = {**plain, **correction.correction_options(table, view, found.mark)}
+            return commit(self._target(table), found.rows, options, metadata)
 
     def replace(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -194,16 +198,20 @@ class HudiLake:
 
         Raises SupersededError where anything was committed meanwhile, RefusedError where Hudi cannot do it in one commit.
         """
-        check_owned(table, self._path)
-        pin = self.pin()
-        if pin is None:
-            raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
+        plain = self._writer.options(table)
+        batch, _ = self._writer.correction(batch, table, self._pinned(), plain)
+        return self._replaced(batch, table, plain, commit_metadata(checkpoint, labels))
+
+    def _replaced(
+        self, batch: Corrective, table: LakeTable, plain: Mapping[str, str], metadata: Mapping[str, str]
+    ) -> Instant:
+        pin = self._pinned()
         with evaluating(self._path):
             found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin))
             check_values(found.rows, table.record_key, table.partition_fields)
-        with self._view(found.expected) as view:
-            options = {**self._write_options(table), **doubled.replace_options(table, view, found, pin)}
-            return commit(self._target(table), found.rows, options, commit_metadata(checkpoint, labels))
+        with correction.validated(self._spark, found.expected) as view:
+            options = {**plain, **doubled.replace_options(table, view, found, pin)}
+            return commit(self._target(table), found.rows, options, metadata)
 
     def writers(self) -> Writers:
         """Who else writes the table, as far as it tells."""
@@ -216,9 +224,7 @@ class HudiLake:
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
-        pin = self.pin()
-        if pin is None:
-            raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
+        pin = self._pinned()
         found = undo.Snapshots(*(pinned(self._spark, self._path, one) for one in (*self.around(commit), pin)))
         with evaluating(self._path):
             return undo.taken_back(found, table, commit.requested, read_seq)
@@ -253,19 +259,8 @@ class HudiLake:
         process tells the next run to roll it back at once.
         """
         target = Target(self._spark, self._path, self._name)
-        with held(target, self._files, owner):
+        with held(target, self._files, owner, adopt=self._adopt):
             yield
-
-    @contextmanager
-    def _view(self, frame: DataFrame) -> Iterator[str]:
-        """The frame under a name of its own for the validators' SQL, which then reads files and no index."""
-        view = f"_hr_expected_{uuid4().hex}"
-        frame.createOrReplaceTempView(view)
-        try:
-            with correction.plain_reads(self._spark):
-                yield view
-        finally:
-            self._spark.catalog.dropTempView(view)
 
     def _known_seq(self, checkpoint: Checkpoint) -> int:
         """The greatest read sequence handed out so far, by the timeline and by the caller."""
@@ -278,14 +273,18 @@ class HudiLake:
             raise LakeError(f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path")
         self._files.delete(f"{self._path}/.hoodie")
 
-    def _write_options(self, table: LakeTable) -> dict[str, str]:
-        return upsert_options(self._options, table, has_metadata_table=self._has_metadata_table())
+    def _no_rows(self, table: LakeTable) -> DataFrame:
+        return newest(self._spark, self._path).select(*(column.name for column in table.columns)).limit(0)
 
-    def _has_metadata_table(self) -> bool:
-        return bool(self._timeline().properties().get(METADATA_PARTITIONS, ""))
+    def _pinned(self) -> LakePin:
+        pin = self.pin()
+        if pin is None:
+            raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
+        return pin
 
     def _savepoints(self) -> Savepoints:
-        return Savepoints(self._spark, self._path, self._name, self._has_metadata_table())
+        has_metadata_table = bool(self._timeline().properties().get(METADATA_PARTITIONS, ""))
+        return Savepoints(self._spark, self._path, self._name, has_metadata_table)
 
     def _target(self, table: LakeTable) -> Target:
         return Target(self._spark, self._path, table.name)

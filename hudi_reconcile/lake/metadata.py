@@ -16,6 +16,8 @@ from hudi_reconcile.core.values import Checkpoint
 PREFIX = "_hr."
 CHECKPOINT = "_hr.checkpoint"
 COMMIT = "_hr.commit"
+# Every commit of ours carries one of these: where HoodieStreamer's checkpoint is handed back, keys have its prefix.
+OURS = (COMMIT, f"deltastreamer.{COMMIT}", f"streamer.{COMMIT}")
 VERSION = 1
 _NAMES = tuple(field.name for field in fields(Checkpoint))
 _LATER = ("watermark_value", "incrementing", "incrementing_value")  # written only where they say something

@@ -24,6 +24,11 @@ _RESERVED = (
     "hoodie.payload.", "hoodie.precommit.validators", "hoodie.clean.failed.writes.policy",
     "hoodie.cleaner.policy.failed.writes", "hoodie.write.concurrency.mode", "hoodie.index.type", "hoodie.simple.index.update.",
 )  # fmt: skip
+# How keys and partition paths are made, which another tool's table says itself.
+_OF_THE_MAKER = (
+    "hoodie.datasource.write.keygenerator.", "hoodie.datasource.write.hive_style_partitioning",
+    "hoodie.datasource.write.partitionpath.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
     """Options of a commit of full images."""
     found = {
         **_session(options),
-        **_identity(table.name, table.record_key, table.partition_fields),
+        **_identity_of(table),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "upsert",
         "hoodie.write.table.version": str(table.version),
@@ -82,17 +87,29 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
         "hoodie.compact.inline": str(table.type == "merge_on_read").lower(),
         "hoodie.compact.inline.max.delta.commits": str(options.compact_after_commits),
     }
-    return {**found, **options.overrides}
+    return {**found, **(table.foreign.options if table.foreign else {}), **options.overrides}
 
 
-def overwrite_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
-    """Options of a commit after which its rows are all that the table holds: every file group is replaced."""
-    found = upsert_options(options, table, has_metadata_table=has_metadata_table)
+def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
+    """Options, from an upsert's, of a commit after which its rows are all that the table holds."""
     return {
-        **found,
+        **upsert,
         "hoodie.datasource.write.operation": "insert_overwrite_table",
         "hoodie.compact.inline": "false",  # nothing is left to compact
     }
+
+
+def _identity_of(table: LakeTable) -> dict[str, str]:
+    """As the table's own properties say where another tool made it; else as we made it."""
+    ours = _identity(table.name, table.record_key, table.partition_fields)
+    if table.foreign is None:
+        return ours
+    found = {
+        **{key: value for key, value in ours.items() if not key.startswith(_OF_THE_MAKER)},
+    }
+    if table.ordering_fields:
+        found["hoodie.datasource.write.precombine.field"] = ",".join(table.ordering_fields)
+    return found
 
 
 def _identity(name: str, key: tuple[str, ...], partitions: tuple[str, ...]) -> dict[str, str]:

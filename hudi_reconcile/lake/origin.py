@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hudi_reconcile.lake.bridge import Action, Timeline
+from hudi_reconcile.lake.foreign import STREAMER_KEYS
 from hudi_reconcile.lake.timeline import instant_of
 from hudi_reconcile.ports import Origin
 
-# JDBC, Kafka and file sources keep the first on every table version; the second is for Hudi's own incremental source.
-STREAMER_KEYS = ("deltastreamer.checkpoint.key", "streamer.checkpoint.key.v2")
 _GENERATORS = ("hoodie.table.keygenerator.class", "hoodie.table.keygenerator.type")
 
 

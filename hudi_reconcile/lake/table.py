@@ -11,10 +11,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from hudi_reconcile.core.errors import LakeError, NotBuiltError
+from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, Ordering, TableType
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.foreign import foreign_of
 
 _Value = TypeVar("_Value")
 VERSIONS = (6, 8, 9)
@@ -40,6 +41,8 @@ def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn
     key = _names(properties, "hoodie.table.recordkey.fields")
     if not key:
         raise LakeError(f"Hudi table {path} has no record key fields (keys are generated)", fix=_FIX)
+    if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
+        raise LakeError(f"Hudi table {path} has no meta fields, so that no row has a version", fix=_FIX)
     return LakeTable(
         path=path,
         name=_one(path, properties, "hoodie.table.name"),
@@ -52,6 +55,7 @@ def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn
         ordering=_ordering(path, properties, ordering_fields),
         hive_style=properties.get(HIVE_STYLE, "false").lower() == "true",
         encoded=properties.get(URL_ENCODED, "false").lower() == "true",
+        foreign=None if ordering_fields == (READ_SEQ,) else foreign_of(properties),
     )
 
 
@@ -70,6 +74,11 @@ def _millis_fields(avro: str) -> Iterator[str]:
         types = field["type"] if isinstance(field["type"], list) else [field["type"]]
         if any(isinstance(one, dict) and one.get("logicalType") in _MILLIS for one in types):
             yield field["name"]
+
+
+def is_ours(properties: Mapping[str, str]) -> bool:
+    """True where this tool made the table."""
+    return _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field") == (READ_SEQ,)
 
 
 def has_table(files: Files, path: str) -> bool:
@@ -104,16 +113,6 @@ def properties_of(timeline: Timeline, path: str) -> dict[str, str]:
     return found
 
 
-def check_owned(table: LakeTable, path: str) -> None:
-    """Raises NotBuiltError for a table of another tool: its ordering would drop our rows in silence."""
-    if not table.owned:
-        raise NotBuiltError(
-            f"Hudi table {path} was made by another tool (ordering by {', '.join(table.ordering_fields) or 'commit'}"
-            "); this version only reads such tables",
-            fix="sweep it, or pull into a table of this tool's own",
-        )
-
-
 def _version(path: str, properties: Mapping[str, str]) -> int:
     text = _one(path, properties, "hoodie.table.version")
     return _legal(path, "hoodie.table.version", text, {str(version): version for version in VERSIONS})
@@ -124,7 +123,9 @@ def _ordering(path: str, properties: Mapping[str, str], fields: tuple[str, ...])
     if mode is not None:
         found = _legal(path, "hoodie.record.merge.mode", mode, _MODES)
     else:
-        payload = properties.get("hoodie.compaction.payload.class", "OverwriteWithLatestAvroPayload")
+        # Without either, releases differ in what they do; what is right for event time is right for both.
+        unnamed = "DefaultHoodieRecordPayload" if fields else "OverwriteWithLatestAvroPayload"
+        payload = properties.get("hoodie.compaction.payload.class", unnamed)
         found = _legal(path, "hoodie.compaction.payload.class", payload.rsplit(".", 1)[-1], _PAYLOADS)
     return "tool" if fields == (READ_SEQ,) and found == "event_time" else found
 

@@ -63,6 +63,9 @@ def taken_back(seen: Snapshots, table: LakeTable, requested: str, read_seq: int)
     )
     wrote = F.col("at.sn").startswith(f"{requested}_") | (F.col("at").isNull() & F.col("before").isNotNull())
     untouched = F.col("at.sn").eqNullSafe(F.col("now.sn")) & (F.col("copies") <= 1)
+    if table.foreign is not None:
+        # Partitions that were written anew hold other rows, too, as they were.
+        wrote = wrote & ~F.to_json("before.row").eqNullSafe(F.to_json("at.row"))
     rows = (
         by_key.where(wrote)
         .withColumn("status", F.when(untouched, "ready").otherwise("superseded"))
@@ -70,8 +73,9 @@ def taken_back(seen: Snapshots, table: LakeTable, requested: str, read_seq: int)
         .localCheckpoint(eager=True)
     )
     ready = rows.where("status = 'ready'")
-    again = ready.where("action = 'upsert'").select("before.row.*")
-    upserts = again.withColumn(READ_SEQ, F.lit(read_seq).cast("bigint"))
+    upserts = ready.where("action = 'upsert'").select("before.row.*")
+    if table.foreign is None:
+        upserts = upserts.withColumn(READ_SEQ, F.lit(read_seq).cast("bigint"))
     expected = ready.select(*keys, F.col("now.sn").alias("_hr_seqno"))
     deletes = ready.where("action = 'delete'").select("now.row.*")
     counts = {

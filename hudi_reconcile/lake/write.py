@@ -34,24 +34,26 @@ class Target:
     exists: bool = True
 
 
-def commit(target: Target, frame: DataFrame, options: Mapping[str, str], metadata: Mapping[str, str]) -> Instant:
-    """Write the frame in one commit that carries the metadata.
+def commit(
+    target: Target, frame: DataFrame, options: Mapping[str, str], metadata: Mapping[str, str], prefix: str = PREFIX
+) -> Instant:
+    """Write the frame in one commit that carries the metadata. Hudi takes keys of one prefix only.
 
     Raises SupersededError where another writer won, LakeError where the write failed; both after our instant was rolled
     back, and only where the commit did not land.
     """
     token = uuid4().hex
-    carried = {**metadata, COMMIT: token}
+    key = COMMIT if prefix == PREFIX else prefix + COMMIT
+    carried = {**metadata, key: token, "hoodie.datasource.write.commitmeta.key.prefix": prefix}
     before = frozenset(_in_flight(target))
-    prefix = {"hoodie.datasource.write.commitmeta.key.prefix": PREFIX}
     try:
-        frame.write.format("hudi").options(**options, **prefix, **carried).mode("append").save(target.path)
+        frame.write.format("hudi").options(**options, **carried).mode("append").save(target.path)
     except (Py4JJavaError, PySparkException) as error:
-        landed = _landed(target, token)
+        landed = _landed(target, key, token)
         if landed is None:
             raise _failed(target, error, before) from error
         return landed
-    landed = _landed(target, token)
+    landed = _landed(target, key, token)
     if landed is None:
         raise LakeError(
             f"Hudi table {target.path}: the write ended well but its commit is not on the timeline",
@@ -85,9 +87,9 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: froz
     return tuple(one for one in _in_flight(target) if one not in before)
 
 
-def _landed(target: Target, token: str) -> Instant | None:
+def _landed(target: Target, key: str, token: str) -> Instant | None:
     try:
-        return commit_of(Timeline(target.spark, target.path), COMMIT, token)
+        return commit_of(Timeline(target.spark, target.path), key, token)
     except LakeError:
         if target.exists:
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hudi_reconcile.core.writers import NEWEST, Writers
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.metadata import COMMIT
+from hudi_reconcile.lake.metadata import OURS
 from hudi_reconcile.lake.timeline import writers_in_flight
 
 
@@ -15,7 +15,7 @@ def writers_of(line: Timeline, files: Files, path: str, beating: frozenset[str])
     `beating` are the heartbeats from before the timeline was read: one that ended since has removed its own.
     """
     newest = [action for action in line.completed()[:NEWEST] if not line.is_service(action)]
-    ours = {action.requested for _, action in line.metadata(COMMIT, archived=False, newest=NEWEST)}
+    ours = {action.requested for key in OURS for _, action in line.metadata(key, archived=False, newest=NEWEST)}
     alive = beating | heartbeats(files, path)
     silent = tuple(one for one in writers_in_flight(line) if one not in alive)
     return Writers(len(newest), sum(action.requested not in ours for action in newest), silent)

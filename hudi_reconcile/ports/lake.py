@@ -161,6 +161,10 @@ class Lake(Protocol):
         """Commit checkpoint and labels alone; no row changes."""
         ...
 
+    def hand_back(self, table: LakeTable, key: str, value: str) -> Instant:
+        """Commit HoodieStreamer's checkpoint alone, under its key; no row changes, and the checkpoint of ours stays."""
+        ...
+
     def origin(self) -> Origin:
         """Who wrote the table; nothing known where there is no table."""
         ...

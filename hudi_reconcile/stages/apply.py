@@ -27,6 +27,7 @@ from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_stale
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.sides import Sides
+from hudi_reconcile.stages.taken_over import taken_over
 from hudi_reconcile.stages.watermarks import watermark_of
 
 
@@ -105,8 +106,8 @@ def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
 def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edges: Edges) -> Work:
     table = edges.source.describe()
     lake_table = existing(job, edges.lake.look())
-    refuse_foreign(job, lake_table, edges.lake.origin)
     refuse_mismatch(job, table, lake_table)
+    refuse_foreign(job, table, lake_table, edges.lake.origin, "apply")
     at = edges.lake.checkpoint()
     checkpoint = None if at is None else at.checkpoint
     scope = scope_of(job, table, lake_table, edges.source, whole=True, past=Past.of(checkpoint))
@@ -130,6 +131,8 @@ def _execute(work: Work, edges: Edges) -> Done:
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
     rechecked = with_landed(work, comparer.recheck(work.rows, look, work.touched))
+    if checkpoint is None and not work.scope.lake_table.owned:
+        checkpoint = taken_over(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
     earlier = None if checkpoint is None else checkpoint.checkpoint
     return _verified(work, edges, write_corrections(work, rechecked, earlier, moment.clock_micros))
 
@@ -161,5 +164,6 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
 
 def _verify(work: Work, edges: Edges) -> Confirmed:
     mark = watermark_of(work.job, work.sides.table)
-    waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark)
+    foreign = not work.scope.lake_table.owned
+    waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark, foreign=foreign)
     return look_twice(work.sides, waiting, work.touched)

@@ -18,6 +18,7 @@ from hudi_reconcile.core.window import next_window
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.inside import digests_of, unexplained
 from hudi_reconcile.stages.sides import Sides
+from hudi_reconcile.stages.taken_over import furthest
 from hudi_reconcile.stages.walk import Walk, in_part, walked
 from hudi_reconcile.stages.watermarks import Watermark
 
@@ -60,12 +61,13 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """When a difference is pending, and how long to wait between the looks."""
+    """When a difference is pending, and how long to wait between the looks. `foreign`: another tool may pull too."""
 
     clock: Clock
     settle_seconds: float
     overlap_micros: int
     watermark: Watermark
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +221,17 @@ def pending_range(
 
     A pull refuses to go on from another source's checkpoint, so nothing may wait for it.
     """
-    mark = waiting.watermark
-    if checkpoint is None or not mark.moving or not mark.continues(checkpoint.checkpoint):
+    mark, ours = waiting.watermark, None if checkpoint is None else checkpoint.checkpoint
+    if ours is not None and ours.source_identity != sides.table.identity:
+        ours = None
+    if waiting.foreign:
+        reached = furthest(mark, ours, sides.lake.origin())
+        known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
+    else:
+        reached = mark.reached(ours)
+        known = ours is not None and mark.continues(ours)
+    if not known or not mark.moving:
         return None
-    if checkpoint.checkpoint.source_identity != sides.table.identity:
-        return None
-    window = next_window(mark.order, mark.reached(checkpoint.checkpoint), None, overlap_micros=waiting.overlap_micros)
+    window = next_window(mark.order, reached, None, overlap_micros=waiting.overlap_micros)
     after = None if window.lower is None else window.lower.mark
     return PendingRange(after, mark.horizon(moment, sides.source.zone_offset_micros), by_id=not mark.columns)

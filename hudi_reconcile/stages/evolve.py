@@ -1,6 +1,7 @@
 """What a pull or a correction does where the source's columns are no longer the lake's: the decision, asked and carried out.
 
-A pull takes over whatever can be; a correction writes what was compared, so it widens types and nothing more.
+A pull takes over whatever can be; a correction writes what was compared, so it widens types and nothing more. The columns
+of another tool's table are that tool's: they stay as they are, and `core/adoption.py` refused by name what they cannot hold.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Followed:
 
 def follow(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Followed:
     """The lake table that follows the source, for a pull. Raises CannotFollowError that names every column that cannot."""
+    if not lake.owned:
+        return Followed(lake)
     found = _evolve(job, source, lake, checkpoint)
     types = {column.name: column.type for column in lake.columns}
     notes = tuple(sentence(change, types.get(change.lake_column or "")) for change in found.changes)
@@ -48,6 +51,8 @@ def correctable(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint:
     Raises RefusedError for a column that cannot be written, and for one that the source dropped since the last pull: only
     a pull decides what becomes of it.
     """
+    if not lake.owned:
+        return Followed(lake)
     held = {column.name for column in lake.columns}
     left_out = frozenset(column.lake_name for column in source.columns) - held
     met = replace(source, columns=tuple(column for column in source.columns if column.lake_name in held))

@@ -1,13 +1,17 @@
-"""Refusals that concern the lake table itself: not ours, not what the config says, not there. Pure."""
+"""Refusals that concern the lake table itself: not adopted, not what the config says, not there. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
+from hudi_reconcile.core.adoption import adoption
 from hudi_reconcile.core.errors import LakeError, RefusedError
-from hudi_reconcile.core.values import READ_SEQ, LakeTable, SourceTable
+from hudi_reconcile.core.values import LakeTable, SourceTable
 from hudi_reconcile.ports import Origin
 from hudi_reconcile.stages.request import TableJob
+
+Command = Literal["pull", "apply"]
 
 
 class UntrustedWindowError(RefusedError):
@@ -19,23 +23,36 @@ class UntrustedWindowError(RefusedError):
         return RefusedError.__name__
 
 
-def refuse_foreign(job: TableJob, table: LakeTable, origin: Callable[[], Origin]) -> None:
-    """Raises RefusedError for a Hudi table that this tool did not create: its ordering would drop corrections in silence.
+def refuse_foreign(
+    job: TableJob, source: SourceTable, table: LakeTable, origin: Callable[[], Origin], command: Command
+) -> None:
+    """Raises RefusedError for a table of another tool that was not adopted, or that cannot be written right.
 
-    `origin` is asked only then: the message says what such a table lacks.
+    `origin` is asked only then: the message says whose the table is.
     """
     if table.owned:
         return
-    raise RefusedError(
+    reasons = getattr(adoption(table, source, job.partition_by), command)
+    if job.adopt and not reasons:
+        return
+    whose = (
         f"table {job.name}: {job.lake_path} is a Hudi table made by another writer (ordering field: "
-        f"{', '.join(table.ordering_fields) or 'none'}). {what_is_missing(table, origin())}",
-        fix="pull into a new lake.path, or only sweep this one: hudi-reconcile sweep -t " + job.name,
+        f"{', '.join(table.ordering_fields) or 'none'})"
+    )
+    if not job.adopt:
+        raise RefusedError(
+            f"{whose}, and it is not adopted. {_known_of(table, origin())}",
+            fix=f"see what it is and what will be done: hudi-reconcile doctor -t {job.name}; then set "
+            f"tables[{job.name}]: lake: {{adopt: true}}; or only sweep it: hudi-reconcile sweep -t {job.name}",
+        )
+    raise RefusedError(
+        f"{whose}, which a {command} cannot write right: {'; '.join(reasons)}",
+        fix=f"only sweep it: hudi-reconcile sweep -t {job.name}; or pull into a new lake.path",
     )
 
 
-def what_is_missing(table: LakeTable, origin: Origin) -> str:
-    """What a table of another writer has not, and what it has instead."""
-    found = [f"a pull needs the ordering field {READ_SEQ} and a checkpoint of its own, and this version adopts neither"]
+def _known_of(table: LakeTable, origin: Origin) -> str:
+    found = []
     if origin.streamer_checkpoint is not None:
         at = "" if origin.instant is None else f" of commit {origin.instant.completed}"
         found.append(f"HoodieStreamer's checkpoint is {origin.streamer_checkpoint!r} ({origin.streamer_key}{at})")

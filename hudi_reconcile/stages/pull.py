@@ -24,6 +24,7 @@ from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.overwrite import allowed, overwrites, refuse_torn
 from hudi_reconcile.stages.pull_start import Start, carry, refuse_changed, start_of
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.taken_over import to_hand_back
 
 NO_APPROVAL = Approval()
 Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
@@ -66,7 +67,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                 begun = edges.clock.monotonic_seconds()
                 done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
                 done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
-        return _result(job, start, done)
+        return _result(job, _handed_back(start, done, lake), done)
 
 
 def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) -> TableResult:
@@ -93,7 +94,21 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
     done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
     note = f"the whole table was replaced; {gone} of its rows were gone at the source"
     done = _added(done, Page(start.window, None), staged, after, lake)
-    return _result(job, replace(start, notes=(*start.notes, note)), done)
+    return _result(job, _handed_back(replace(start, notes=(*start.notes, note)), done, lake), done)
+
+
+def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
+    """The start with a note, where HoodieStreamer's checkpoint was brought up to ours.
+
+    In a commit of its own, after the rows': killed in between, HoodieStreamer reads some rows again.
+    """
+    if done.existing is None or done.existing.owned or done.after is None:
+        return start
+    back = to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.origin())
+    if back is None:
+        return start
+    lake.hand_back(done.existing, back.key, back.value)
+    return replace(start, notes=(*start.notes, f"handed back to HoodieStreamer: {back.key}={back.value}"))
 
 
 def _pages(job: TableJob, start: Start, source: Source) -> Iterator[Page]:

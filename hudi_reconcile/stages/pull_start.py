@@ -15,8 +15,10 @@ from hudi_reconcile.ports import AS_SOURCE, Lake, Shape, Signs, Source
 from hudi_reconcile.stages.evolve import follow
 from hudi_reconcile.stages.keys import refuse_key_faults
 from hudi_reconcile.stages.lake_state import UntrustedWindowError, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.overwrite import overwrites
 from hudi_reconcile.stages.replayed import behind, refuse_behind
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.taken_over import taken_over
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
 _MINUTE_MICROS = 60_000_000
@@ -84,7 +86,8 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     if not is_empty(window):
         refuse_behind(job, behind(watermark, before, moment, source.zone_offset_micros))
     told = sign_notes(watermark, signs, before, table.rows_estimate)
-    notes = (*moment.notes, *told, *_clockless(watermark))
+    left = () if whole and overwrites(job) else _left_by_ordering(watermark, existing, whole=whole)
+    notes = (*moment.notes, *told, *_clockless(watermark), *left)
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes)
 
 
@@ -181,6 +184,17 @@ def _rows(count: int) -> str:
     return "1 row has" if count == 1 else f"{count:,} rows have"
 
 
+def _left_by_ordering(watermark: Watermark, existing: LakeTable | None, *, whole: bool) -> tuple[str, ...]:
+    if existing is None or existing.owned or existing.ordering != "event_time":
+        return ()
+    if not whole and existing.ordering_fields == tuple(column.lake_name for column in watermark.moving):
+        return ()  # what a window by the ordering field itself brings is newer than all that was pulled
+    fields = ", ".join(existing.ordering_fields)
+    return (
+        f"rows whose {fields} is older than the lake's stay as they are there, by the table's own ordering: sweeps find them",
+    )
+
+
 def _clockless(watermark: Watermark) -> tuple[str, ...]:
     if watermark.has_bound or not watermark.moving:
         return ()
@@ -233,9 +247,11 @@ def _checkpoint(
 ) -> CheckpointAt | None:
     if existing is None:
         return None
-    refuse_foreign(job, existing, lake.origin)
     refuse_mismatch(job, table, existing)
+    refuse_foreign(job, table, existing, lake.origin, "pull")
     found = lake.checkpoint()
+    if found is None and not existing.owned:
+        found = taken_over(job, watermark, table, lake)
     if full:
         return found
     if found is None:

@@ -43,6 +43,7 @@ class TableJob:
     mode: Mode = "auto"
     one_snapshot: bool = False
     cdc: bool = False
+    adopt: bool = False
     rename: Mapping[str, str] = field(default_factory=dict)
     tolerance: Mapping[str, Decimal] = field(default_factory=dict)
     full_mode: Literal["upsert", "overwrite"] | None = None

@@ -15,9 +15,10 @@ from hudi_reconcile.core.evolution import NOTHING_PULLED, Past
 from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.result import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.schema_drift import Columns, changes
-from hudi_reconcile.core.values import LakeTable, SourceTable
+from hudi_reconcile.core.values import Checkpoint, LakeTable, SourceTable
 from hudi_reconcile.ports import Comparer, Frame, Source
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.watermarks import Watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,21 @@ def settings_notes(job: TableJob) -> tuple[str, ...]:
         allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.tolerance.items())
         notes.append(f"differences allowed (compare.tolerance), unequal segments joined row by row: {allowed}")
     return tuple(notes)
+
+
+def pending_notes(scope: Scope, watermark: Watermark, checkpoint: Checkpoint | None) -> tuple[str, ...]:
+    """Why nothing could be pending by our checkpoint; empty where something could."""
+    why = ""
+    if checkpoint is None:
+        why = "the lake carries no checkpoint of ours"
+    elif not watermark.continues(checkpoint):
+        why = "the checkpoint was made with other watermark columns"
+    elif checkpoint.source_identity != scope.table.identity:
+        why = f"the checkpoint belongs to {checkpoint.source_identity}, the source is {scope.table.identity}"
+    if scope.lake_table.owned:
+        return (f"{why}: no difference could be called pending",) if why else ()
+    both = "another tool's table: pending is what lies above HoodieStreamer's checkpoint and ours, where there are any"
+    return (both, *((f"{why}: no difference could be called pending by it",) if why and checkpoint else ()))
 
 
 def _types(source: SourceTable, lake: LakeTable) -> dict[str, dict[str, str]]:

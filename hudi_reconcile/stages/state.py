@@ -49,8 +49,8 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
     with lake.lease(job.run_id):
         described = source.describe()
         table = existing(job, lake.look())
-        refuse_foreign(job, table, lake.origin)
         refuse_mismatch(job, described, table)
+        refuse_foreign(job, described, table, lake.origin, "apply")
         watermark = watermark_of(job, described)
         moment = source.moment()
         mark = None if value is None else _mark(job, watermark, value, source, moment)

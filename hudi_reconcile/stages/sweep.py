@@ -29,7 +29,7 @@ from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.part import WHOLE, covered, left_behind, partition_columns, reached
 from hudi_reconcile.stages.replayed import behind, unreplayed
 from hudi_reconcile.stages.request import Part, TableJob
-from hudi_reconcile.stages.scope import Scope, hidden_digits, precision_of, scope_of, settings_notes
+from hudi_reconcile.stages.scope import Scope, hidden_digits, pending_notes, precision_of, scope_of, settings_notes
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.steady import Seen, altered, unsteady
 from hudi_reconcile.stages.walk import in_part
@@ -73,7 +73,8 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     begun_micros = edges.clock.utc_micros()
     sides = _sides(job, ground, edges)
     comparer = sides.comparer
-    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark)
+    foreign = not scope.lake_table.owned
+    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark, foreign=foreign)
     found = look_twice(sides, waiting, None, ground.portion.walk)
     compared = in_part(found.walked, ground.cut)
     precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
@@ -233,11 +234,5 @@ def _notes(job: TableJob, ground: Ground, found: Confirmed) -> tuple[str, ...]:
         notes.append(
             "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget"
         )
-    if found.checkpoint is None:
-        notes.append("the lake carries no checkpoint of ours: no difference could be called pending")
-    elif not ground.watermark.continues(found.checkpoint.checkpoint):
-        notes.append("the checkpoint was made with other watermark columns: no difference could be called pending")
-    elif found.checkpoint.checkpoint.source_identity != ground.scope.table.identity:
-        was, now = found.checkpoint.checkpoint.source_identity, ground.scope.table.identity
-        notes.append(f"the checkpoint belongs to {was}, the source is {now}: no difference could be called pending")
-    return tuple(notes)
+    checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
+    return (*notes, *pending_notes(ground.scope, ground.watermark, checkpoint))

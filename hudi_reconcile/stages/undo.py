@@ -34,7 +34,7 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, finished_plan: str | 
             made = Corrections(instants=(earlier.completed,))
             return TableResult(job.name, Outcome.CORRECTED, corrections=made, already_applied=True)
         table = existing(job, edges.lake.look())
-        refuse_foreign(job, table, edges.lake.origin)
+        refuse_foreign(job, edges.source.describe(), table, edges.lake.origin, "apply")
         commit = edges.lake.find_commit(UNDOABLE, applied_run)
         if commit is None and finished_plan is not None:
             commit = first_of(finished_plan, None, edges.lake)

@@ -44,6 +44,7 @@ from hudi_reconcile.core.values import (
     READ_SEQ,
     Checkpoint,
     CheckpointAt,
+    Foreign,
     Instant,
     LakeColumn,
     LakePin,
@@ -379,6 +380,7 @@ class FakeLake:
     misplaced: set[int] = field(default_factory=set)  # rows that lie where their columns do not tell
     cleaned: bool = False  # snapshots from before the newest commits are gone
     others: Writers = field(default_factory=Writers)
+    foreign: Foreign = field(default_factory=lambda: Foreign("SimpleKeyGenerator"))
 
     @property
     def now(self) -> list[Row]:
@@ -403,9 +405,13 @@ class FakeLake:
         columns = (
             LakeColumn("id", self.key_type), LakeColumn("v", self.v_type), LakeColumn("at", self.at_type), *self.more_columns,
         )  # fmt: skip
+        if self.ordering != (READ_SEQ,):
+            return LakeTable(
+                self.path, "t", "copy_on_write", 9, columns, self.key, (), self.ordering, "event_time", foreign=self.foreign,
+            )  # fmt: skip
         return LakeTable(
             self.path, "t", "copy_on_write", 9, (*columns, LakeColumn(READ_SEQ, "bigint")), self.key, self.partition_fields,
-            self.ordering, "tool" if self.ordering == (READ_SEQ,) else "event_time",
+            self.ordering, "tool",
         )  # fmt: skip
 
     def pin(self) -> LakePin | None:
@@ -488,6 +494,12 @@ class FakeLake:
     def origin(self) -> Origin:
         return self.made_by
 
+    def hand_back(self, table: LakeTable, key: str, value: str) -> Instant:
+        self.journal.reached("lake.hand_back")
+        instant = self.plant(self.now)
+        self.made_by = replace(self.made_by, streamer_key=key, streamer_checkpoint=value, instant=instant)
+        return instant
+
     def correct(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
     ) -> Instant:
@@ -511,7 +523,9 @@ class FakeLake:
     def _become(self, table: LakeTable, rows: Frame) -> None:
         """The table's columns are those of the newest commit; no commit may lack one, or have a narrower."""
         types = {column.name: column.type for column in table.columns}
-        assert all(row.keys() - {SEQNO} == types.keys() for row in rows_of(rows)), "rows of other columns"
+        # What another tool's table has no column for is not written into it (`lake/adopted.py`).
+        unwritten = {SEQNO} if table.owned else {SEQNO, READ_SEQ}
+        assert all(row.keys() - unwritten == types.keys() for row in rows_of(rows)), "rows of other columns"
         was = self.look()
         assert was is None or all(stored.holds(types[column.name], column.type) for column in was.columns)
         self.v_type = types["v"]

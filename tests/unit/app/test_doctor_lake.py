@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.doctor_lake import folder_check, lake_check
+from hudi_reconcile.app.doctor_checks import Check
+from hudi_reconcile.app.doctor_lake import folder_check, lake_checks
 from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import SourceTable
+from hudi_reconcile.core.values import Instant, SourceTable
+from hudi_reconcile.ports import Origin
 from hudi_reconcile.stages.request import TableJob
 
 SOURCE = SourceTable("public.orders", (Column("order_id", Kind.INTEGER, "bigint"),), ("order_id",), 1, "server/table")
@@ -48,6 +51,12 @@ def hudi_table(folder: Path, *, key: str = "order_id", ordering: str = "_hr_read
     return folder
 
 
+def lake_check(one: TableJob, source: SourceTable | None) -> Check:
+    """The only line, of a path that is no other tool's table."""
+    (found,) = lake_checks(one, source, lambda _: Origin())
+    return found
+
+
 def test_path_that_is_not_there_yet_can_be_made(tmp_path: Path) -> None:
     assert lake_check(job(str(tmp_path / "lake" / "orders")), SOURCE).status == "ok"
     assert not (tmp_path / "lake").exists()
@@ -68,11 +77,32 @@ def test_table_of_ours_is_ok(tmp_path: Path) -> None:
     assert "copy_on_write table of ours" in found.detail
 
 
-def test_table_of_another_writer_is_a_warning_that_says_what_still_works(tmp_path: Path) -> None:
-    found = lake_check(job(str(hudi_table(tmp_path / "orders", ordering="ts"))), SOURCE)
+def test_table_of_another_tool_is_told_in_plain_lines(tmp_path: Path) -> None:
+    at = Instant("20260101000000000", "20260101000001000")
+    origin = Origin(None, "deltastreamer.checkpoint.key", "2026-01-01 00:00:07", at)
+    folder = hudi_table(tmp_path / "orders", ordering="order_id")
 
-    assert found.status == "warn"
-    assert "ordering field: ts" in found.detail
+    first, *lines = lake_checks(job(str(folder)), SOURCE, lambda _: origin)
+    adopted, *more = lake_checks(replace(job(str(folder)), adopt=True), SOURCE, lambda _: Origin())
+
+    assert (first.status, "adopt: true" in first.fix) == ("warn", True)
+    said = "\n".join(line.detail for line in lines)
+    assert "table version 9, copy_on_write" in said
+    assert "ordering: event time" in said
+    assert "keys: NonpartitionedKeyGenerator from order_id" in said
+    assert "HoodieStreamer; its checkpoint is '2026-01-01 00:00:07' (deltastreamer.checkpoint.key" in said
+    assert "apply: refused until lake.adopt: true" in said
+    assert (adopted.status, adopted.fix) == ("ok", "")
+    assert "apply: one commit of upserts and deletes" in "\n".join(line.detail for line in more)
+
+
+def test_table_whose_ordering_field_the_source_lacks_cannot_be_adopted(tmp_path: Path) -> None:
+    folder = hudi_table(tmp_path / "orders", ordering="kafka_offset")
+
+    first, *lines = lake_checks(replace(job(str(folder)), adopt=True), SOURCE, lambda _: Origin())
+
+    assert first.status == "warn"
+    assert "apply: refused: its ordering field kafka_offset is no column of the source" in [one.detail for one in lines]
 
 
 @pytest.mark.parametrize(("source", "status"), [(SOURCE, "fail"), (None, "ok")])

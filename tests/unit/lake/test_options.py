@@ -6,7 +6,7 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
 from hudi_reconcile.core.values import LakeColumn, LakeTable, PartitionField, TableType
-from hudi_reconcile.lake.correct import BatchFacts, check_facts, correction_options, tombstone_seq
+from hudi_reconcile.lake.correct import BatchFacts, DeleteMark, check_facts, correction_options, tombstone_seq
 from hudi_reconcile.lake.options import WriteOptions, create_options, upsert_options
 from hudi_reconcile.lake.schema import differences, stored_type, unholdable
 from hudi_reconcile.ports import NewTable
@@ -61,7 +61,7 @@ def test_partitioned_tables_are_searched_whole_for_a_row_that_moved() -> None:
 @pytest.mark.parametrize("path", ["/lake/it's", "/lake/a;b", "/lake/a#b", "/lake/a\\b"])
 def test_path_that_would_end_the_validators_text_is_refused(path: str) -> None:
     with pytest.raises(LakeError, match="cannot be corrected"):
-        correction_options(table(path=path), "v", 1)
+        correction_options(table(path=path), "v", DeleteMark("x", "1"))
 
 
 def test_tombstone_is_above_everything_handed_out() -> None:

@@ -76,7 +76,7 @@ def test_strategy_without_a_watermark_has_no_checkpoint_to_set() -> None:
         set_state(job(strategy="full", watermark=()), pulled(*ROWS).edges, text(1), by="me@here")
 
 
-def test_table_of_the_streamer_shows_its_checkpoint_and_the_refusal_says_what_is_missing() -> None:
+def test_table_of_the_streamer_shows_its_checkpoint_and_the_refusal_says_how_to_adopt_it() -> None:
     world = pulled(*ROWS)
     world.lake.ordering = ("ts",)
     at = Instant("20260101000000000", "20260101000001000")
@@ -90,7 +90,8 @@ def test_table_of_the_streamer_shows_its_checkpoint_and_the_refusal_says_what_is
     for call in calls:
         with pytest.raises(RefusedError) as caught:
             call()
-        assert "(ordering field: ts). a pull needs the ordering field _hr_read_seq" in caught.value.message
+        assert "(ordering field: ts), and it is not adopted" in caught.value.message
+        assert "lake: {adopt: true}" in caught.value.fix
         assert "'777' (deltastreamer.checkpoint.key of commit 20260101000001000)" in caught.value.message
         assert "keys are made by SimpleKeyGenerator from id" in caught.value.message
 

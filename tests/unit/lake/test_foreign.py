@@ -1,0 +1,110 @@
+"""What the properties of another tool's table ask of a commit."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.values import LakeColumn
+from hudi_reconcile.lake.adopted import mark_field
+from hudi_reconcile.lake.foreign import foreign_of
+from hudi_reconcile.lake.options import WriteOptions, upsert_options
+from hudi_reconcile.lake.table import table_of
+
+PROPERTIES = {
+    "hoodie.table.name": "orders",
+    "hoodie.table.type": "MERGE_ON_READ",
+    "hoodie.table.version": "6",
+    "hoodie.table.recordkey.fields": "id",
+    "hoodie.table.partition.fields": "region",
+    "hoodie.table.precombine.field": "ts",
+    "hoodie.table.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
+    "hoodie.compaction.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+    "hoodie.datasource.write.hive_style_partitioning": "false",
+    "hoodie.datasource.write.drop.partition.columns": "false",
+    "hoodie.table.metadata.partitions": "files,record_index",
+}
+
+
+def hindered(**changed: str) -> str:
+    return "; ".join(foreign_of({**PROPERTIES, **changed}).hindrances)
+
+
+def test_properties_of_a_plain_table_hinder_nothing() -> None:
+    assert hindered() == ""
+
+
+def test_commit_makes_keys_paths_and_version_as_the_table_has_them() -> None:
+    table = table_of("/lake/t", PROPERTIES, ())
+    found = upsert_options(WriteOptions(), table, has_metadata_table=True)
+
+    assert found["hoodie.datasource.write.keygenerator.class"] == "org.apache.hudi.keygen.SimpleKeyGenerator"
+    assert found["hoodie.datasource.write.hive_style_partitioning"] == "false"
+    assert "hoodie.datasource.write.partitionpath.urlencode" not in found
+    assert found["hoodie.datasource.write.partitionpath.field"] == "region"
+    assert found["hoodie.datasource.write.precombine.field"] == "ts"
+    assert found["hoodie.write.table.version"] == "6"
+    assert found["hoodie.write.auto.upgrade"] == "false"
+    assert found["hoodie.compact.inline"] == "false"
+    assert found["hoodie.metadata.record.index.enable"] == "true"
+    assert found["hoodie.metadata.auto.delete.partitions"] == "false"
+    assert "deltastreamer.checkpoint.key" in found["hoodie.write.rolling.metadata.keys"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("hoodie.table.keygenerator.class", "com.acme.Keys", "its keys are made by Keys"),
+        ("hoodie.table.keygenerator.class", "org.apache.hudi.keygen.CustomKeyGenerator", "made by CustomKeyGenerator"),
+        ("hoodie.datasource.write.drop.partition.columns", "true", "no partition columns"),
+        ("hoodie.table.base.file.format", "ORC", "no Parquet"),
+        ("hoodie.table.partial.update.mode", "FILL_UNAVAILABLE", "merges parts of rows"),
+        ("hoodie.compaction.payload.class", "org.apache.hudi.payload.AWSDmsAvroPayload", "merged by AWSDmsAvroPayload"),
+        ("hoodie.bootstrap.base.path", "/old", "bootstrap"),
+        ("hoodie.record.merge.property.hoodie.payload.delete.field", "op", "merge properties of its own"),
+    ],
+)
+def test_table_that_no_commit_of_ours_fits_is_named(key: str, value: str, named: str) -> None:
+    assert named in hindered(**{key: value})
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ({"hoodie.table.keygenerator.type": "TIMESTAMP_AVRO"}, "TimestampBasedKeyGenerator"),
+        ({"hoodie.table.keygenerator.class": "org.apache.hudi.keygen.ComplexAvroKeyGenerator"}, "ComplexKeyGenerator"),
+        ({"hoodie.table.keygenerator.type": "USER_PROVIDED"}, "USER_PROVIDED"),
+        ({}, "SimpleKeyGenerator"),
+        ({"hoodie.table.partition.fields": ""}, "NonpartitionedKeyGenerator"),
+        ({"hoodie.table.recordkey.fields": "a,b"}, "ComplexKeyGenerator"),
+    ],
+)
+def test_key_generator_is_told_by_class_by_type_or_by_the_fields(named: dict[str, str], expected: str) -> None:
+    nameless = {key: value for key, value in PROPERTIES.items() if "keygenerator" not in key}
+
+    assert foreign_of({**nameless, **named}).key_generator == expected
+
+
+def test_timestamps_whose_format_is_not_recorded_hinder() -> None:
+    kind = {"hoodie.table.keygenerator.class": "org.apache.hudi.keygen.TimestampBasedKeyGenerator"}
+
+    assert "do not say how partition paths are made" in hindered(**kind)
+    assert hindered(**kind, **{"hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS"}) == ""
+
+
+def test_old_table_without_a_merge_rule_is_treated_as_ordered_by_event_time() -> None:
+    plain = {key: value for key, value in PROPERTIES.items() if "payload" not in key}
+
+    assert table_of("/lake/t", plain, ()).ordering == "event_time"
+
+
+def test_table_without_row_versions_is_not_read() -> None:
+    with pytest.raises(LakeError, match="no meta fields"):
+        table_of("/lake/t", {**PROPERTIES, "hoodie.populate.meta.fields": "false"}, ())
+
+
+def test_mark_of_a_delete_stands_in_a_text_that_neither_names_places_nor_orders_a_row() -> None:
+    columns = tuple(LakeColumn(name, kind) for name, kind in (("id", "string"), ("region", "string"), ("ts", "bigint")))
+
+    assert mark_field(table_of("/lake/t", PROPERTIES, columns)) is None
+    assert mark_field(table_of("/lake/t", PROPERTIES, (*columns, LakeColumn("note", "string")))) == "note"
