@@ -172,12 +172,9 @@ def test_columns_of_another_tools_table_stay_as_they_are() -> None:
     told = pull(job(adopt=True), world.edges, full=False)
     world.source.columns = (*world.source.columns, Column("qty", Kind.INTEGER, "bigint", bits=64))
 
-    for call in (
-        lambda: pull(job(adopt=True), world.edges, full=False),
-        lambda: pull(job(adopt=True), world.edges, full=True),
-    ):
+    for full in (False, True):
         with pytest.raises(RefusedError, match="it has no column qty"):
-            call()
+            pull(job(adopt=True), world.edges, full=full)
     world.source.columns = tuple(one for one in world.source.columns if one.name not in ("qty", "v"))
     with pytest.raises(RefusedError, match="a pull would empty v"):
         pull(job(adopt=True), world.edges, full=False)
