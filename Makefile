@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses kills strategies soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses kills strategies foreign soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ kills: setup ## a paged pull killed with its JVM at each of twelve places: the s
 
 strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
 	@$(BIN)/pytest -q tests/long/test_strategies.py
+
+foreign: setup ## the tables of other tools that make test has no time for: corrected in one commit, and their own tool goes on
+	@$(BIN)/pytest -q tests/long/test_foreign_tables.py
 
 soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
 	@$(BIN)/python bench/soak.py
