@@ -29,6 +29,8 @@ _LONGEST = (
     "test_every_kind.py",
     "source/test_jdbc_engines.py",
     "test_evolution.py",
+    "test_foreign_tables.py",
+    "test_partial_sweeps.py",
     "lake/test_lake_corrections.py",
     "lake/test_lake_doubles.py",
     "test_rules.py",
