@@ -15,7 +15,10 @@ _MOST_RUNS = 200  # beyond these a table counts as never compared: more work, ne
 
 
 def past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
-    """The newest of each subject and segmentation. Files that cannot be read are passed over."""
+    """The newest of each subject and segmentation. Coverage that cannot be read is passed over.
+
+    Nothing is taken from before a run that made the lake table, or of which that cannot be told.
+    """
     found: list[Coverage] = []
     for one in _documents(store, table):
         if all((one.subject, one.cut, one.wanted) != (known.subject, known.cut, known.wanted) for known in found):
@@ -29,9 +32,11 @@ def _documents(store: Store, table: str) -> Iterator[Coverage]:
             document = store.coverage(run_id, table)
             if document is not None and document.get("table") == table:
                 yield parse(document)
-        with suppress(EvidenceError):
+        try:
             if _made(store.result(run_id), table):
                 return
+        except EvidenceError:  # it may have made the table: what lies before is then of another one
+            return
 
 
 def _made(result: Mapping[str, Any], table: str) -> bool:

@@ -73,3 +73,11 @@ def test_coverage_from_before_the_table_was_made_is_of_another_table(store: Stor
     own = replace(FIRST, subject="after the pull of the same run")
     write(store, 3, own, created=True)
     assert past_coverage(store, "orders") == (own,)
+
+
+def test_coverage_from_before_a_run_that_cannot_be_read_is_not_gone_on_from(store: Store) -> None:
+    write(store, 0, FIRST)
+    made = write(store, 1, None, created=True)
+    (store.reports / made / "result.json").write_text("{")
+
+    assert past_coverage(store, "orders") == ()
