@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.errors import LakeError, SupersededError
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
+from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.metadata import COMMIT, PREFIX
 from hudi_reconcile.lake.timeline import commit_of, writers_in_flight
 
@@ -97,6 +98,9 @@ def _landed(target: Target, key: str, token: str) -> Instant | None:
 
 
 def _in_flight(target: Target) -> tuple[str, ...]:
+    # Hudi looks for a missing hoodie.properties five times, a second apart: it may be just being replaced.
+    if not target.exists and not Files(target.spark, target.path).exists(f"{target.path}/.hoodie"):
+        return ()
     try:
         return writers_in_flight(Timeline(target.spark, target.path))
     except LakeError:
