@@ -30,13 +30,14 @@ _DOUBLES = "tests/integration/test_corrections.py"
 _EVOLVE = "tests/unit/stages/test_evolve.py"
 _SCOPE = "tests/unit/stages/test_scope.py"
 _GUARDS = "tests/unit/core/test_guards.py"
+_STANDING = "tests/unit/stages/test_standing.py"
 _PINS = "tests/integration/lake/test_lake_pins.py"
 _STORY = f"{_MAIN}::test_late_commit_silent_updates_and_deletes_are_found_repaired_and_proved"
 _HISTORIES = f"{_HISTORY}::test_histories_keep_the_invariants"
 
 FAULTS: Mapping[str, Sequence[str]] = {
     "S1": (f"{_MOMENT}::test_open_transaction_holds_the_bound_below_its_start", _STORY, _HISTORIES),
-    "S2": (),
+    "S2": (f"{_MOMENT}::test_transaction_that_has_not_written_yet_holds_the_bound_below_its_start",),
     "S4": (
         "tests/integration/source/test_catalog.py::test_sequences_that_hand_out_more_than_one_id_at_once_are_known",
         "tests/unit/app/test_doctor_checks.py::test_incrementing_column_is_judged_beside_the_watermark",
@@ -55,6 +56,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     ),
     "S10": (
         f"{_PULL}::test_rows_one_microsecond_apart_are_each_pulled_once",
+        f"{_MOMENT}::test_window_tells_rows_apart_that_are_one_microsecond_apart",
         "tests/property/test_core_window.py::test_watermark_text_is_read_back_as_the_same_microsecond",
     ),
     "S11": (
@@ -71,6 +73,9 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_PULL}::test_checkpoint_of_another_source_is_refused",
         f"{_PAGES}::test_clock_that_went_back_behind_the_checkpoint_is_refused_with_the_seconds",
         f"{_APPLY}::test_source_that_shrank_since_the_sweep_is_refused_before_it_deletes_on",
+        f"{_STANDING}::test_rows_that_are_gone_under_another_filter_or_history_are_deleted_by_their_own_word_only_and_then_no_more_asked",
+        f"{_STANDING}::test_rows_that_a_restored_server_sets_back_wait_for_the_word_too_and_changed_rows_do_not",
+        f"{_ENGINE}::test_servers_timeline_and_the_filters_digest_are_told",
     ),
     "S16": (
         f"{_SWEEP}::test_plan_from_a_replica_has_a_guard_against_its_deletes",
@@ -83,7 +88,10 @@ FAULTS: Mapping[str, Sequence[str]] = {
         "tests/unit/stages/test_one_snapshot.py::test_change_in_the_middle_of_a_look_is_not_seen_by_that_look",
     ),
     "S20": (f"{_SNAPSHOT}::test_snapshot_whose_owner_died_fails_every_read_and_is_never_another_moment",),
-    "S21": ("tests/unit/source/test_open.py::test_users_jdbc_options_cannot_undo_what_correctness_needs",),
+    "S21": (
+        f"{_SNAPSHOT}::test_part_that_is_read_without_a_transaction_is_torn_and_known_by_its_witness",
+        "tests/unit/source/test_open.py::test_users_jdbc_options_cannot_undo_what_correctness_needs",
+    ),
     "S24": (
         f"{_CASES}::test_empty_source_is_drift_that_only_its_own_word_applies",
         f"{_APPLY}::test_empty_source_is_refused_with_the_right_count_and_allowed_by_its_own_word",
@@ -95,6 +103,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_EVOLVE}::test_column_that_changes_between_pages_ends_the_pull_before_a_row_is_cut_to_its_old_type",
     ),
     "S27": (
+        f"{_ENGINE}::test_rows_that_a_policy_would_hide_from_the_role_are_an_error_and_never_left_out",
         f"{_ENGINE}::test_missing_privilege_tells_whom_to_grant",
         f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",
     ),
@@ -200,7 +209,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_APPLY}::test_counts_of_what_became_of_the_plan_add_up",
         f"{_APPLY}::test_row_that_the_source_changed_since_the_sweep_is_moved_and_left_alone",
     ),
-    "P13": (),
+    "P13": (f"{_DIGESTS}::test_segment_of_many_rows_is_summed_without_overflow",),
     "N1": (f"{_NETWORK}::test_slow_answers_change_nothing",),
     "N2": (
         f"{_NETWORK}::test_connection_that_is_reset_in_the_middle_of_the_rows_is_read_again_and_no_row_twice",
@@ -223,6 +232,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_SWEEP}::test_keys_that_name_no_row_are_refused",
     ),
     "C3": (
+        f"{_STANDING}::test_rows_that_are_gone_under_another_filter_or_history_are_deleted_by_their_own_word_only_and_then_no_more_asked",
+        f"{_STANDING}::test_plan_of_another_filter_or_history_is_refused_before_anything_is_read",
         f"{_SCOPE}::test_settings_in_force_are_named",
         f"{_GUARDS}::test_deletes_beyond_the_limits_are_refused_without_and_allowed_with_the_plans_number",
     ),
@@ -249,13 +260,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
 }
 
 MISSING: Mapping[str, str] = {
-    "S2": "a transaction that has not written yet is bounded by the same query; a test with one is not there",
-    "S10": "two rows one microsecond apart are not read from a real database",
-    "S21": "the witness of a read outside its transaction is not tested on a real server",
-    "S27": "a row-level policy is met by row_security=off; a test with one is not there",
-    "P13": "more than 65,536 rows in one segment are not tested",
-    "C3": "the filter is the source's alone: lake rows outside it are drift, which only the guards hold back",
-    "S15": "a restore or failover that keeps the server's identity is known by the guards only: its timeline is not kept",
+    "S15": "known on PostgreSQL, by its timeline; MySQL and MariaDB tell no number of a restored server's history",
 }
 
 

@@ -18,6 +18,8 @@ ACCEPTABLE = (
     "same_column_share",
     "shrunken_source",
     "replica_deletes",
+    "changed_filter",
+    "restored_source",
     "changed_schema",
     "expired_plan",
 )
@@ -154,7 +156,7 @@ def refusals(
     """
     no = []
     other = {
-        "upsert": ("max_deletes", "max_delete_share", "replica_deletes"),
+        "upsert": ("max_deletes", "max_delete_share", "replica_deletes", "changed_filter"),
         "delete": ("max_upsert_share", "same_column_share"),
     }.get(only or "", ())
     for guard in found:

@@ -23,6 +23,7 @@ SCHEMA = "schema"
 # table has neither.
 PART = "part"
 PARTITIONS = "partitions"
+WHERE, TIMELINE = "source_where", "source_timeline"
 
 
 @dataclass(frozen=True, slots=True)

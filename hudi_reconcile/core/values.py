@@ -131,6 +131,8 @@ class Checkpoint:
     incrementing_value: str | None = None
     columns: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    where: str | None = None
+    timeline: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,13 @@ COMMIT = "_hr.commit"
 OURS = (COMMIT, f"deltastreamer.{COMMIT}", f"streamer.{COMMIT}")
 VERSION = 1
 _NAMES = tuple(field.name for field in fields(Checkpoint))
-_LATER = ("watermark_value", "incrementing", "incrementing_value")  # written only where they say something
+_LATER = (
+    "watermark_value",
+    "incrementing",
+    "incrementing_value",
+    "where",
+    "timeline",
+)  # written only where they say something
 _LISTS = ("columns", "dropped")  # so too
 _FIX = "run the version of hudi-reconcile that wrote it, or pull again with --full"
 

@@ -15,6 +15,7 @@ from hudi_reconcile.core.pages import Ahead
 from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
+from hudi_reconcile.core.standing import Standing
 from hudi_reconcile.core.values import (
     Moment,
     SourceTable,
@@ -84,6 +85,10 @@ class Source(Protocol):
 
     def moment(self) -> Moment:
         """The source's time now and its safe upper bound; taken before the rows it bounds are read."""
+        ...
+
+    def standing(self) -> Standing:
+        """The filter, and the number of the server's history where it tells one."""
         ...
 
     def extent(self, table: SourceTable) -> KeyExtent:

@@ -78,6 +78,10 @@ class Engine(Protocol):
         """The database's clock and its safe bound, in a statement of its own before any row is read."""
         ...
 
+    def timeline(self) -> str | None:
+        """The number of the server's history, which a promotion or a restore to a point in time changes; None: not told."""
+        ...
+
     def one_snapshot(self) -> AbstractContextManager[str | None]:
         """While open, every statement and every read sees one moment; yields its name, None where this cannot be had."""
         ...

@@ -138,6 +138,10 @@ class JdbcEngine:
         """The table as the driver's metadata has it now; its rows are counted, since JDBC knows no estimate."""
         return self._describe(request)[0]
 
+    def timeline(self) -> str | None:
+        """JDBC tells none."""
+        return None
+
     def moment(self) -> Moment:
         """The database's clock, and 5 seconds less as the bound: JDBC shows no other session's transactions."""
         micros, where = self._clock()

@@ -160,6 +160,10 @@ class ServerEngine:
         """How many connections one read may open."""
         return self.connection.max_connections
 
+    def timeline(self) -> str | None:
+        """Not told, unless an engine knows better."""
+        return None
+
     @property
     def sent(self) -> tuple[str, ...]:
         """The texts of all statements so far, in order."""

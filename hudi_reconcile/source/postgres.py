@@ -44,6 +44,9 @@ select current_setting('server_version') as version, current_user::text as role,
        pg_is_in_recovery() as is_replica
 """
 
+_TIMELINE_QUERY = """
+select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end as timeline
+"""
 _TABLE_QUERY = """
 select has_table_privilege(c.oid, 'SELECT') as can_read,
        has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
@@ -157,6 +160,14 @@ class PostgresEngine(ServerEngine):
             return Moment(clock, bound, why, row["snapshot"], version_bound, (REPLICA,), row["replayed_micros"])
         bound, why = postgres.bound(clock, row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"])
         return Moment(clock, bound, why, row["snapshot"], version_bound)
+
+    def timeline(self) -> str | None:
+        """The timeline of the write-ahead log; None on a replica, and on a server that only speaks like PostgreSQL."""
+        try:
+            found = self._plane.one(_TIMELINE_QUERY)["timeline"]
+        except SourceError:
+            return None
+        return None if found is None else str(int(found, 16))
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours.

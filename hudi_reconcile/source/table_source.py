@@ -21,6 +21,7 @@ from hudi_reconcile.core.pages import Ahead
 from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.parts import Limits, ReadPlan
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.standing import Standing, digest_of
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, ReadCost, Signs, Staged
@@ -63,6 +64,10 @@ class TableSource:
     def moment(self) -> Moment:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
         return self._engine.moment()
+
+    def standing(self) -> Standing:
+        """The configured filter's digest, and the server's timeline."""
+        return Standing(digest_of(self._request.where), self._engine.timeline())
 
     @property
     def cores(self) -> int:

@@ -14,6 +14,7 @@ from hudi_reconcile.core.guards import Policy, refusals, shrunken_source
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import Guard, TableResult
 from hudi_reconcile.core.segments import HashSegments, parse
+from hudi_reconcile.core.standing import accepted
 from hudi_reconcile.core.values import Instant, SourceTable
 from hudi_reconcile.core.writers import refuse_default_writer, told_of
 from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
@@ -24,7 +25,7 @@ from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.part import partitions_of
 from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_stale
+from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_changed_standing, refuse_stale
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.taken_over import taken_over
@@ -51,6 +52,8 @@ def apply(
             return already_applied(job, plan, earlier, complete=_is_whole(plan, landed))
         table = edges.source.describe()
         refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept)
+        standing = edges.source.standing()
+        refuse_changed_standing(job, plan, standing)
         no = refusals(
             (*plan.guards, *_shrunken(job, plan, table, edges.source)),
             deletes=plan.deletes,
@@ -61,15 +64,20 @@ def apply(
         )
         if no:
             return refused(job, plan, no)
-        work = replace(_work(job, plan, findings_path, action, edges), quarantine=quarantine)
+        taken_over = accepted(standing, approval.accept)
+        work = replace(_work(job, plan, findings_path, action, edges), quarantine=quarantine, accepted=taken_over)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
-        writers = edges.lake.writers()
-        refuse_default_writer(job.name, writers)
-        planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(action or "", plan.upserts + plan.deletes)
-        whole_plan = _is_whole(plan, {*landed, action or "all"})
-        done = done_result(job, plan, _execute(work, edges), planned=planned, complete=whole_plan)
-        notes = (*done.notes, *told_of(writers))
-        return replace(done, schema=work.scope.schema, columns=work.scope.types, notes=notes)
+        return _carried_out(work, edges, complete=_is_whole(plan, {*landed, action or "all"}))
+
+
+def _carried_out(work: Work, edges: Edges, *, complete: bool) -> TableResult:
+    job, plan = work.job, work.plan
+    writers = edges.lake.writers()
+    refuse_default_writer(job.name, writers)
+    planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(work.action or "", plan.upserts + plan.deletes)
+    done = done_result(job, plan, _execute(work, edges), planned=planned, complete=complete)
+    notes = (*done.notes, *told_of(writers))
+    return replace(done, schema=work.scope.schema, columns=work.scope.types, notes=notes)
 
 
 def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.segments import SegmentSet
+from hudi_reconcile.core.standing import UNKNOWN, Standing
 from hudi_reconcile.core.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Frame, Lake, Look, Quarantine
 from hudi_reconcile.stages.confirm import pinned
@@ -33,7 +34,8 @@ _FIRST = ":first"
 class Work:
     """A plan's corrections that are still to be made, and where.
 
-    `followed` is the lake table as they leave it. `first`: an earlier apply made its first commit only.
+    `followed` is the lake table as they leave it. `first`: an earlier apply made its first commit only. `accepted`: the
+    filter and history that a person took over for the lake's rows.
     """
 
     job: TableJob
@@ -46,6 +48,7 @@ class Work:
     followed: Followed
     first: Instant | None = None
     quarantine: Quarantine | None = None
+    accepted: Standing = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,8 @@ def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoin
     if earlier is None:
         blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
         return replace(blank, incrementing=work.job.incrementing)
-    return replace(earlier, read_seq=read_seq)
+    where, timeline = work.accepted.where or earlier.where, work.accepted.timeline or earlier.timeline
+    return replace(earlier, read_seq=read_seq, where=where, timeline=timeline)
 
 
 def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, last: bool) -> Instant:

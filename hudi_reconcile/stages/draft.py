@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hudi_reconcile.core.anatomy import Anatomy
-from hudi_reconcile.core.guards import PlanCounts, Policy, guards, replica_deletes
 from hudi_reconcile.core.part_said import Reached, part_text
 from hudi_reconcile.core.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
 from hudi_reconcile.core.result import DRIFT_KINDS
@@ -11,8 +10,9 @@ from hudi_reconcile.core.segments import document
 from hudi_reconcile.ports import Clock, Comparer
 from hudi_reconcile.stages.confirm import Confirmed
 from hudi_reconcile.stages.ground import Ground
+from hudi_reconcile.stages.plan_guards import guards_of
 from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.requirements import schema_text
+from hudi_reconcile.stages.requirements import schema_text, standing_requirements
 
 
 def anatomy_of(ground: Ground, found: Confirmed, comparer: Comparer, drift_rows: int) -> Anatomy | None:
@@ -30,10 +30,7 @@ def drafted(job: TableJob, ground: Ground, found: Confirmed, *, end: Reached, pa
     deletes = found.kinds.get("deleted", 0)
     drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
     upserts = sum(drift.values()) - deletes
-    apart = {name: rows for name, rows in parts.columns.items() if name not in job.watermark}
     table_rows = None if end.is_whole else found.source_rows + end.source_rows_left_out
-    counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
-    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
     return Plan(
         run_id=job.run_id,
         table=job.name,
@@ -48,7 +45,7 @@ def drafted(job: TableJob, ground: Ground, found: Confirmed, *, end: Reached, pa
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
-        guards=(*guards(counts, policy), *((replica_deletes(deletes),) if found.moment.is_replica else ())),
+        guards=guards_of(job, found, parts.columns, table_rows=table_rows, standing=ground.standing),
         requirements=(
             Requirement("lake_path", job.lake_path),
             Requirement("source_identity", ground.scope.table.identity),
@@ -56,6 +53,7 @@ def drafted(job: TableJob, ground: Ground, found: Confirmed, *, end: Reached, pa
             Requirement(SCHEMA, schema_text(ground.scope.agreement)),
             Requirement(MAX_AGE, str(job.max_plan_age_micros)),
             *part_requirements(part_text(end), end.asked),
+            *standing_requirements(ground.standing),
         ),
         files={},
     )

@@ -1,4 +1,4 @@
-"""What a sweep stands on before it looks: scope, watermark, where digests are made, and how the key space is cut."""
+"""What a sweep stands on before it looks: which source, scope, watermark, where digests are made, how keys are cut."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hudi_reconcile.core.cost import Choice
 from hudi_reconcile.core.segments import Segmentation
+from hudi_reconcile.core.standing import Standing
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.mode import choose_mode
 from hudi_reconcile.stages.part import Portion, portion_of
@@ -22,6 +23,7 @@ class Ground:
     watermark: Watermark
     mode: Choice
     portion: Portion
+    standing: Standing
 
     @property
     def cut(self) -> Segmentation:
@@ -35,4 +37,4 @@ def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, p
     portion = portion_of(
         job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
     )
-    return Ground(scope, watermark, mode, portion)
+    return Ground(scope, watermark, mode, portion, edges.source.standing())

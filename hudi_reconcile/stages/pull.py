@@ -16,6 +16,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pages import Page, next_page
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, Pulled, SideState, TableResult
+from hudi_reconcile.core.standing import standing_after, taken_over_notes
 from hudi_reconcile.core.text_marks import odd_shapes
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.core.window import is_empty, next_checkpoint
@@ -158,6 +159,7 @@ def _write(
     earlier = None if done.after is None else done.after.checkpoint
     reached = next_checkpoint(start.watermark.reached(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    standing = standing_after(earlier, start.standing, anew=done.existing is None or land is not None)
     blank = Checkpoint(
         job.strategy,
         start.watermark.names,
@@ -167,6 +169,8 @@ def _write(
         start.table.identity,
         columns=tuple(sorted(column.lake_name for column in start.table.columns)),
         dropped=tuple(sorted(column.name for column in start.shape.dropped)),
+        where=standing.where,
+        timeline=standing.timeline,
     )
     checkpoint = start.watermark.written(blank, reached)
     rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq, start.shape)
@@ -186,11 +190,14 @@ def _new_table(job: TableJob, table: SourceTable) -> NewTable:
 
 
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
+    adds = done.pages and start.existing is not None and not (start.whole and overwrites(job))
+    before = None if start.before is None else start.before.checkpoint
+    notes = (*start.notes, *(taken_over_notes(before, start.standing) if adds else ()))
     if not done.greatest_group_rows:
-        return start.notes
+        return notes
     names = ", ".join(start.watermark.order.columns)
     group = f"{done.greatest_group_rows:,} rows share one {names}: they came as one page, above pull.limit {job.limit_rows:,}"
-    return (*start.notes, group)
+    return (*notes, group)
 
 
 def _result(job: TableJob, start: Start, done: _Done) -> TableResult:

@@ -9,6 +9,7 @@ from hudi_reconcile.core.errors import RefusedError, SourceError
 from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.marks import Mark, Value, beyond, rank
 from hudi_reconcile.core.result import SchemaChange
+from hudi_reconcile.core.standing import UNKNOWN, Standing
 from hudi_reconcile.core.values import CheckpointAt, LakeTable, Moment, SourceTable
 from hudi_reconcile.core.window import Window, full_window, is_empty, next_window
 from hudi_reconcile.ports import AS_SOURCE, Lake, Shape, Signs, Source
@@ -48,6 +49,7 @@ class Start:
     notes: tuple[str, ...] = ()
     shape: Shape = AS_SOURCE
     schema: tuple[SchemaChange, ...] = ()
+    standing: Standing = UNKNOWN
 
 
 def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
@@ -88,7 +90,8 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     told = sign_notes(watermark, signs, before, table.rows_estimate)
     left = () if whole and overwrites(job) else _left_by_ordering(watermark, existing, whole=whole)
     notes = (*moment.notes, *told, *_clockless(watermark), *left)
-    return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes)
+    standing = source.standing()
+    return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
 
 
 _WAY_OUT = {

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan import SCHEMA, Plan
+from hudi_reconcile.core.plan import SCHEMA, TIMELINE, WHERE, Plan, Requirement
+from hudi_reconcile.core.standing import Standing
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.stages.request import TableJob
 
@@ -40,6 +41,24 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int,
             f"table {job.name}: the plan of run {plan.run_id} is {hours} h old (limit {limit} h: policy.max_plan_age)",
             fix=f"sweep again: hudi-reconcile sweep -t {job.name}; or apply with --accept expired_plan",
         )
+
+
+def standing_requirements(now: Standing) -> tuple[Requirement, ...]:
+    """What an apply needs to find as the sweep found it: filter and history of the source."""
+    found = ((WHERE, now.where), (TIMELINE, now.timeline))
+    return tuple(Requirement(name, value) for name, value in found if value is not None)
+
+
+def refuse_changed_standing(job: TableJob, plan: Plan, now: Standing) -> None:
+    """Raises RefusedError where the config has another filter than at the sweep, or the server another history."""
+    pairs = (("source.where", WHERE, now.where), ("the server's timeline", TIMELINE, now.timeline))
+    for what, name, found in pairs:
+        planned = plan.required(name)
+        if None not in (planned, found) and planned != found:
+            raise RefusedError(
+                f"table {job.name}: {what} changed since the plan of run {plan.run_id}: planned {planned}, found {found}",
+                fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
+            )
 
 
 def refuse_changed_schema(job: TableJob, plan: Plan, agreement: Agreement, accept: Collection[str]) -> None:

@@ -58,7 +58,8 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         read_seq = max(moment.clock_micros, 0 if before is None else before.checkpoint.read_seq + 1)
         blank = Checkpoint(job.strategy, watermark.names, None, None, read_seq, described.identity)
         if before is not None:
-            blank = replace(blank, columns=before.checkpoint.columns, dropped=before.checkpoint.dropped)
+            kept = before.checkpoint
+            blank = replace(blank, columns=kept.columns, dropped=kept.dropped, where=kept.where, timeline=kept.timeline)
         checkpoint = watermark.written(blank, mark)
         action = "reset" if value is None else "set"
         labels = {"kind": "state", "run_id": job.run_id, "state": action, "by": by}

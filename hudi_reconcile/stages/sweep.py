@@ -20,6 +20,7 @@ from hudi_reconcile.core.result import (
     Unverified,
 )
 from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.core.standing import unknown_notes
 from hudi_reconcile.ports import Comparer, Edges, Frame, Lake, Source
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice
 from hudi_reconcile.stages.draft import anatomy_of, drafted
@@ -235,4 +236,6 @@ def _notes(job: TableJob, ground: Ground, found: Confirmed) -> tuple[str, ...]:
             "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget"
         )
     checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
+    rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
+    notes += unknown_notes(checkpoint, ground.standing, deletes=rows["deleted"], regressed=rows["regressed"])
     return (*notes, *pending_notes(ground.scope, ground.watermark, checkpoint))

@@ -39,6 +39,7 @@ from hudi_reconcile.core.parts import PlannedPart, ReadPlan
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.standing import Standing
 from hudi_reconcile.core.values import (
     IN_SCOPE,
     READ_SEQ,
@@ -164,6 +165,7 @@ class FakeSource:
     snapshot: dict[int | None, Row] | None = None
     moment_notes: tuple[str, ...] = ()
     replayed_micros: int | None = None
+    stands: Standing = field(default_factory=lambda: Standing("none", "1"))
     reads: list[tuple[tuple[int, ...] | None, int]] = field(default_factory=list)  # segments asked for, rows given
 
     def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
@@ -213,6 +215,9 @@ class FakeSource:
         version_bound = self.transaction + 1 if self.open_since is None else self.open_since
         bound = now - self.bound_lag_micros
         return Moment(now, bound, "fake", name, version_bound, self.moment_notes, self.replayed_micros)
+
+    def standing(self) -> Standing:
+        return self.stands
 
     def extent(self, table: SourceTable) -> KeyExtent:
         keys = [key for key in self.table if key is not None and self.has_extent]

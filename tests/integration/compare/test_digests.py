@@ -8,8 +8,9 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+import pytest
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -20,6 +21,7 @@ from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
 from hudi_reconcile.core.marks import Mark
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, choose
+from hudi_reconcile.ports import Frame
 from tests.integration.compare.support import (
     COLUMNS,
     UUID,
@@ -157,6 +159,33 @@ def test_values_swapped_between_two_rows_of_a_segment_do_not_cancel(spark: Spark
     (found,) = comparer(spark, RangeSegments("id", 0, 10, 1)).digests(look(source, lake), None)
 
     assert not found.equal
+
+
+def _quoted(frame: DataFrame) -> list[str]:
+    return [f"`{name}`" for name in frame.columns]
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_segment_of_many_rows_is_summed_without_overflow(spark: SparkSession, ansi: str) -> None:
+    rows = 2**16 + 5_000
+    one, other = spark_frame(source_frame(spark, row(id=1))), spark_frame(lake_frame(spark, row(id=1)))
+    source = one.drop("c0").crossJoin(spark.range(rows).toDF("c0")).select(*_quoted(one))
+    lake = other.drop("id").crossJoin(spark.range(rows).toDF("id")).select(*_quoted(other))
+    changed = lake.where("id <> 77").unionByName(spark_frame(lake_frame(spark, row(id=77, txt="changed"))))
+    compare, before = comparer(spark, RangeSegments("id", 0, 2**20, 1)), spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        (equal,) = compare.digests(look(Frame(source), Frame(lake)), None)
+        (unequal,) = compare.digests(look(Frame(source), Frame(changed)), None)
+        (whole,) = compare.text_digests(Frame(lake))
+        quarters = [compare.text_digests(Frame(lake.where(f"id % 4 = {rest}")))[0] for rest in range(4)]
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", str(before))
+
+    # What wraps in the whole does not in its quarters.
+    assert (whole.high, whole.low) == (sum(one.high for one in quarters), sum(one.low for one in quarters))
+    assert (equal.source_rows, equal.lake_rows, equal.equal) == (rows, rows, True)
+    assert (unequal.source_rows, unequal.lake_rows, unequal.equal) == (rows, rows, False)
 
 
 def test_row_that_the_lake_holds_twice_and_the_source_lacks_elsewhere_does_not_cancel(spark: SparkSession) -> None:

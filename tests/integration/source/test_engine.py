@@ -9,8 +9,9 @@ import pytest
 from psycopg import sql
 
 from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.standing import Standing, digest_of
 from hudi_reconcile.source.open import connection_of
-from tests.integration.source.support import engine
+from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 
 PASSWORD = "wrong secret"
@@ -74,11 +75,34 @@ def test_missing_privilege_tells_whom_to_grant(pg: Database) -> None:
     assert f"grant SELECT on the table to {login['user']}" in error.fix
 
 
+def test_rows_that_a_policy_would_hide_from_the_role_are_an_error_and_never_left_out(pg: Database) -> None:
+    pg.execute(
+        "create table t (id int primary key, mine boolean)",
+        "insert into t values (1, true), (2, false)",
+        "alter table t enable row level security",
+        "create policy own on t using (mine)",
+    )
+    login = role(pg, "filtered", "grant select on t to {}")
+    try:
+        error = fails(pg, "select count(*) from t", **login)
+    finally:
+        drop_role(pg, login)
+
+    assert "row-level security" in error.message
+
+
 def test_statement_beyond_its_time_is_cancelled_and_named(pg: Database) -> None:
     error = fails(pg, "select pg_sleep(20)", statement_timeout_seconds=0.2)
 
     assert "statement was cancelled" in error.message
     assert "statement_timeout" in error.fix
+
+
+def test_servers_timeline_and_the_filters_digest_are_told(pg: Database) -> None:
+    pg.execute("create table t (id int primary key)")
+    with source(pg, "t") as whole, source(pg, "t", where="id > 1") as part:
+        assert whole.standing() == Standing("none", "1")
+        assert part.standing() == Standing(digest_of("id > 1"), "1")
 
 
 def test_session_refuses_to_write_and_speaks_utc(pg: Database) -> None:

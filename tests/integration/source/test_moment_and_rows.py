@@ -38,6 +38,21 @@ def test_open_transaction_holds_the_bound_below_its_start(table: Database) -> No
     assert "oldest open transaction" in first.bound_why
 
 
+def test_transaction_that_has_not_written_yet_holds_the_bound_below_its_start(table: Database) -> None:
+    with table.connect() as holder, source(table, "t") as found:
+        # It has a time, which its rows will carry, and no transaction number that a snapshot could show.
+        row = holder.execute(
+            "select (extract(epoch from now()) * 1000000)::bigint, pg_current_xact_id_if_assigned()"
+        ).fetchone()
+        assert row is not None
+        moment = found.moment()
+        holder.execute("insert into t values (1, now())")
+        holder.commit()
+
+    assert row[1] is None
+    assert moment.bound_micros == row[0] - 2 * SECOND
+
+
 def test_quiet_server_bounds_two_seconds_behind_its_clock(table: Database) -> None:
     with source(table, "t") as found:
         moment = found.moment()
@@ -180,10 +195,28 @@ def test_pull_stages_what_it_counts(spark: SparkSession, pg: Database) -> None:
         whole = found.staged(table, cut, full_window(Order(("at", "day"))), micros[9])
         window = found.staged(table, cut, next_window(Order(("at", "day")), Mark(micros[1]), micros[9]), micros[9])
 
+    # Count, checkpoint and rows are of one read: what the source holds by now is not asked again.
+    pg.execute("truncate t")
     assert (whole.rows, whole.greatest, whole.null_watermark_rows) == (4, Mark(micros[5]), 1)
     assert ids(whole.frame) == [1, 2, 3, 4]
     assert (window.rows, window.greatest) == (1, Mark(micros[5]))
     assert ids(window.frame) == [3]
+
+
+def test_window_tells_rows_apart_that_are_one_microsecond_apart(spark: SparkSession, table: Database) -> None:
+    table.execute(
+        "insert into t select i, timestamp '2026-01-01' + i * interval '1 microsecond' from generate_series(0, 3) i"
+    )
+    first = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * SECOND
+
+    with source(table, "t", spark, watermark=("at",)) as found:
+        described = found.describe()
+        cut = choose(("id",), KeyExtent(0, 3, 4), integer_key=True, wanted=1)
+        window = next_window(Order(("at",)), Mark(first + 1), first + 3)
+        staged = found.staged(described, cut, window, first + 3)
+
+    assert (staged.rows, staged.greatest) == (1, Mark(first + 2))
+    assert ids(staged.frame) == [2]
 
 
 def test_odd_names_and_predicates_survive_the_row_read(spark: SparkSession, pg: Database) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -11,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.source import frames
 from hudi_reconcile.source.table_source import TableSource
-from tests.integration.source.support import source
+from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 
 ROWS = 60_000  # above what one part reads alone
@@ -74,3 +76,19 @@ def test_snapshot_whose_owner_died_fails_every_read_and_is_never_another_moment(
 
     assert len(failures) == 2
     assert all("snapshot" in str(error) for error in failures)
+
+
+def test_part_that_is_read_without_a_transaction_is_torn_and_known_by_its_witness(
+    pg: Database, spark: SparkSession, found: TableSource
+) -> None:
+    table = found.describe()
+    with engine(pg) as other, other.one_snapshot():
+        pg.execute("update t set v = 1 where id = 1")
+        plan = frames.JdbcRead("select id as c0, v as c1 from t", ("1 = 1",))
+        assert sums(frames.read(spark, other.jdbc(), plan, table.columns)) == (ROWS, 0)
+        # Spark opens a transaction only where rows are fetched in portions; without one the snapshot has no effect.
+        whole = replace(plan, fetch_rows=0)
+        with pytest.raises((PySparkException, Py4JJavaError)) as torn:
+            sums(frames.read(spark, other.jdbc(), whole, table.columns))
+
+    assert "outside the shared snapshot" in str(torn.value)

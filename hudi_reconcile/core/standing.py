@@ -1,0 +1,107 @@
+"""What the lake's rows stand on beside the table they came from: the filter, and the history of the server. Pure.
+
+Both can change while the table's name and the server's id stay. Under another `source.where` rows outside it look deleted; a
+server that was restored or promoted may lack rows that were committed, pulled, and are right in the lake. So the lake's
+commits carry both, pulls that add to the table leave them as they are, and deletes beside others wait for a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from hashlib import sha256
+
+from hudi_reconcile.core.result import Guard
+from hudi_reconcile.core.values import Checkpoint
+
+FILTER, RESTORED = "changed_filter", "restored_source"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`where` is a digest of the filter, `timeline` the number of the server's history; None where it is not known."""
+
+    where: str | None = None
+    timeline: str | None = None
+
+
+UNKNOWN = Standing()
+
+
+def digest_of(where: str | None) -> str:
+    """A filter as it is kept: its text may hold values of rows."""
+    return "none" if where is None else sha256(where.encode()).hexdigest()[:16]
+
+
+def standing_after(before: Checkpoint | None, now: Standing, *, anew: bool) -> Standing:
+    """What the lake's rows stand on after a commit. `anew`: it made all of them; one that adds leaves it as it was.
+
+    What is not on record is taken from now on as it is (`unrecorded` says so), so that the next change is noticed.
+    """
+    if anew or before is None:
+        return now
+    return Standing(before.where or now.where, before.timeline or now.timeline)
+
+
+def unrecorded(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
+    """What is known now and not of the lake's rows: of checkpoints of earlier versions, and of other tools' tables."""
+    was = UNKNOWN if before is None else Standing(before.where, before.timeline)
+    pairs = (("source.where", was.where, now.where), ("the server's timeline", was.timeline, now.timeline))
+    return tuple(what for what, then, here in pairs if then is None and here is not None)
+
+
+def taken_over_notes(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
+    """What a pull says that adds rows to those of which the record lacks something."""
+    what = " and ".join(unrecorded(before, now))
+    if not what:
+        return ()
+    return (
+        f"the lake's commits did not keep {what} until now: taken as of today; whether that changed before is not known",
+    )
+
+
+def unknown_notes(before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int) -> tuple[str, ...]:
+    """What a sweep says that found deletes or steps back which a change could explain that nobody can tell of."""
+    if not deletes + regressed:
+        return ()
+    what = " and ".join(unrecorded(before, now))
+    untold = before is not None and before.timeline is not None and now.timeline is None
+    return (
+        *(
+            (f"the lake's commits do not keep {what}: whether its change explains rows that are gone is not known",)
+            * bool(what)
+        ),
+        *(("this server does not tell its timeline: whether it was restored or promoted since is not known",) * untold),
+    )
+
+
+def accepted(now: Standing, words: Collection[str]) -> Standing:
+    """What a person took over by the words of `--accept`."""
+    return Standing(now.where if FILTER in words else None, now.timeline if RESTORED in words else None)
+
+
+def standing_guards(before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int) -> tuple[Guard, ...]:
+    """The guards against deletes and steps back that another filter or another history explains; none where both are the same."""
+    found = []
+    if before is not None and None not in (before.where, now.where) and before.where != now.where:
+        found.append(
+            Guard(
+                FILTER,
+                limit="no deletes under another source.where than the lake's rows were pulled with",
+                found=deletes,
+                ok=deletes == 0,
+                fix=f"rows outside source.where look deleted; if they are to go: apply with --accept {FILTER}",
+            )
+        )
+    if before is not None and None not in (before.timeline, now.timeline) and before.timeline != now.timeline:
+        found.append(
+            Guard(
+                RESTORED,
+                limit=f"nothing deleted or set back: pulled on the server's timeline {before.timeline}, now {now.timeline}",
+                found=deletes + regressed,
+                ok=deletes + regressed == 0,
+                fix="the server was promoted or restored since: rows it lost may be right in the lake; look at the findings; "
+                f"if the source is right: apply with --accept {RESTORED}",
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,111 @@
+"""A source that stands on another filter, or on another history, than the lake's rows do."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Approval
+from hudi_reconcile.core.result import Guard
+from hudi_reconcile.core.standing import Standing, digest_of
+from hudi_reconcile.stages.pull import pull
+from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept
+
+ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
+OTHER_FILTER = Standing(digest_of("v > 10"), "1")
+OTHER_HISTORY = Standing("none", "2")
+CASES = [(OTHER_FILTER, "changed_filter"), (OTHER_HISTORY, "restored_source")]
+
+
+def no(world: World) -> list[Guard]:
+    return [guard for guard in swept(world).result.guards if not guard.ok]
+
+
+@pytest.mark.parametrize(("now", "word"), CASES)
+def test_rows_that_are_gone_under_another_filter_or_history_are_deleted_by_their_own_word_only_and_then_no_more_asked(
+    now: Standing, word: str
+) -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.stands = now
+    world.source.put(4, 40, 400)
+    added = pull(job(), world.edges, full=False).pull  # takes nothing over
+    assert added is not None
+    assert added.rows == 1
+    plan = swept(world).draft
+    assert plan is not None
+
+    assert [guard.name for guard in no(world)] == [word]
+    assert applied(world, plan).outcome is Outcome.REFUSED
+    assert 1 in world.lake_holds()
+    assert applied(world, plan, approval=Approval(accept=frozenset({word}))).outcome is Outcome.CORRECTED
+    assert world.lake_holds() == world.source_holds()
+
+    world.source.delete(2)
+    assert no(world) == []
+
+
+def test_rows_that_a_restored_server_sets_back_wait_for_the_word_too_and_changed_rows_do_not() -> None:
+    world = pulled(*ROWS)
+    world.source.put(2, 21, 200)
+    world.source.stands = OTHER_HISTORY
+    assert no(world) == []
+
+    world.source.put(3, 29, 250)
+
+    assert [guard.name for guard in no(world)] == ["restored_source"]
+
+
+@pytest.mark.parametrize(("now", "what"), [(OTHER_FILTER, "source.where"), (OTHER_HISTORY, "the server's timeline")])
+def test_plan_of_another_filter_or_history_is_refused_before_anything_is_read(now: Standing, what: str) -> None:
+    world = pulled(*ROWS)
+    world.source.put(2, 21, 200)
+    plan = swept(world).draft
+    assert plan is not None
+    world.source.stands = now
+
+    with pytest.raises(RefusedError, match=f"{what} changed since the plan"):
+        applied(world, plan)
+
+
+def test_what_a_server_does_not_tell_is_no_change_and_no_proof() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.stands = Standing("none", None)
+
+    assert no(world) == []
+    assert any("does not tell its timeline" in note for note in swept(world).result.notes)
+
+
+def test_checkpoint_that_kept_neither_stops_nothing_is_told_of_and_is_kept_from_the_next_pull_on() -> None:
+    world = pulled(*ROWS)
+    at_checkpoint(world, where=None, timeline=None)  # as an earlier version wrote it
+    world.source.delete(1)
+    unknown = swept(world).result
+
+    assert [guard for guard in unknown.guards if not guard.ok] == []
+    assert any("do not keep source.where and the server's timeline" in note for note in unknown.notes)
+
+    world.source.put(4, 40, 400)
+    first, second = (pull(job(), world.edges, full=False).notes, pull(job(), world.edges, full=False).notes)
+    assert any("whether that changed before is not known" in note for note in first)
+    assert not any("not known" in note for note in second)
+
+    world.source.stands = OTHER_HISTORY
+    assert [guard.name for guard in no(world)] == ["restored_source"]
+
+
+def test_pull_that_replaces_the_table_has_nothing_to_take_over() -> None:
+    world = pulled(*ROWS)
+    at_checkpoint(world, where=None, timeline=None)
+
+    done = pull(job(full_mode="overwrite"), world.edges, full=True)
+
+    assert not any("not known" in note for note in done.notes)
+
+
+def test_filter_is_kept_as_a_digest() -> None:
+    assert digest_of(None) == "none"
+    assert digest_of("status = 'secret'") != digest_of("status = 'open'")
+    assert "secret" not in digest_of("status = 'secret'")
