@@ -22,6 +22,7 @@ from hudi_reconcile.config.scalars import parse_duration
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.guards import ACCEPTABLE
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.standing import WORDS
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.run import Call, Finished
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
     help="A full fetch that replaces the table: delete these N rows, beyond the limits.",
 )
 @click.option("--allow-empty-source", is_flag=True, help="The source is meant to be empty.")
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(WORDS),
+    help="A full fetch that replaces the table: go on in spite of this guard; the refusal says which.",
+)
 @format_option
 @pass_settings
 def pull(
@@ -55,6 +62,7 @@ def pull(
     dry_run: bool,
     approve_deletes: int | None,
     allow_empty_source: bool,
+    accept: tuple[str, ...],
     output_format: OutputFormat,
 ) -> Outcome:
     """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
@@ -64,7 +72,7 @@ def pull(
     call = call_of(settings, tables) if props is None else _call_of_props(settings, props, tables)
     if dry_run:
         return _planned(call, output_format, full=full)
-    approval = Approval(None, approve_deletes, allow_empty_source)
+    approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept))
     return told(run_pull(call, full=full, approval=approval), output_format)
 
 

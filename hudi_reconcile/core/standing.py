@@ -15,6 +15,7 @@ from hudi_reconcile.core.result import Guard
 from hudi_reconcile.core.values import Checkpoint
 
 FILTER, RESTORED = "changed_filter", "restored_source"
+WORDS = (FILTER, RESTORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,13 @@ def accepted(now: Standing, words: Collection[str]) -> Standing:
     return Standing(now.where if FILTER in words else None, now.timeline if RESTORED in words else None)
 
 
-def standing_guards(before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int) -> tuple[Guard, ...]:
-    """The guards against deletes and steps back that another filter or another history explains; none where both are the same."""
+def standing_guards(
+    before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int, verb: str = "apply"
+) -> tuple[Guard, ...]:
+    """The guards against deletes and steps back that another filter or another history explains; none where both are the same.
+
+    `verb` is the command that takes the word.
+    """
     found = []
     if before is not None and None not in (before.where, now.where) and before.where != now.where:
         found.append(
@@ -90,7 +96,7 @@ def standing_guards(before: Checkpoint | None, now: Standing, *, deletes: int, r
                 limit="no deletes under another source.where than the lake's rows were pulled with",
                 found=deletes,
                 ok=deletes == 0,
-                fix=f"rows outside source.where look deleted; if they are to go: apply with --accept {FILTER}",
+                fix=f"rows outside source.where look deleted; if they are to go: {verb} with --accept {FILTER}",
             )
         )
     if before is not None and None not in (before.timeline, now.timeline) and before.timeline != now.timeline:
@@ -101,7 +107,7 @@ def standing_guards(before: Checkpoint | None, now: Standing, *, deletes: int, r
                 found=deletes + regressed,
                 ok=deletes + regressed == 0,
                 fix="the server was promoted or restored since: rows it lost may be right in the lake; look at the findings; "
-                f"if the source is right: apply with --accept {RESTORED}",
+                f"if the source is right: {verb} with --accept {RESTORED}",
             )
         )
     return tuple(found)

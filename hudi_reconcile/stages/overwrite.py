@@ -28,15 +28,22 @@ def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> 
         )
 
 
-def allowed(job: TableJob, found: Replaced, source_rows: int, approval: Approval) -> tuple[Guard, ...]:
-    """The guards of the replacement. Raises RefusedError where one says no and nobody approved."""
+def allowed(
+    job: TableJob, found: Replaced, source_rows: int, approval: Approval, standing: tuple[Guard, ...] = ()
+) -> tuple[Guard, ...]:
+    """The guards of the replacement, and those of what the source stands on. Raises RefusedError where one says no.
+
+    What was approved or accepted says yes.
+    """
     counts = PlanCounts(0, found.gone_rows, source_rows, found.lake_rows)
-    guards = replacement_guards(counts, Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share))
+    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
+    guards = (*replacement_guards(counts, policy), *standing)
     no = refusals(
         guards,
         deletes=found.gone_rows,
         approved=approval.approve_deletes,
         allow_empty=approval.allow_empty_source,
+        accepted=approval.accept,
     )
     if no:
         told = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)

@@ -16,7 +16,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pages import Page, next_page
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, Pulled, SideState, TableResult
-from hudi_reconcile.core.standing import standing_after, taken_over_notes
+from hudi_reconcile.core.standing import standing_after, standing_guards, taken_over_notes
 from hudi_reconcile.core.text_marks import odd_shapes
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.core.window import is_empty, next_checkpoint
@@ -84,7 +84,9 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
     def land(rows: Frame, checkpoint: Checkpoint, labels: dict[str, str]) -> Instant:
         nonlocal gone
         found = lake.would_overwrite(rows, table)
-        allowed(job, found, staged.rows, approval)
+        held = None if start.before is None else start.before.checkpoint
+        standing = standing_guards(held, start.standing, deletes=found.gone_rows, regressed=0, verb="pull")
+        allowed(job, found, staged.rows, approval, standing)
         gone = found.gone_rows
         return lake.overwrite(rows, table, checkpoint, labels)
 

@@ -96,6 +96,25 @@ def test_checkpoint_that_kept_neither_stops_nothing_is_told_of_and_is_kept_from_
     assert [guard.name for guard in no(world)] == ["restored_source"]
 
 
+@pytest.mark.parametrize(("now", "word"), CASES)
+def test_pull_that_replaces_the_table_deletes_by_the_same_word_only_and_stands_anew(now: Standing, word: str) -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.stands = now
+    replacing = job(full_mode="overwrite")
+
+    with pytest.raises(RefusedError, match=f"guard {word}") as refused:
+        pull(replacing, world.edges, full=True)
+    assert f"pull with --accept {word}" in refused.value.fix
+    assert 1 in world.lake_holds()
+
+    pull(replacing, world.edges, full=True, approval=Approval(accept=frozenset({word})))
+    assert world.lake_holds() == world.source_holds()
+    world.source.delete(2)
+    pull(replacing, world.edges, full=True)
+    assert world.lake_holds() == world.source_holds()
+
+
 def test_pull_that_replaces_the_table_has_nothing_to_take_over() -> None:
     world = pulled(*ROWS)
     at_checkpoint(world, where=None, timeline=None)
