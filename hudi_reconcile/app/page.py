@@ -3,25 +3,72 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from hudi_reconcile.core.coverage import Coverage, parse
+from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.findings import sample_findings
-from hudi_reconcile.evidence.names import FINDINGS_FOLDER, PLAN_FILE, table_folder
+from hudi_reconcile.evidence.history import PastRun, history
+from hudi_reconcile.evidence.names import COVERAGE_FILE, FINDINGS_FOLDER, PLAN_FILE, table_folder
+from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.html import render_report
+from hudi_reconcile.report.trend import COMPARING_COMMANDS, MOST_POINTS
+from hudi_reconcile.report.view import Kept
 
 SAMPLE_ROWS = 20
+MOST_SAMPLE_ROWS = 100  # of all tables: a page of many stays one that opens at once
+_MOST_RUNS = 200  # how far a trend looks back
 
 
 def page_of(document: Mapping[str, Any], folder: Path) -> str:
-    """The HTML page of a run. Raises EvidenceError where findings that the result counts cannot be read."""
-    plans, samples = {}, {}
+    """The HTML page of a run, whose folder is among the others of its store.
+
+    Raises EvidenceError where findings that the result counts, or the coverage, cannot be read.
+    """
+    plans, samples, coverage = {}, {}, {}
+    rows = sample_rows(sum(any(table["findings"].values()) for table in document["tables"]))
     for table in document["tables"]:
         name, path = table["name"], folder / table_folder(table["name"])
         if (path / PLAN_FILE).exists():
             plans[name] = json.loads((path / PLAN_FILE).read_text("utf-8"))
         if (path / FINDINGS_FOLDER).exists():
-            taken = sample_findings(path / FINDINGS_FOLDER, table["findings"], limit=SAMPLE_ROWS)
+            taken = sample_findings(path / FINDINGS_FOLDER, table["findings"], limit=rows)
             samples[name] = [json.loads(finding.line) for finding in taken]
-    return render_report(document, plans, samples)
+        if (path / COVERAGE_FILE).exists():
+            coverage[name] = _coverage(path / COVERAGE_FILE)
+    names = {table["name"] for table in document["tables"]}
+    past = past_of(history(Store(folder.parent), tables=names, before=document["run_id"]), names)
+    return render_report(document, Kept(plans, samples, coverage, past))
+
+
+def sample_rows(drifted_tables: int) -> int:
+    """How many findings of each table the page shows.
+
+    >>> sample_rows(1), sample_rows(50), sample_rows(1_000)
+    (20, 2, 1)
+    """
+    return min(SAMPLE_ROWS, max(1, MOST_SAMPLE_ROWS // max(1, drifted_tables)))
+
+
+def past_of(runs: Iterable[PastRun], tables: Collection[str]) -> list[Mapping[str, Any]]:
+    """The newest runs, as far back as the trends of these tables need them; those that cannot be read are no part of a trend."""
+    taken: list[Mapping[str, Any]] = []
+    left = dict.fromkeys(tables, MOST_POINTS)
+    for run in islice(runs, _MOST_RUNS):
+        if not any(left.values()):
+            break
+        if run.tables:
+            taken.append(run.document)
+        for one in run.tables if run.command in COMPARING_COMMANDS else ():
+            left[one.name] = max(0, left[one.name] - 1)
+    return taken
+
+
+def _coverage(path: Path) -> Coverage:
+    try:
+        return parse(json.loads(path.read_bytes()))
+    except ValueError as error:
+        raise EvidenceError(f"{path} cannot be read: {error}", fix="sweep again: hudi-reconcile sweep") from error

@@ -50,12 +50,14 @@ class PastRun:
         return asdict(self)
 
 
-def history(store: Store, *, tables: Collection[str] = ()) -> Iterator[PastRun]:
+def history(store: Store, *, tables: Collection[str] = (), before: str | None = None) -> Iterator[PastRun]:
     """The runs of a store, newest first; with `tables` only those that touched one of them, and these only.
 
-    Unreadable runs are always listed. Reads one run at a time.
+    `before`: only those older than this run. Unreadable runs are always listed. Reads one run at a time.
     """
     for run_id in store.run_ids():
+        if before is not None and run_id >= before:
+            continue
         try:
             past = _past(run_id, store.result(run_id))
         except EvidenceError as error:

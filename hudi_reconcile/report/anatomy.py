@@ -72,7 +72,7 @@ def anatomy_of(table: Document) -> AnatomyView | None:
         days=days,
         heat=heat,
         lateness=_lateness(found["lateness"]),
-        columns=_bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
+        columns=bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
         left_out=f"{counted(hidden, 'row')} of other days or partitions not shown" if hidden else "",
     )
 
@@ -163,10 +163,11 @@ def _lateness(late: Document | None) -> tuple[Bar, ...]:
     ]
     filled = [place for place, rows in enumerate(late["rows"]) if rows]
     shown = slice(filled[0], filled[-1] + 1)
-    return _bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
+    return bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
 
 
-def _bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
+def bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
+    """A small chart: one bar a pair, in their order."""
     most = max((rows for _, rows in pairs), default=0) or 1
     return tuple(Bar(label, rows, 100 * rows / most) for label, rows in pairs)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,21 +17,21 @@ from markupsafe import Markup, escape
 
 from hudi_reconcile import __version__
 from hudi_reconcile.report.control import signed
-from hudi_reconcile.report.view import page_of
+from hudi_reconcile.report.view import Kept, page_of
 from hudi_reconcile.report.visible import visible
 from hudi_reconcile.report.wording import command_prefix, counted, figure
 
 Document = Mapping[str, Any]
 
 
-def render_report(run: Document, plans: Mapping[str, Document], samples: Mapping[str, Sequence[Document]]) -> str:
-    """The report's page. `plans` and `samples` are by table; a table without either shows neither.
+def render_report(run: Document, kept: Kept) -> str:
+    """The report's page. A table without plan, findings, coverage or past shows none.
 
     The same documents give the same text. Nothing in it comes from elsewhere, but for this tool's version.
     """
     style = Markup(_style())  # noqa: S704 - our own file, shipped with this module
     return _template().render(
-        page=page_of(run, plans, samples), style=style, style_hash=_csp_hash(style), tool=command_prefix(run)
+        page=page_of(run, kept), style=style, style_hash=_csp_hash(style), tool=command_prefix(run)
     )
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hudi_reconcile.report.formats import key_text, value_text
+from hudi_reconcile.report.marked import Parts, marked
 
 CellKind = Literal["value", "null", "empty", "masked"]
 MAX_COLUMNS = 12
@@ -18,10 +19,14 @@ MAX_COLUMNS = 12
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One side's value of a column. Only `value` has a text of the row; the other kinds say what is there instead."""
+    """One side's value of a column. Only `value` has a text of the row; the other kinds say what is there instead.
+
+    `parts` is the text in pieces, each with whether the other side has something else there.
+    """
 
     kind: CellKind
     text: str
+    parts: Parts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,14 @@ def _columns_of_one_side(source: Any, lake: Any, key: Iterable[str]) -> list[str
 
 def _compared(name: str, source: Any, lake: Any) -> ComparedColumn:
     cells = (_cell(source, name), _cell(lake, name))
-    return ComparedColumn(name, *cells, note=_note(name, source, lake, cells))
+    return ComparedColumn(name, *_marked(*cells), note=_note(name, source, lake, cells))
+
+
+def _marked(left: Cell | None, right: Cell | None) -> tuple[Cell | None, Cell | None]:
+    if left is None or right is None or left.kind != "value" or right.kind != "value":
+        return left, right
+    ours, theirs = marked(left.text, right.text)
+    return replace(left, parts=ours), replace(right, parts=theirs)
 
 
 def _cell(side: Any, name: str) -> Cell | None:

@@ -4,54 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.coverage import Coverage
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.report.age import AgeView, age_of
 from hudi_reconcile.report.anatomy import AnatomyView, anatomy_of
 from hudi_reconcile.report.control import ControlTotals, control_totals
+from hudi_reconcile.report.numbers import Number, numbers_of
 from hudi_reconcile.report.provenance import Fact, facts
-from hudi_reconcile.report.rule_words import details, of_status, rule_counts, rules_of
+from hudi_reconcile.report.rule_words import details, rule_counts, rules_of
 from hudi_reconcile.report.sample import ShownFinding, shown_finding
+from hudi_reconcile.report.scope import not_compared
+from hudi_reconcile.report.tones import tone_of
+from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, as_past, trend_of
 from hudi_reconcile.report.wording import (
     KIND_CORRECTION,
     KIND_MEANING,
     Advice,
     advice,
-    counted,
-    coverage_text,
     drift_rows,
     figure,
     reasons,
-    scope_lines,
     verdict,
 )
 
 Document = Mapping[str, Any]
 
-COMPARING_COMMANDS = frozenset({"sweep", "run"})
 _RULE_TONES = {"pass": "good", "waived": "mended", "fail": "warn", "error": "bad"}
-_TONES = {
-    Outcome.CLEAN: "good",
-    Outcome.CORRECTED: "mended",
-    Outcome.PULLED: "plain",
-    Outcome.APPROVED: "plain",
-    Outcome.DRIFT: "warn",
-    Outcome.INCOMPLETE: "warn",
-    Outcome.UNVERIFIED: "bad",
-    Outcome.REFUSED: "bad",
-    Outcome.USAGE: "bad",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """One of the figures at the top. `detail` is its small print."""
-
-    label: str
-    value: str
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +77,9 @@ class TableView:
     anatomy: AnatomyView | None
     totals: ControlTotals | None
     reasons: tuple[tuple[str, str], ...]
-    scope: tuple[str, ...]
+    not_compared: tuple[str, ...]
+    trend: Trend | None
+    age: AgeView | None
     sample: tuple[ShownFinding, ...]
     rules: tuple[RuleView, ...]
     rule_counts: str
@@ -120,91 +103,44 @@ class Page:
     provenance: tuple[Fact, ...]
 
 
-def page_of(run: Document, plans: Mapping[str, Document], samples: Mapping[str, Sequence[Document]]) -> Page:
-    """The report of a run (`result.json`), its plans and samples of its findings, both by table."""
-    guards = {name: plan["guards"] for name, plan in plans.items()}
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept beside a run's result, each by table but `past`: the history of the runs before it, newest first."""
+
+    plans: Mapping[str, Document] = field(default_factory=dict)
+    samples: Mapping[str, Sequence[Document]] = field(default_factory=dict)
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    past: Sequence[Document] = ()
+
+
+def page_of(run: Document, kept: Kept) -> Page:
+    """The report of a run (`result.json`)."""
+    guards = {name: plan["guards"] for name, plan in kept.plans.items()}
     return Page(
         run=run,
-        tone=_TONES[Outcome(run["outcome"])],
+        tone=tone_of(run["outcome"]),
         verdict=verdict(run),
         advice=advice(run, guards=guards),
-        numbers=_numbers(run),
-        tables=tuple(
-            _table(run, number, plan=plans.get(table["name"]), sample=samples.get(table["name"], ()))
-            for number, table in enumerate(run["tables"], start=1)
-        ),
+        numbers=numbers_of(run),
+        tables=tuple(_table(run, number, kept) for number in range(1, len(run["tables"]) + 1)),
         provenance=tuple(facts(run.get("provenance", {}))),
     )
-
-
-# Figures at the top
-
-
-def _numbers(run: Document) -> tuple[Number, ...]:
-    tables = run["tables"]
-    if run["command"] == "pull":
-        return _pull_numbers(tables)
-    if run["command"] == "check":
-        return _rule_numbers(tables)
-    done = [table["corrections"] for table in tables]
-    planned = sum(one["upserts"] + one["deletes"] for one in done)
-    upserts, deletes = sum(one["upserts"] for one in done), sum(one["deletes"] for one in done)
-    gaps = sum(len(table["unverified"]) + (table["error"] is not None) for table in tables)
-    part = "only what was compared" if any(coverage_text(table.get("coverage")) for table in tables) else ""
-    return (
-        Number("Rows in the source", _total(tables, "source"), part),
-        Number("Rows in the lake", _total(tables, "lake"), part),
-        Number("Drifted rows", f"{sum(map(drift_rows, tables)):,}"),
-        Number(
-            "Corrections written",
-            f"{sum(one['applied'] for one in done):,}",
-            f"of {planned:,} planned: {counted(upserts, 'upsert')}, {counted(deletes, 'delete')}" if planned else "",
-        ),
-        Number("Not compared", f"{gaps:,}", "columns, segments or tables" if gaps else "nothing left out"),
-    )
-
-
-def _pull_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
-    pulled = [table["pull"] for table in tables if table.get("pull")]
-    unmarked = sum(one["null_watermark_rows"] for one in pulled)
-    return (
-        Number("Rows handed to the lake", f"{sum(one['rows'] for one in pulled):,}"),
-        Number("Tables pulled", f"{len(pulled):,}", f"of {len(tables):,}"),
-        Number("Without a watermark", f"{unmarked:,}", "rows pulled with NULL watermarks"),
-        Number("Full fetches", f"{sum(one['mode'] == 'full' for one in pulled):,}"),
-        Number("Failed", f"{sum(table['error'] is not None for table in tables):,}", "tables"),
-    )
-
-
-def _rule_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
-    failed = of_status(tables, "fail")
-    warnings = sum(rule["severity"] == "warn" for rule in failed)
-    return (
-        Number("Rules", f"{sum(len(table['rules']) for table in tables):,}"),
-        Number("Failed", f"{len(failed):,}", f"of which {counted(warnings, 'warning')}" if warnings else ""),
-        Number("Waived", f"{len(of_status(tables, 'waived')):,}"),
-        Number("Could not run", f"{len(of_status(tables, 'error')):,}"),
-        Number("Rows in the lake", _total(tables, "lake")),
-    )
-
-
-def _total(tables: Sequence[Document], side: str) -> str:
-    counts = [table[side]["rows"] for table in tables if table[side] is not None]
-    return f"{sum(counts):,}" if counts else "not read"
 
 
 # One table
 
 
-def _table(run: Document, number: int, *, plan: Document | None, sample: Sequence[Document]) -> TableView:
+def _table(run: Document, number: int, kept: Kept) -> TableView:
     table = run["tables"][number - 1]
+    name = table["name"]
+    plan, coverage = kept.plans.get(name), kept.coverage.get(name)
     compared = table["source"] is not None and table["lake"] is not None
     kinds = _kind_rows(table["findings"], DRIFT_KINDS) if compared else ()
     return TableView(
         anchor=f"table-{number}",
-        name=table["name"],
+        name=name,
         outcome=table["outcome"],
-        tone=_TONES[Outcome(table["outcome"])],
+        tone=tone_of(table["outcome"]),
         document=table,
         drift=drift_rows(table),
         kinds=kinds,
@@ -212,8 +148,10 @@ def _table(run: Document, number: int, *, plan: Document | None, sample: Sequenc
         anatomy=anatomy_of(table),
         totals=control_totals(table),
         reasons=tuple(reasons(table)),
-        scope=tuple(scope_lines(table)),
-        sample=tuple(map(shown_finding, sample)),
+        not_compared=not_compared(run, table),
+        trend=trend_of(name, [as_past(run), *kept.past]),
+        age=None if coverage is None else age_of(coverage, run["run_id"], run["ended_utc"]),
+        sample=tuple(map(shown_finding, kept.samples.get(name, ()))),
         rules=tuple(map(_rule, rules_of(table))),
         rule_counts=rule_counts(table),
         findings_run=plan["run_id"] if plan else run["run_id"] if run["command"] in COMPARING_COMMANDS else "",

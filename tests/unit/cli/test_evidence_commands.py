@@ -181,6 +181,32 @@ def test_report_without_a_name_is_named_after_the_run(swept: str, capsys: pytest
     assert Path(f"report-{swept}.html").exists()
 
 
+def test_report_shows_the_trend_up_to_its_run_and_none_of_later_ones(
+    reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    later = write_run(reports, all_stories()["clean"], at=60)
+    write_run(reports, all_stories()["clean"], at=120)
+
+    run(["report", swept, "-o", "first.html"])
+    run(["report", later, "-o", "second.html"])
+
+    first, second = (Path(name).read_text("utf-8") for name in ("first.html", "second.html"))
+    assert "9 drifted rows in the only comparison so far." in first
+    assert later not in first
+    assert "Drifted rows over the last 2 comparisons: 0 to 9, 0 in the newest." in second
+    assert capsys.readouterr().err == ""
+
+
+def test_report_of_a_coverage_that_cannot_be_read_exits_3(
+    reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (reports / swept / "orders" / "coverage.json").write_text('{"version": 7}')
+
+    assert run(["report", "latest", "-o", "out.html"]) == 3
+    assert "coverage.json cannot be read" in capsys.readouterr().err
+    assert not Path("out.html").exists()
+
+
 @pytest.mark.parametrize("where", ["reports/{}/new.html", "reports/{}/orders/../report.html", "nowhere/out.html"])
 def test_report_into_a_run_or_nowhere_exits_2(swept: str, where: str) -> None:
     path = Path(where.format(swept))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
 from hudi_reconcile.core.anatomy import Anatomy, Cell, Lateness
+from hudi_reconcile.core.coverage import Coverage, Stretch
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import (
     Corrections,
@@ -25,6 +26,8 @@ from hudi_reconcile.core.result import (
 )
 from hudi_reconcile.core.rule_verdict import Keys, RuleResult
 from hudi_reconcile.core.rules import Waiver
+from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.report.view import Kept
 
 Document = Mapping[str, Any]
 RUN_ID = "20261121T132616Z-3f9a1c"
@@ -41,6 +44,12 @@ class Story:
     run: Document
     plans: Mapping[str, Document]
     samples: Mapping[str, Sequence[Document]]
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    past: Sequence[Document] = ()
+
+    @property
+    def kept(self) -> Kept:
+        return Kept(self.plans, self.samples, self.coverage, self.past)
 
 
 def side(**values: Any) -> dict[str, Any]:
@@ -214,6 +223,55 @@ def run_of(command: str, *tables: TableResult) -> Document:
     return run_document(run)
 
 
+PART = {"segments": 157, "compared": 40, "never_compared": 7, "oldest_utc": "2026-11-17T02:00:04Z"}
+
+
+def past_run(day: int, table: str, outcome: str, drift: int | None, **said: Any) -> Document:
+    """One line of the history; `drift` None: nothing was compared."""
+    found = {"deleted": drift or 0}
+    one = {
+        "name": table,
+        "outcome": outcome,
+        "findings": found,
+        "applied": 0,
+        "whole": drift is not None,
+        "coverage": None,
+    }
+    run_id, at = f"202611{day:02}T020000Z-{day:06x}", f"2026-11-{day:02}T02:00:04Z"
+    about = {
+        "run_id": run_id,
+        "command": said.pop("command", "sweep"),
+        "outcome": outcome,
+        "started_utc": at,
+        "ended_utc": at,
+    }
+    return {**about, "tables": [{**one, **said}]}
+
+
+def earlier(table: str) -> tuple[Mapping[str, Coverage], Sequence[Document]]:
+    """What was kept of a table before the run of the stories: coverage of several ages, and eight runs, the newest first."""
+    stretches = tuple(
+        Stretch(low, high, 1_795_267_591_000_000 - behind * 1_000_000, run_id)
+        for low, high, behind, run_id in (
+            (0, 90, 2, RUN_ID),
+            (90, 120, 7_200, "b"),
+            (120, 140, 3 * 86_400, "c"),
+            (140, 150, 40 * 86_400, "d"),
+        )
+    )
+    past = [
+        past_run(20, table, "drift", 4),
+        past_run(19, table, "unverified", 2, whole=False, coverage=PART),
+        past_run(18, table, "unverified", None),
+        past_run(17, table, "corrected", 0, command="apply", applied=31, whole=False),
+        past_run(17, table, "drift", 31),
+        past_run(16, table, "pulled", 0, command="pull", whole=False),
+        past_run(16, table, "clean", 0),
+        past_run(15, table, "corrected", 12, command="run", applied=12),
+    ]
+    return {table: Coverage("orders", HashSegments(("order_id",), 157), None, stretches)}, past
+
+
 def all_stories() -> Mapping[str, Story]:
     gap = Unverified("column", "tags", "text[] has no tested rule of comparison", "exclude it: compare.exclude: [tags]")
     lost = Failure(
@@ -250,13 +308,14 @@ def all_stories() -> Mapping[str, Story]:
     )
     plans, samples = {"orders": PLAN}, {"orders": FINDINGS}
     return {
-        "drift": Story(run_of("sweep", ORDERS), plans, samples),
-        "clean": Story(run_of("sweep", replace(ITEMS, name="orders")), {}, {}),
+        "drift": Story(run_of("sweep", replace(ORDERS, whole=True)), plans, samples, *earlier("orders")),
+        "clean": Story(run_of("sweep", replace(ITEMS, name="orders", whole=True)), {}, {}),
         "corrected": Story(run_of("apply", done), plans, samples),
         "unverified": Story(
             run_of("sweep", replace(ORDERS, outcome=Outcome.UNVERIFIED, unverified=(gap,), **APART), ITEMS, broken),
             plans,
             samples,
+            *earlier("orders"),
         ),
         "refused": Story(run_of("apply", many), {}, {}),
         "incomplete": Story(run_of("apply", part), plans, {}),

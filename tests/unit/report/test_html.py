@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_reconcile.report.html import render_report
-from tests.unit.report.stories import Document, Story, all_stories, finding, in_lake, side
+from tests.unit.report.stories import Document, Story, all_stories, earlier, finding, in_lake, side
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -62,7 +62,7 @@ class Elements(HTMLParser):
 
 
 def page_of(story: Story) -> str:
-    return render_report(story.run, story.plans, story.samples)
+    return render_report(story.run, story.kept)
 
 
 def story_with(text: str) -> Story:
@@ -94,7 +94,7 @@ def story_with(text: str) -> Story:
             "lake": {**found["lake"], "values": {f"c{text}": "w"}},
         }
     ]
-    return Story(run, {text: plan}, {text: sample})
+    return Story(run, {text: plan}, {text: sample}, *earlier(text))
 
 
 @cache
@@ -231,6 +231,48 @@ def test_page_shows_rules_that_need_a_look_first_with_their_keys(stories: Mappin
         "fix: mend it",
     ):
         assert part in listed
+
+
+def test_sections_of_a_table_come_in_the_order_in_which_people_ask(stories: Mapping[str, Story]) -> None:
+    page = page_of(stories["drift"])
+
+    order = [
+        "What to do next",
+        "Rows in the source",
+        "Control totals",
+        "by kind",
+        "Where and when",
+        "Why it drifted",
+        "How far below the checkpoint",
+        "Columns that differ",
+        "Findings, row by row",
+        "<h3>Plan</h3>",
+        "Over the runs",
+        "What was not compared",
+        "<h3>Evidence</h3>",
+        "Provenance of the run",
+        "How to check this page",
+        "Sign-off",
+    ]
+    places = [page.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_trend_and_ages_are_figures_with_a_title_and_the_same_numbers_as_tables(stories: Mapping[str, Story]) -> None:
+    page = page_of(stories["drift"])
+    text = " ".join(" ".join(Elements(page).text).split())
+
+    assert page.count('<svg class="bar"') + 1 == page.count('role="img"')
+    assert page.count('role="img"') == page.count("<title") - 1 - page.count("<g><title>")
+    assert "Drifted rows over the last 7 comparisons: 0 to 31, 9 in the newest." in text
+    for row in ("2026-11-17T02:00:04Z 20261117T020000Z-000011 drift 31 31 every row", "drift 4 0 every row"):
+        assert row in text
+    assert "1h to 1d ago 1h to 1d ago: 30 segments 30" in text
+    assert "compared by this run" in text
+
+
+def test_differing_characters_are_marked(stories: Mapping[str, Story]) -> None:
+    assert "<code>Zürich<mark>␣</mark></code>" in page_of(stories["drift"])
 
 
 def test_page_of_the_same_documents_is_the_same(stories: Mapping[str, Story]) -> None:

@@ -33,13 +33,21 @@ def test_difference_that_cannot_be_seen_is_named(source: Any, lake: Any, note: s
 def test_null_empty_and_text_are_told_apart() -> None:
     cells = [one_column(value, "x").source for value in (None, "", "NULL", 0, False)]
 
-    assert cells == [
-        Cell("null", "NULL"),
-        Cell("empty", "empty text"),
-        Cell("value", "NULL"),
-        Cell("value", "0"),
-        Cell("value", "false"),
+    assert [(cell.kind, cell.text) for cell in cells] == [
+        ("null", "NULL"),
+        ("empty", "empty text"),
+        ("value", "NULL"),
+        ("value", "0"),
+        ("value", "false"),
     ]
+
+
+def test_differing_characters_are_marked_on_both_sides() -> None:
+    column = one_column("Zürich 8001", "Zürich 8002")
+
+    assert column.source.parts == (("Zürich 800", False), ("1", True))
+    assert column.lake.parts == (("Zürich 800", False), ("2", True))
+    assert one_column(None, "x").lake.parts == ()
 
 
 def test_masked_column_has_a_place_and_no_value() -> None:

@@ -1,0 +1,75 @@
+"""The five figures at the top of the page, for each kind of command. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.report.rule_words import of_status
+from hudi_reconcile.report.wording import counted, coverage_text, drift_rows
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One of the figures at the top. `detail` is its small print."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+def numbers_of(run: Document) -> tuple[Number, ...]:
+    """The five of a run."""
+    tables = run["tables"]
+    if run["command"] == "pull":
+        return _pull_numbers(tables)
+    if run["command"] == "check":
+        return _rule_numbers(tables)
+    done = [table["corrections"] for table in tables]
+    planned = sum(one["upserts"] + one["deletes"] for one in done)
+    upserts, deletes = sum(one["upserts"] for one in done), sum(one["deletes"] for one in done)
+    gaps = sum(len(table["unverified"]) + (table["error"] is not None) for table in tables)
+    part = "only what was compared" if any(coverage_text(table.get("coverage")) for table in tables) else ""
+    return (
+        Number("Rows in the source", _total(tables, "source"), part),
+        Number("Rows in the lake", _total(tables, "lake"), part),
+        Number("Drifted rows", f"{sum(map(drift_rows, tables)):,}"),
+        Number(
+            "Corrections written",
+            f"{sum(one['applied'] for one in done):,}",
+            f"of {planned:,} planned: {counted(upserts, 'upsert')}, {counted(deletes, 'delete')}" if planned else "",
+        ),
+        Number("Not compared", f"{gaps:,}", "columns, segments or tables" if gaps else "nothing left out"),
+    )
+
+
+def _pull_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
+    pulled = [table["pull"] for table in tables if table.get("pull")]
+    unmarked = sum(one["null_watermark_rows"] for one in pulled)
+    return (
+        Number("Rows handed to the lake", f"{sum(one['rows'] for one in pulled):,}"),
+        Number("Tables pulled", f"{len(pulled):,}", f"of {len(tables):,}"),
+        Number("Without a watermark", f"{unmarked:,}", "rows pulled with NULL watermarks"),
+        Number("Full fetches", f"{sum(one['mode'] == 'full' for one in pulled):,}"),
+        Number("Failed", f"{sum(table['error'] is not None for table in tables):,}", "tables"),
+    )
+
+
+def _rule_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
+    failed = of_status(tables, "fail")
+    warnings = sum(rule["severity"] == "warn" for rule in failed)
+    return (
+        Number("Rules", f"{sum(len(table['rules']) for table in tables):,}"),
+        Number("Failed", f"{len(failed):,}", f"of which {counted(warnings, 'warning')}" if warnings else ""),
+        Number("Waived", f"{len(of_status(tables, 'waived')):,}"),
+        Number("Could not run", f"{len(of_status(tables, 'error')):,}"),
+        Number("Rows in the lake", _total(tables, "lake")),
+    )
+
+
+def _total(tables: Sequence[Document], side: str) -> str:
+    counts = [table[side]["rows"] for table in tables if table[side] is not None]
+    return f"{sum(counts):,}" if counts else "not read"

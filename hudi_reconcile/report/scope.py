@@ -1,0 +1,53 @@
+"""What a run did not compare, in lines: rows, segments, columns, digits, and what its config left out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.report.wording import counted, coverage_text, scope_lines
+
+Document = Mapping[str, Any]
+NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
+_SIDES = (("source_rows_left_out", "source"), ("lake_rows_left_out", "lake"))
+
+
+def not_compared(run: Document, table: Document) -> tuple[str, ...]:
+    """One line each; `NOTHING_LEFT_OUT` alone only where the result proves it."""
+    lines = tuple(dict.fromkeys(_lines(run, table)))
+    if lines:
+        return lines
+    return (NOTHING_LEFT_OUT,) if compared_whole(table) else (_untold(run),)
+
+
+def _lines(run: Document, table: Document) -> Iterator[str]:
+    if table["error"]:
+        yield f"The table, from where it failed: {table['error']['message']}"
+    if run["command"] not in ("sweep", "run"):
+        yield _untold(run)
+    yield from (f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"])
+    coverage: Document = table.get("coverage") or {}
+    if part := coverage_text(coverage or None):
+        yield f"The rest of the table: {part}."
+    for field, side in _SIDES:
+        if coverage.get(field):
+            yield f"{counted(coverage[field], 'row')} of the {side}, by its own count."
+    compare = table.get("compare", {})
+    yield from (f"column {name}: left out by compare.exclude" for name in compare.get("exclude", ()))
+    yield from (
+        f"column {name}: differences up to {most} are not counted (compare.tolerance)"
+        for name, most in compare.get("tolerance", {}).items()
+    )
+    yield from scope_lines(table)
+
+
+def _untold(run: Document) -> str:
+    told = {
+        "pull": "Everything: a pull compares nothing. hudi-reconcile sweep does.",
+        "check": "Everything: rules judge the lake's rows, and nothing was held against the source's.",
+        "approve": "Everything: an approval compares nothing.",
+        "apply": "All but the plan's keys and their segments: the rest is the sweep's that made the plan.",
+        "undo": "All but the keys that were put back.",
+    }
+    return told.get(run["command"], "Not every row: the result does not say that the whole table was compared.")
