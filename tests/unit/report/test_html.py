@@ -99,7 +99,9 @@ def story_with(text: str) -> Story:
 
 @cache
 def plain_elements() -> Elements:
-    return Elements(page_of(story_with("orders")))
+    found = Elements(page_of(story_with("orders")))
+    del found.counts["mark"]
+    return found
 
 
 @given(TEXTS)
@@ -107,6 +109,7 @@ def plain_elements() -> Elements:
 def test_page_has_the_same_elements_whatever_the_texts_are(text: str) -> None:
     nasty, plain = Elements(page_of(story_with(text))), plain_elements()
 
+    del nasty.counts["mark"]  # how many characters differ depends on the text
     assert nasty.counts == plain.counts
     assert nasty.attribute_names() == plain.attribute_names()
     assert nasty.open == []
