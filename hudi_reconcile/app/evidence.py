@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.app.diff import RunDiff, diff_runs
-from hudi_reconcile.app.page import page_of
+from hudi_reconcile.app.page import PageForm, index_page, mail_page, page_of
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
@@ -83,22 +83,29 @@ class Room:
             raise UsageError(f"run {run_id} has no plan ({endings})", fix="make one: hudi-reconcile sweep")
         return Planned(document, plans)
 
-    def write_report(self, run: str, output: Path | None) -> tuple[str, Path]:
-        """Rebuild a run's page; a file of that name is replaced whole. Raises UsageError inside a run's folder."""
+    def write_report(self, run: str, output: Path | None, form: PageForm = "report") -> tuple[str, Path]:
+        """Make a page of a run's files: its report, its mail body, or the index of all tables as of that run.
+
+        A file of that name is replaced whole. Raises UsageError inside a run's folder.
+        """
         run_id = self.store.resolve(run)
-        path = output or Path(f"report-{run_id}.html")
+        path = output or Path(f"{form}-{run_id}.html")
         if any((self.store.reports / run_id).resolve() == folder for folder in path.resolve().parents):
             raise UsageError(f"{path} is inside run {run_id}, which never changes", fix="name another file: -o FILE")
-        page = self.page(run_id)
+        page = self._page(run_id, form, path)
         try:
             replace_file(path, page.encode())
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
         return run_id, path
 
-    def page(self, run_id: str) -> str:
-        """The HTML page of a run, from its files alone."""
+    def _page(self, run_id: str, form: PageForm, path: Path) -> str:
+        if form == "index":
+            return index_page(self.store, run_id, path.resolve().parent)
         document = self.store.result(run_id)
+        if form == "mail":
+            plans = {one["name"]: self.store.plan(run_id, one["name"]) for one in document["tables"]}
+            return mail_page(document, {name: plan["guards"] for name, plan in plans.items() if plan is not None})
         return page_of(document, self.store.reports / run_id)
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hudi_reconcile.core.coverage import Coverage, parse
 from hudi_reconcile.evidence.files import EvidenceError
@@ -14,13 +15,16 @@ from hudi_reconcile.evidence.findings import sample_findings
 from hudi_reconcile.evidence.history import PastRun, history
 from hudi_reconcile.evidence.names import COVERAGE_FILE, FINDINGS_FOLDER, PLAN_FILE, table_folder
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.report.html import render_report
+from hudi_reconcile.report.html import render_index, render_mail, render_report
+from hudi_reconcile.report.index import index_of
+from hudi_reconcile.report.mail import mail_of
 from hudi_reconcile.report.trend import COMPARING_COMMANDS, MOST_POINTS
 from hudi_reconcile.report.view import Kept
 
+PageForm = Literal["report", "index", "mail"]
 SAMPLE_ROWS = 20
 MOST_SAMPLE_ROWS = 100  # of all tables: a page of many stays one that opens at once
-_MOST_RUNS = 200  # how far a trend looks back
+MOST_RUNS = 200  # how far a trend looks back
 
 
 def page_of(document: Mapping[str, Any], folder: Path) -> str:
@@ -44,6 +48,19 @@ def page_of(document: Mapping[str, Any], folder: Path) -> str:
     return render_report(document, Kept(plans, samples, coverage, past))
 
 
+def index_page(store: Store, run_id: str, beside: Path) -> str:
+    """The index of every table as of a run, for a file in the folder `beside`: links lead from there to the reports."""
+    known = history(store)
+    past = [one.document for one in islice((one for one in known if one.run_id <= run_id), MOST_RUNS)]
+    base = Path(os.path.relpath(store.reports.resolve(), beside)).as_posix()
+    return render_index(index_of(past, as_of=run_id), "" if base == "." else f"{base}/")
+
+
+def mail_page(document: Mapping[str, Any], guards: Mapping[str, Any]) -> str:
+    """The body of a mail about a run; `guards` are those of its plans, by table."""
+    return render_mail(mail_of(document, guards))
+
+
 def sample_rows(drifted_tables: int) -> int:
     """How many findings of each table the page shows.
 
@@ -57,7 +74,7 @@ def past_of(runs: Iterable[PastRun], tables: Collection[str]) -> list[Mapping[st
     """The newest runs, as far back as the trends of these tables need them; those that cannot be read are no part of a trend."""
     taken: list[Mapping[str, Any]] = []
     left = dict.fromkeys(tables, MOST_POINTS)
-    for run in islice(runs, _MOST_RUNS):
+    for run in islice(runs, MOST_RUNS):
         if not any(left.values()):
             break
         if run.tables:

@@ -24,6 +24,7 @@ from hudi_reconcile.report.text import past_tables_text, plan_text
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.evidence import Room
+    from hudi_reconcile.app.page import PageForm
 
 _DEFAULT_REPORTS = Path("reports")
 
@@ -72,11 +73,15 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
 @click.option(
     "-o", "--output", "output", type=click.Path(path_type=Path), metavar="FILE", help="Default: report-<run id>.html"
 )
+@click.option("--index", "form", flag_value="index", help="Every table as of RUN instead, worst first.")
+@click.option("--mail", "form", flag_value="mail", help="The body of a mail instead: no script, no style sheet.")
 @format_option
 @pass_settings
-def report(settings: Settings, run: str, *, output: Path | None, output_format: OutputFormat) -> Outcome:
+def report(
+    settings: Settings, run: str, *, output: Path | None, form: PageForm | None, output_format: OutputFormat
+) -> Outcome:
     """Rebuild the HTML report of RUN (a run id, or latest) from the run's files."""
-    run_id, path = room_of(settings).write_report(run, output)
+    run_id, path = room_of(settings).write_report(run, output, form or "report")
     if output_format == "json":
         emit_json({**head("report", Outcome.CLEAN), "run_id": run_id, "path": str(path)})
     else:

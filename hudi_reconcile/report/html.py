@@ -1,7 +1,8 @@
-"""The HTML report of a run: one file that needs no network and no script. Pure: documents in, text out.
+"""The HTML pages: each one file that needs no network, and no script to be read. Pure: documents in, text out.
 
 Everything from documents passes through `visible` and is escaped by the template engine; the content security policy
-allows our own style sheet by its hash and nothing else, so that a value that did slip through could do nothing.
+allows our own style sheet and script by their hashes and nothing else, so that a value that did slip through could do
+nothing. The script only filters, sorts and copies.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from hudi_reconcile import __version__
 from hudi_reconcile.report.control import signed
+from hudi_reconcile.report.index import Index
+from hudi_reconcile.report.mail import Mail
 from hudi_reconcile.report.view import Kept, page_of
 from hudi_reconcile.report.visible import visible
 from hudi_reconcile.report.wording import command_prefix, counted, figure
@@ -29,10 +33,22 @@ def render_report(run: Document, kept: Kept) -> str:
 
     The same documents give the same text. Nothing in it comes from elsewhere, but for this tool's version.
     """
-    style = Markup(_style())  # noqa: S704 - our own file, shipped with this module
-    return _template().render(
-        page=page_of(run, kept), style=style, style_hash=_csp_hash(style), tool=command_prefix(run)
-    )
+    return _template("report.html").render(page=page_of(run, kept), tool=command_prefix(run), **_inlined())
+
+
+def render_index(index: Index, base: str) -> str:
+    """The page over all tables. `base` leads from the page to the reports folder, ending in a slash."""
+    return _template("index.html").render(index=index, base=quote(base), **_inlined())
+
+
+def render_mail(mail: Mail) -> str:
+    """A run as the body of a mail: no style sheet, no script, no drawing."""
+    return _template("mail.html").render(mail=mail)
+
+
+def _inlined() -> dict[str, Any]:
+    style, script = (Markup(_source(name)) for name in ("report.css", "page.js"))  # noqa: S704 - our own files
+    return {"style": style, "style_hash": _csp_hash(style), "script": script, "script_hash": _csp_hash(script)}
 
 
 def _csp_hash(text: str) -> str:
@@ -60,14 +76,14 @@ def _environment() -> Environment:
     return environment
 
 
-def _template() -> Template:
-    return _environment().get_template("report.html")
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
 
 
-def _style() -> str:
+def _source(name: str) -> str:
     loader = _environment().loader
     assert loader is not None
-    return loader.get_source(_environment(), "report.css")[0]
+    return loader.get_source(_environment(), name)[0]
 
 
 def _shown(value: Any) -> Any:

@@ -197,6 +197,28 @@ def test_report_shows_the_trend_up_to_its_run_and_none_of_later_ones(
     assert capsys.readouterr().err == ""
 
 
+def test_index_links_from_where_it_lies_to_the_newest_verdict_of_each_table(
+    reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pulled = write_run(reports, all_stories()["pulled"], at=60)
+    Path("site").mkdir()
+
+    codes = [run(["report", "latest", "--index", "-o", "site/index.html"]), run(["report", pulled, "--index"])]
+
+    assert codes == [0, 0]
+    assert capsys.readouterr().out.splitlines() == ["site/index.html", f"index-{pulled}.html"]
+    assert f'href="../reports/{swept}/report.html#table-1"' in Path("site/index.html").read_text("utf-8")
+    assert f'href="reports/{swept}/report.html#table-1"' in Path(f"index-{pulled}.html").read_text("utf-8")
+
+
+def test_mail_of_a_run_is_its_verdict_without_style_sheet(swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["report", "latest", "--mail", "--format", "json"])
+
+    path = document_of(capsys)["path"]
+    assert (code, path) == (0, f"mail-{swept}.html")
+    assert "9 rows of orders differ" in Path(path).read_text("utf-8")
+
+
 def test_report_of_a_coverage_that_cannot_be_read_exits_3(
     reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

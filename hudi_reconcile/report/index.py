@@ -1,0 +1,135 @@
+"""Every table of a store on one page, worst first: how each stands after its newest runs. Pure; knows no markup.
+
+A table stands as its newest comparison says, and as every newer run of another command does, the gravest of them. An
+apply settles what a comparison found; it never settles that something was not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.report.tones import tone_of
+from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, trend_of
+from hudi_reconcile.report.wording import counted
+
+Document = Mapping[str, Any]
+
+NEVER = "not compared"
+_SETTLED_BY_APPLY = frozenset({"drift", "incomplete", "refused"})
+# Worst first; a table that no run compared stands before those that were found right.
+_WORST_FIRST = ("unverified", "usage", "refused", "incomplete", "drift", NEVER, "corrected", "clean")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a table stands. `drift` is that of its newest comparison, None where that compared nothing or there is none.
+
+    `run_id` is the run to look at, `place` the table's number in it, from 1.
+    """
+
+    name: str
+    outcome: str
+    tone: str
+    drift: int | None
+    compared: str
+    run_id: str
+    place: int
+    ended_utc: str
+    last_right: str
+    trend: Trend | None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The page: the tables worst first, and runs that cannot be read, so that nothing stands better than it is for them."""
+
+    as_of: str
+    sentence: str
+    tables: tuple[Standing, ...]
+    unreadable: tuple[str, ...]
+
+
+def index_of(past: Sequence[Document], *, as_of: str) -> Index:
+    """The index over the runs of a history, newest first. `as_of` is the run it looks back from."""
+    readable = [run for run in past if not run["why"]]
+    names = dict.fromkeys(one["name"] for run in readable for one in run["tables"])
+    standings = [_standing(name, readable) for name in names]
+    ordered = tuple(sorted(standings, key=_worst_first))
+    unreadable = tuple(f"{run['run_id']}: {run['why']}" for run in past if run["why"])
+    return Index(as_of, _sentence(ordered), ordered, unreadable)
+
+
+def _worst_first(one: Standing) -> tuple[int, int, str, str]:
+    place = _WORST_FIRST.index(one.outcome) if one.outcome in _WORST_FIRST else 0
+    return place, -(one.drift or 0), one.ended_utc, one.name
+
+
+def _standing(name: str, past: Sequence[Document]) -> Standing:
+    touched = [(run, one) for run in past for one in run["tables"] if one["name"] == name]
+    newer, compared = _since_comparison(touched)
+    outcome = _outcome(newer, compared)
+    shown, _ = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
+    trend = trend_of(name, past)
+    point = trend.points[-1] if trend else None
+    return Standing(
+        name=name,
+        outcome=outcome,
+        tone="bad" if outcome == NEVER else tone_of(outcome),
+        drift=point.drift if point else None,
+        compared=point.compared if point else "never",
+        run_id=shown["run_id"],
+        place=1 + [one["name"] for one in shown["tables"]].index(name),
+        ended_utc=point.ended_utc if point else "",
+        last_right=trend.last_right if trend else "",
+        trend=trend,
+    )
+
+
+Touch = tuple[Document, Document]
+
+
+def _since_comparison(touched: Iterable[Touch]) -> tuple[list[Touch], Touch | None]:
+    """The runs after the newest comparison, newest first, and that comparison."""
+    newer: list[Touch] = []
+    for run, one in touched:
+        if run["command"] in COMPARING_COMMANDS:
+            return newer, (run, one)
+        newer.append((run, one))
+    return newer, None
+
+
+def _outcome(newer: Sequence[Touch], compared: Touch | None) -> str:
+    """The gravest of what still counts: of each command the newest run."""
+    newest = {run["command"]: Outcome(one["outcome"]) for run, one in reversed(newer)}
+    said = [outcome for command, outcome in newest.items() if command != "undo"]
+    if "undo" in newest:
+        said += [newest["undo"], Outcome.DRIFT]
+    if compared is None:
+        graver = [one for one in said if one.exit_code]
+        return gravest(graver).value if graver else NEVER
+    found = Outcome(compared[1]["outcome"])
+    said += [] if _is_settled(newer, compared[1]) else [found]
+    counting = [one for one in said if one not in (Outcome.PULLED, Outcome.APPROVED)]
+    return gravest(counting).value
+
+
+def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
+    """True where applies wrote as many corrections as the comparison found, and the newest of them ended well."""
+    applies = [one for run, one in newer if run["command"] == "apply"]
+    if compared["outcome"] not in _SETTLED_BY_APPLY or not applies:
+        return False
+    wrote = sum(one["applied"] for one in applies)
+    return wrote >= sum(compared["findings"].values()) and not Outcome(applies[0]["outcome"]).exit_code
+
+
+def _sentence(tables: Sequence[Standing]) -> str:
+    if not tables:
+        return "No run has touched a table yet."
+    right = [one for one in tables if one.outcome in ("clean", "corrected")]
+    bad = len(tables) - len(right)
+    if not bad:
+        return f"All {len(tables):,} tables are clean or corrected." if len(tables) > 1 else "The table is right."
+    return f"{bad:,} of {counted(len(tables), 'table')} need{'s' * (bad == 1)} a look."

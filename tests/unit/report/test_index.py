@@ -1,0 +1,143 @@
+"""The index: no table stands better than its newest runs let it, the worst is first, and the page stays small."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hudi_reconcile.app.page import sample_rows
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.html import render_index, render_report
+from hudi_reconcile.report.index import NEVER, Index, index_of
+from hudi_reconcile.report.trend import MOST_POINTS
+from hudi_reconcile.report.view import Kept
+from tests.unit.report.stories import FINDINGS, ORDERS, PLAN, earlier, past_run, run_of
+from tests.unit.report.test_html import Elements
+
+TABLES, FINDINGS_OF_ALL, MOST_BYTES = 50, 1_000_000, 2_000_000
+
+
+def line(day: int, command: str, outcome: str, drift: int | None = 0, **said: Any) -> Any:
+    return {**past_run(day, said.pop("table", "orders"), outcome, drift, command=command, **said), "why": ""}
+
+
+def index_over(*past: Any) -> Index:
+    return index_of(past, as_of="r")
+
+
+def standing(*past: Any) -> str:
+    (table,) = index_over(*past).tables
+    return table.outcome
+
+
+DRIFTED = line(1, "sweep", "drift", 9)
+
+
+@pytest.mark.parametrize(
+    ("past", "expected"),
+    [
+        ([DRIFTED], "drift"),
+        ([line(2, "pull", "pulled"), DRIFTED], "drift"),
+        ([line(2, "check", "clean"), DRIFTED], "drift"),
+        ([line(2, "apply", "corrected", applied=9), DRIFTED], "corrected"),
+        ([line(3, "apply", "corrected", applied=0), line(2, "apply", "corrected", applied=9), DRIFTED], "corrected"),
+        ([line(2, "apply", "corrected", applied=8), DRIFTED], "drift"),
+        ([line(2, "apply", "refused"), DRIFTED], "refused"),
+        ([line(2, "apply", "incomplete", applied=9), DRIFTED], "incomplete"),
+        ([line(3, "undo", "corrected"), line(2, "apply", "corrected", applied=9), DRIFTED], "drift"),
+        ([line(2, "apply", "corrected", applied=9), line(1, "sweep", "unverified", 9)], "unverified"),
+        ([line(2, "pull", "unverified"), line(1, "sweep", "clean")], "unverified"),
+        ([line(3, "pull", "pulled"), line(2, "pull", "unverified"), line(1, "sweep", "clean")], "clean"),
+        ([line(2, "check", "drift"), line(1, "sweep", "clean")], "drift"),
+        ([line(2, "sweep", "clean"), DRIFTED], "clean"),
+        ([line(1, "pull", "pulled")], NEVER),
+        ([line(1, "pull", "refused")], "refused"),
+        ([line(1, "approve", "approved"), line(1, "check", "clean")], NEVER),
+    ],
+)  # fmt: skip
+def test_table_stands_as_the_gravest_of_what_still_counts(past: Any, expected: str) -> None:
+    assert standing(*past) == expected
+
+
+def test_tables_come_worst_first_then_by_drift_then_the_longest_ago() -> None:
+    found = index_over(
+        line(9, "sweep", "clean", table="fresh"),
+        line(8, "sweep", "clean", table="stale"),
+        line(7, "pull", "pulled", table="never"),
+        line(6, "sweep", "drift", 2, table="little"),
+        line(5, "sweep", "drift", 900, table="much"),
+        line(4, "sweep", "unverified", None, table="lost"),
+    )
+
+    assert [one.name for one in found.tables] == ["lost", "much", "little", "never", "stale", "fresh"]
+    assert found.sentence == "4 of 6 tables need a look."
+    assert found.tables[0].drift is None
+
+
+def test_link_leads_to_the_run_that_says_so_and_to_the_tables_place_in_it() -> None:
+    both = {**DRIFTED, "tables": [*past_run(1, "items", "clean", 0)["tables"], *DRIFTED["tables"]]}
+    page = render_index(index_over(line(2, "apply", "refused"), both), "../my reports/")
+
+    targets = [value for tag, name, value in Elements(page).attributes if (tag, name) == ("a", "href")]
+    assert targets[1:] == [
+        "../my%20reports/20261102T020000Z-000002/report.html#table-1",
+        "../my%20reports/20261101T020000Z-000001/report.html#table-1",
+    ]
+
+
+def test_run_that_cannot_be_read_is_named() -> None:
+    lost = {**DRIFTED, "run_id": "x", "tables": [], "why": "result.json is no JSON document"}
+
+    page = render_index(index_over(lost, line(1, "sweep", "clean")), "")
+
+    assert "x: result.json is no JSON document" in page
+
+
+def test_index_of_no_runs_says_so() -> None:
+    assert "No run has touched a table yet." in render_index(index_over(), "")
+
+
+def many_tables() -> Any:
+    each = FINDINGS_OF_ALL // TABLES
+    columns = {f"column_{number}": each for number in range(40)}
+    return [
+        replace(
+            ORDERS,
+            name=f"warehouse_table_{number:02}",
+            findings={"deleted": each // 2, "updated_without_watermark": each - each // 2},
+            anatomy=replace(ORDERS.anatomy, columns=columns) if ORDERS.anatomy else None,
+            outcome=Outcome.DRIFT,
+        )
+        for number in range(TABLES)
+    ]
+
+
+def test_index_of_fifty_tables_with_a_million_findings_stays_small() -> None:
+    tables = many_tables()
+    past = [{**run_of("sweep", *tables), "why": ""}]
+    lines = [
+        {**past[0], "tables": [{**past_run(1, one.name, "drift", 20_000)["tables"][0]} for one in tables]}
+        for _ in range(MOST_POINTS)
+    ]
+
+    page = render_index(index_of(lines, as_of="r"), "")
+
+    assert len(page.encode()) < MOST_BYTES
+    assert "20,000" in page
+
+
+def test_report_of_fifty_tables_with_a_million_findings_stays_small() -> None:
+    tables = many_tables()
+    names = [one.name for one in tables]
+    long = {**FINDINGS[4], "source": {**FINDINGS[4]["source"], "values": {"note": "y" * 4_000, "memo": "z" * 4_000}}}
+    sample = [long] * sample_rows(TABLES)
+    past = [one for name in names for _ in range(4) for one in earlier(name)[1]]
+    kept = Kept({name: {**PLAN, "table": name} for name in names}, dict.fromkeys(names, sample), {}, past)
+
+    page = render_report(run_of("sweep", *tables), kept)
+
+    assert len(page.encode()) < MOST_BYTES
+    assert f"{FINDINGS_OF_ALL:,}" in page
+    assert all(name in page for name in names)
