@@ -18,6 +18,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.core import coverage
 from hudi_reconcile.core import plan as plans
 from hudi_reconcile.core.errors import LakeError, ReconcileError, RefusedError, UsageError
+from hudi_reconcile.core.left_out import left_out
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, Failure, TableResult
@@ -31,6 +32,8 @@ from hudi_reconcile.stages.evolve import CannotFollowError
 from hudi_reconcile.stages.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
+
+NONE_LEFT: Mapping[str, TableResult] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,14 @@ def run_sweep(call: Call, asked: Asked = ALL) -> Finished:
     return perform("sweep", call, lambda one: _leave(one, sweep(_job(one), one.edges, watch.part_of(one)))[0])
 
 
-def run_apply(call: Call, found: Mapping[str, PlanFile], approval: Approval) -> Finished:
-    """Execute plans, one for each table of the call."""
+def run_apply(
+    call: Call, found: Mapping[str, PlanFile], approval: Approval, left: Mapping[str, TableResult] = NONE_LEFT
+) -> Finished:
+    """Execute plans, one for each table of the call but those of `left`, whose results stand already."""
     sets = rule_sets(call.tables)
-    return perform("apply", call, lambda one: _apply(one, found[one.table.name], approval, sets.get(one.table.name)))
+    return perform(
+        "apply", call, lambda one: _apply(one, found[one.table.name], approval, sets.get(one.table.name)), ready=left
+    )
 
 
 def run_all(call: Call, approval: Approval | None) -> Finished:
@@ -87,6 +94,15 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
             fix="see what it found: hudi-reconcile history",
         )
     return found
+
+
+def left_of(config: Config, run: str, names: tuple[str, ...], found: Mapping[str, PlanFile]) -> dict[str, TableResult]:
+    """Tables of a run that it did not find clean and holds no plan for: what an apply of the others says of them."""
+    store = Store(config.reports)
+    run_id = store.resolve(run, commands=COMPARED)
+    tables = store.result(run_id)["tables"]
+    wanted = [table for table in tables if table["name"] not in found and (not names or table["name"] in names)]
+    return {table["name"]: one for table in wanted if (one := left_out(table, run_id)) is not None}
 
 
 def _plan_file(document: Mapping[str, Any], findings: Path) -> PlanFile:

@@ -111,6 +111,9 @@ def _watermark_checks(name: str, facts: TableFacts, request: TableRequest) -> It
     if request.by_version:
         detail = "xmin, the database's own number of a row's version: exact; every pull scans the whole table"
         yield Check(f"{name}: watermark", "ok", detail)
+    elif not request.moving and request.query is not None:
+        fix = "for pulls by watermark: source.table instead of source.query"
+        yield Check(f"{name}: watermark", "warn", "a query: every pull reads all of its rows", fix)
     elif not request.moving:
         yield Check(f"{name}: watermark", "warn", "none: every pull reads the whole table", "name one: pull.watermark")
     texts = {Kind.TEXT} if request.is_text_watermark else set()

@@ -9,7 +9,7 @@ import logging
 import os
 import platform
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,13 @@ class Finished:
     said: tuple[str, ...] = ()
 
 
-def perform(command: str, call: Call, act: Act, *, asks_source: bool = True) -> Finished:
+def perform(
+    command: str, call: Call, act: Act, *, asks_source: bool = True, ready: Mapping[str, TableResult] | None = None
+) -> Finished:
     """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried.
 
     `asks_source`: each table is asked for before Spark starts, so that a wrong name or password fails at once.
+    `ready`: results that stand already; nothing is done with those tables.
     """
     config, tables = call.config, call.tables
     refuse_not_built(config, tables)
@@ -91,8 +94,11 @@ def perform(command: str, call: Call, act: Act, *, asks_source: bool = True) -> 
             **({} if call.props is None else {"props": call.props}),
         }
         with open_world(config) as world:
-            results, expected_rows = _checked(world, tables if asks_source else ())
-            left = [table for table in tables if table.name not in results]
+            stand = dict(ready or {})
+            asked = [table for table in tables if table.name not in stand]
+            failed, expected_rows = _checked(world, asked if asks_source else ())
+            results = {**stand, **failed}
+            left = [table for table in asked if table.name not in failed]
             if left:
                 with with_session(world, expected_rows=expected_rows) as session:
                     provenance |= session_provenance(session)
@@ -128,7 +134,7 @@ def said_in_full(result: TableResult, table: TableConfig, started_utc: str) -> T
     return replace(result, schema=seen, compare=settings_of(table))
 
 
-def _checked(world: World, tables: tuple[TableConfig, ...]) -> tuple[dict[str, TableResult], int]:
+def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:
     failed, expected_rows = {}, 0
     for table in tables:
         try:

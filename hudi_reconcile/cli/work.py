@@ -138,12 +138,13 @@ def apply(
     output_format: OutputFormat,
 ) -> Outcome:
     """Execute a sweep's plan: one commit, only where nothing moved since, then verified."""
-    from hudi_reconcile.app.commands import plans_of, run_apply  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.commands import left_of, plans_of, run_apply  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - as above
     from hudi_reconcile.core.plan import Approval  # noqa: PLC0415 - as above
 
     config = settings.load()
     found = plans_of(config, run, tables)
+    left = left_of(config, run, tables, found)
     if not yes:
         plans = (
             (name, one.plan, f" (only {part} compared)" if (part := one.plan.part) else "")
@@ -151,8 +152,8 @@ def apply(
         )
         ask("; ".join(f"{name}: {plan.upserts} upserts, {plan.deletes} deletes{part}" for name, plan, part in plans))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept))
-    call = Call(config, str(settings.config_path), config.select(tuple(found)))
-    return told(run_apply(call, found, approval), output_format)
+    call = Call(config, str(settings.config_path), config.select((*found, *left)))
+    return told(run_apply(call, found, approval, left), output_format)
 
 
 @click.command()

@@ -14,7 +14,7 @@ from hudi_reconcile.config.document import LARGEST_BYTES, Document, Problem, rea
 from hudi_reconcile.config.fields import Location, Place
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Environment, MissingReferenceError, ReadFile, Template, read_text_file
-from hudi_reconcile.config.wording import key_text, problems_of
+from hudi_reconcile.config.wording import UNKNOWN_KEY, key_text, problems_of
 from hudi_reconcile.core.errors import ConfigError
 
 _LAZY: frozenset[Location] = frozenset({("source", "password")})
@@ -61,7 +61,9 @@ def parse_config(text: str, place: Place, env: Environment, read_file: ReadFile)
         config = Config.model_validate(values, context=place)
     except ValidationError as error:
         unfilled = {problem.location for problem in filler.problems}
-        problems += [found for found in problems_of(error, document, Config) if found.location not in unfilled]
+        told = problems_of(error, document, Config)
+        # A value that stands for one that is missing is not judged; that its key is unknown stays true.
+        problems += [found for found in told if found.location not in unfilled or found.text.startswith(UNKNOWN_KEY)]
         raise error_of(problems, place.file) from None
     if problems:
         raise error_of(problems, place.file)

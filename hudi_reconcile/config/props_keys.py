@@ -42,7 +42,8 @@ _WRITE = {
 _OWN = frozenset({
     "hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field", "hoodie.table.ordering.fields",
     "hoodie.datasource.write.operation", "hoodie.datasource.write.hive_style_partitioning",
-    "hoodie.datasource.write.payload.class", "hoodie.datasource.write.reconcile.schema",
+    "hoodie.datasource.write.payload.class", "hoodie.datasource.write.reconcile.schema", "hoodie.combine.before.upsert",
+    "hoodie.combine.before.insert", "hoodie.datasource.write.insert.drop.duplicates",
 })  # fmt: skip
 _LOOKS_JDBC = re.compile(r"hoodie\.[a-z]+\.jdbc\b", re.IGNORECASE)
 

@@ -30,6 +30,7 @@ from hudi_reconcile.config.fields import (
 from hudi_reconcile.config.partition import format_partition, parse_partition
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.table_rules import pull_findings, table_findings
+from hudi_reconcile.core.reserved import reserved_of
 from hudi_reconcile.core.values import READ_SEQ, PartitionField, TableType
 
 Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
@@ -164,10 +165,16 @@ class LakeConfig(Section):
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
-        """Options are Hudi's."""
+        """Options are Hudi's, and none of those that the tool sets itself."""
+        reserved = reserved_of(raw.keys("options"))
         for key in raw.keys("options"):
             if not key.startswith("hoodie."):
                 yield ("options", key), "must start with `hoodie.`"
+            if key in reserved:
+                yield (
+                    ("options", key),
+                    "is set by the tool itself: another value would break what it promises; remove it",
+                )
 
 
 class CompareConfig(Section):

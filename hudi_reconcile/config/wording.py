@@ -17,6 +17,7 @@ from hudi_reconcile.core.spelling import nearest
 # Keys whose values may hold credentials, whatever their parent.
 _NEVER_REPEATED = frozenset({"url", "password", "jdbc", "conf", "options", "where", "query"})
 _LONGEST_REPEATED = 60
+UNKNOWN_KEY = "unknown key"
 
 _EXPECTED = {
     "string_type": "expected text; put it in quotes",
@@ -57,7 +58,7 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
     document, model = context
     if kind == "extra_forbidden":
         legal = tuple(legal_keys(model, location[:-1]))
-        return f"unknown key{did_you_mean(str(location[-1]), legal)} (legal: {', '.join(legal)})"
+        return f"{UNKNOWN_KEY}{did_you_mean(str(location[-1]), legal)} (legal: {', '.join(legal)})"
     if kind == "missing":
         return "is missing; start the file with `version: 1`" if location == ("version",) else "is missing"
     found = _found(document, location)

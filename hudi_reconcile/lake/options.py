@@ -6,24 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.reserved import reserved_of
 from hudi_reconcile.core.values import READ_SEQ, LakeTable
 from hudi_reconcile.ports import NewTable
 
 HUDI_TYPES = {"copy_on_write": "COPY_ON_WRITE", "merge_on_read": "MERGE_ON_READ"}
 EXPIRED_MS = 180_000  # more than Hudi's default of two missed minutes
 _KEYGEN = "org.apache.hudi.keygen."
-# Set by the user they would break what the tool promises: identity of rows, ordering, compare-and-set, the checkpoint.
-_RESERVED = (
-    "hoodie.table.name", "hoodie.table.ordering.fields", "hoodie.table.precombine.field", "hoodie.table.recordkey.fields",
-    "hoodie.table.partition.fields", "hoodie.table.cdc.enabled", "hoodie.table.version", "hoodie.populate.meta.fields",
-    "hoodie.datasource.write.operation", "hoodie.datasource.write.precombine.field", "hoodie.datasource.write.recordkey.field",
-    "hoodie.datasource.write.partitionpath.", "hoodie.datasource.write.table.type", "hoodie.datasource.write.keygenerator.",
-    "hoodie.datasource.write.commitmeta.", "hoodie.datasource.write.payload.", "hoodie.datasource.write.reconcile.schema",
-    "hoodie.datasource.write.hive_style_partitioning", "hoodie.datasource.write.drop.partition.columns",
-    "hoodie.write.set.null.for.missing.columns", "hoodie.write.table.version", "hoodie.write.record.merge.", "hoodie.record.",
-    "hoodie.payload.", "hoodie.precommit.validators", "hoodie.clean.failed.writes.policy",
-    "hoodie.cleaner.policy.failed.writes", "hoodie.write.concurrency.mode", "hoodie.index.type", "hoodie.simple.index.update.",
-)  # fmt: skip
 # How keys and partition paths are made, which another tool's table says itself.
 _OF_THE_MAKER = (
     "hoodie.datasource.write.keygenerator.", "hoodie.datasource.write.hive_style_partitioning",
@@ -41,7 +30,7 @@ class WriteOptions:
     heartbeat_ms: int = 5_000
 
     def __post_init__(self) -> None:
-        reserved = sorted(key for key in self.overrides if key.startswith(_RESERVED))
+        reserved = reserved_of(self.overrides)
         foreign = sorted(key for key in self.overrides if not key.startswith("hoodie."))
         if reserved or foreign:
             raise UsageError(

@@ -58,7 +58,9 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
     lower, upper, is_full = start.window.lower, start.window.upper, start.whole
     bound = None if start.bound is None else start.watermark.text(Mark(start.bound))
     replaces = is_full and start.existing is not None and overwrites(job)
-    notes = ("the whole table would be replaced, within the policy's limits",) if replaces else ()
+    notes: tuple[str, ...] = ("the whole table would be replaced, within the policy's limits",) if replaces else ()
+    if job.limit_rows is not None and start.bound is not None and not replaces:
+        notes += (f"read in pages of {job.limit_rows:,} rows, each a commit; the parts are those of one read of all",)
     key = tuple(column.lake_name for column in start.table.key_columns)
     columns = tuple((column.lake_name, column.declared) for column in start.table.columns)
     partition_by = tuple(field.lake_name for field in job.partition_by)

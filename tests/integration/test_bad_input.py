@@ -151,3 +151,19 @@ def test_lake_path_that_cannot_be_written_is_named(project: Project) -> None:
 
     told(ran, 3, "LakeError", f"{project.folder}/lake/", "cannot be written")
     assert (project.folder / "lake").read_text() == "a file where a folder should be"
+
+
+def test_apply_beside_a_table_of_the_run_that_could_not_be_tried_is_not_called_corrected(project: Project) -> None:
+    project.database.execute("create table notes (id bigint primary key, at timestamp, seen timestamptz)")
+    source = {"source": {"table": "public.notes"}, "lake": {"path": "lake/notes"}}
+    project.more = [{"name": "notes", **source, "pull": {"strategy": "timestamp", "watermark": ["at", "seen"]}}]
+    assert project.json("pull", "-t", "orders").code == 0
+    project.database.execute("delete from orders where order_id = 7")
+    assert project.json("sweep").code == 2
+
+    ran = project.json("apply", "latest", "--yes")
+
+    tables = {table["name"]: table for table in ran.document["tables"]}
+    assert (ran.code, ran.document["outcome"]) == (2, "usage")
+    assert (tables["orders"]["outcome"], tables["orders"]["corrections"]["applied"]) == ("corrected", 1)
+    assert [one["name"] for one in tables["notes"]["unverified"]] == ["notes"]

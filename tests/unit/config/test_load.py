@@ -193,6 +193,8 @@ WRONG = [
     (9, "    lake: {path: x, cdc: yes}", 9, "tables[0].lake.cdc: expected true or false, found 'yes'"),
     (9, "    lake: {path: x, partition_by: [week(a)]}", 9, "tables[0].lake.partition_by[0]: unknown transform; legal:"),
     (9, "    lake: {path: x, partition_by: [day(a), A_DAY]}", 9, "tables[0].lake.partition_by: holds a column twice"),
+    (4, "  pasword: ${file:nowhere}", 4, "source.pasword: unknown key; did you mean 'password'?"),
+    (9, "    lake: {path: x, options: {hoodie.index.type: BLOOM}}", 9, "hoodie.index.type: is set by the tool itself"),
     (9, "    lake: {path: x, options: {cleaner: x}}", 9, "tables[0].lake.options.cleaner: must start with `hoodie.`"),
 ]
 

@@ -24,3 +24,9 @@ def test_dry_run_of_a_first_pull_tells_what_would_be_created() -> None:
     assert plan.mode == "full"
     assert plan.create is not None
     assert plan.create.record_key == ("id",)
+
+
+def test_dry_run_of_a_pull_in_pages_says_so() -> None:
+    plan = dry_run(job(limit_rows=250), World.new().edges, full=False)
+
+    assert [note for note in plan.notes if "pages of 250 rows" in note]
