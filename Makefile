@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses kills strategies foreign soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes kills consumer-kills change-histories strategies foreign soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,15 @@ bench-losses: setup ## six kinds of writers for a minute: what each way to pull 
 
 kills: setup ## a paged pull killed with its JVM at each of twelve places: the same command again ends right
 	@$(BIN)/pytest -q tests/long/test_kills.py
+
+consumer-kills: setup ## a consumer of changes killed with its JVM twenty times at random: its PostgreSQL table ends as the lake
+	@$(BIN)/pytest -q tests/long/test_consumer_kills.py
+
+change-histories: setup ## random histories of tables with and without each change log: every range of them is told right
+	@$(BIN)/pytest -q tests/long/test_change_histories.py
+
+bench-changes: setup ## change queries beside Hudi's own incremental and CDC queries
+	@$(BIN)/python bench/bench_changes.py
 
 strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
 	@$(BIN)/pytest -q tests/long/test_strategies.py

@@ -1,3 +1,48 @@
 """Reconciliation and data-quality auditor for Apache Hudi: pull, sweep, plan, apply, prove."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+__all__ = ["__version__", "changes"]
 __version__ = "0.1.0"
+
+
+def changes(
+    table: str,
+    type: str,  # noqa: A002 - as the command line's --type
+    from_: str = "earliest",
+    to: str = "latest",
+    *,
+    config: str | Path = "reconcile.yaml",
+    corrections_only: bool = False,
+) -> DataFrame:
+    """What changed in a table of the config between two instants, as a Spark frame (docs/change-queries.md).
+
+    Args:
+        table: its name in the config.
+        type: `append-only`, `upsert`, `min-delta` or `full-delta`.
+        from_: exclusive; a Hudi instant (completion time), an ISO time in UTC, `earliest` or `latest`.
+        to: inclusive; as `from_`.
+        config: the config file.
+        corrections_only: only what a corrective commit of this tool changed.
+
+    Returns:
+        Columns `op` (`i`, `u`, `d`; `upsert`), `key`, `before`, `after` (structs of the table's columns in their own types,
+        NULL where there is no row), `instant` (completion time), `correction` (struct `run_id`, `plan_id`, `kind`, or NULL).
+        No order; `mask` hides what is printed, not what is computed here. In the running Spark, or in one that is started
+        for it and stays.
+
+    Raises:
+        UsageError: there is no such table or instant, or the answer would not be exact; `fix` says what to ask instead.
+    """
+    # By name: every room may import this module, so that it may import none; and importing it stays free of Spark.
+    app: Any = import_module("hudi_reconcile.app.changes")
+    found: DataFrame = app.changes_by_name(table, type, (from_, to), config=config, corrections_only=corrections_only)
+    return found

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import hudi_reconcile
+
 PACKAGE = Path(__file__).resolve().parent.parent / "hudi_reconcile"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MODULE_LINES, FUNCTION_LINES, POSITIONAL_PARAMETERS = 300, 40, 5
@@ -58,3 +60,8 @@ def positional_parameters(function: Function) -> int:
 @pytest.mark.parametrize("module", MODULES, ids=name_of)
 def test_module_says_what_it_is_for(module: Path) -> None:
     assert ast.get_docstring(ast.parse(module.read_text("utf-8")))
+
+
+def test_no_room_takes_the_name_of_a_public_function() -> None:
+    # Importing hudi_reconcile.x sets the package's attribute x, whatever it was.
+    assert [name for name in hudi_reconcile.__all__ if (PACKAGE / name).exists()] == []

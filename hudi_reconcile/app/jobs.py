@@ -17,21 +17,14 @@ from hudi_reconcile.stages.request import TableJob
 
 def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
     """Raises NotBuiltError for every legal setting that this version does not carry out; nothing is silently ignored."""
-    found = []
-    for table in tables:
-        if table.sweep.mode == "pushdown" and is_jdbc(config.source.url):
-            found.append((f"tables[{table.name}].sweep.mode", "pushdown over jdbc:", "use auto or stream"))
-        found += [(f"tables[{table.name}].{key}", what, fix) for key, what, fix in _settings(table)]
+    found = [
+        (f"tables[{table.name}].sweep.mode", "pushdown over jdbc:", "use auto or stream")
+        for table in tables
+        if table.sweep.mode == "pushdown" and is_jdbc(config.source.url)
+    ]
     if found:
         listed = "; ".join(f"{key}: {what}" for key, what, _ in found)
         raise NotBuiltError(f"not in this version: {listed}", fix=f"{found[0][0]}: {found[0][2]}")
-
-
-def _settings(table: TableConfig) -> list[tuple[str, str, str]]:
-    checks = [
-        (table.lake.cdc, "lake.cdc", "true", "use false"),
-    ]
-    return [(key, what, fix) for wanted, key, what, fix in checks if wanted]
 
 
 def job_of(table: TableConfig, run_id: str) -> TableJob:
@@ -66,6 +59,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         tolerance=dict(table.compare.tolerance),
         where=table.source.where,
         masked=frozenset(table.mask),
+        change_log=table.lake.cdc_logging if table.lake.cdc else None,
     )
 
 

@@ -20,6 +20,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.segments import Segmentation
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.lake.options import retention
 from hudi_reconcile.ports import Comparer, Edges
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.source.table_source import TableSource
@@ -55,7 +56,8 @@ class World:
         if self.session is None:
             raise RuntimeError("edges were asked for before the Spark session was opened")
         spark = self.session.spark
-        options, adopt = dict(table.lake.options), table.lake.adopt
+        kept = {} if table.lake.adopt else retention(table.lake.keep_commits)
+        options, adopt = {**kept, **table.lake.options}, table.lake.adopt
         lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt)
         masks = Masks(dict(table.mask), secrets.token_bytes(32))
         make = partial(_comparer, self.session, table.name, masks)

@@ -31,7 +31,7 @@ from hudi_reconcile.config.partition import format_partition, parse_partition
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.table_rules import pull_findings, table_findings
 from hudi_reconcile.core.reserved import reserved_of
-from hudi_reconcile.core.values import READ_SEQ, PartitionField, TableType
+from hudi_reconcile.core.values import READ_SEQ, ChangeLog, PartitionField, TableType
 
 Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
 Mask = Literal["hmac", "redact"]
@@ -162,6 +162,13 @@ class LakeConfig(Section):
         default=False, description="true: write a table that another tool made; look at `doctor -t T` before."
     )
     cdc: bool = Field(default=False, description="true: Hudi's change log, for `changes`.")
+    cdc_logging: ChangeLog = Field(
+        "data_before_after",
+        description="What the change log keeps: op_key_only | data_before | data_before_after. The answers are the same.",
+    )
+    keep_commits: int = Field(
+        60, ge=1, description="Commits that `changes` can go back over: as many as the slowest consumer may lag."
+    )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:

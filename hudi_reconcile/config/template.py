@@ -49,7 +49,9 @@ tables:
       # partition_by: []       # columns, or day(col) month(col) year(col)
       # options: {}            # further hoodie.* options
       # adopt: false           # true: write a table that another tool made; see `doctor -t orders`
-      # cdc: false             # true: Hudi's change log, for `changes`
+      # cdc: false             # true: Hudi's change log, for `changes`; only when the table is made
+      # cdc_logging: data_before_after   # op_key_only | data_before | data_before_after
+      # keep_commits: 60       # how many commits `changes` can go back over
     # compare: {exclude: [], rename: {}, tolerance: {}}    # rename: source name -> lake name
     # sweep: {mode: auto, segments: auto, settle: 0s, snapshot: none}  # mode: auto | pushdown | stream
     # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, max_plan_age: 1d, savepoint: deletes,

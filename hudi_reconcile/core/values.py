@@ -11,6 +11,7 @@ from hudi_reconcile.core.replica import REPLICA
 
 TableType = Literal["copy_on_write", "merge_on_read"]
 Ordering = Literal["tool", "event_time", "commit_time"]
+ChangeLog = Literal["op_key_only", "data_before", "data_before_after"]
 
 READ_SEQ = "_hr_read_seq"
 # The column by which a frame says which of its rows a comparison of some partitions is about; without it, all are.
@@ -87,6 +88,7 @@ class LakeTable:
     """What the Hudi table at a path is: its own properties, not the config's wishes. `foreign` is None for ours.
 
     `hive_style` and `encoded` say how its partition paths are written: `region=eu` for `eu`, `%3D` for `=`.
+    `change_log` is what Hudi's change log (CDC) of the table keeps; None where the table has none.
     """
 
     path: str
@@ -101,6 +103,7 @@ class LakeTable:
     hive_style: bool = False
     encoded: bool = False
     foreign: Foreign | None = None
+    change_log: ChangeLog | None = None
 
     @property
     def owned(self) -> bool:

@@ -85,6 +85,41 @@ class Timeline:
             if value is not None:
                 yield str(value), action
 
+    def commit_json(self, action: Action) -> str:
+        """A completed write's metadata as JSON, with the file groups that it wrote and replaced."""
+        utils = self._jvm.org.apache.hudi.common.table.timeline.TimelineUtils
+        try:
+            return str(utils.getCommitMetadata(action.java, self._active).toJsonString())
+        except Py4JJavaError as error:
+            raise unreadable(self._path, f"instant {action.requested}", error) from error
+
+    def retained_from(self) -> str | None:
+        """The requested time from which on the cleaner left every file version; None where none ever ran.
+
+        A cleaner that does not keep by commits does not say; then only what came after it is sure. One that is under way
+        may have removed its files already.
+        """
+        line = self._active.getCleanerTimeline()
+        try:
+            found = [self._kept(line, one) for one in _actions(line)]
+        except Py4JJavaError as error:
+            raise unreadable(self._path, "what the cleaner kept", error) from error
+        return max(found, default=None)
+
+    def _kept(self, line: Any, clean: Action) -> str:
+        if clean.completed is not None:
+            return str(line.readCleanMetadata(clean.java).getEarliestCommitToRetain() or "") or clean.requested
+        plan = self._jvm.org.apache.hudi.common.util.CleanerUtils.getCleanerPlan(self._client, clean.java)
+        kept = plan.getEarliestInstantToRetain()
+        return clean.requested if kept is None else str(kept.getTimestamp())
+
+    def archived_upto(self) -> str | None:
+        """The newest completion time of a write that was moved to the archive; None where none was."""
+        line = self._client.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants()
+        active = {action.requested for action in self.completed()}
+        gone = [one.completed or one.requested for one in _actions(line) if one.requested not in active]
+        return max(gone, default=None)
+
     def _archived(self) -> Any:
         line = self._client.getArchivedTimeline()
         line.loadCompletedInstantDetailsInMemory()

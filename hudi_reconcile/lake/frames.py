@@ -40,6 +40,24 @@ def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     return rows
 
 
+def as_of(spark: SparkSession, path: str, requested: str) -> DataFrame:
+    """All rows as of a requested time, inclusive; file versions that the cleaner took are missing without a word."""
+    return _load(spark, path, {"as.of.instant": requested})
+
+
+def incremental(spark: SparkSession, path: str, after: str, upto: str, merge: str) -> DataFrame:
+    """Hudi's own incremental rows: written by commits that completed after `after` and not after `upto`."""
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.read.begin.instanttime": after or "000",
+        "hoodie.datasource.read.end.instanttime": upto,
+        "hoodie.datasource.merge.type": merge,
+        # Else Hudi reads the whole table in silence where files of the range are gone.
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "false",
+    }
+    return _load(spark, path, options)
+
+
 def newest(spark: SparkSession, path: str) -> DataFrame:
     """The table as it is now, with Hudi's own columns."""
     return _load(spark, path, {})

@@ -11,6 +11,7 @@ from hudi_reconcile.core.values import READ_SEQ, LakeTable
 from hudi_reconcile.ports import NewTable
 
 HUDI_TYPES = {"copy_on_write": "COPY_ON_WRITE", "merge_on_read": "MERGE_ON_READ"}
+KEPT_COMMITS = 60  # long enough for a sweep's pin, and for change queries over some weeks of nightly runs
 EXPIRED_MS = 180_000  # more than Hudi's default of two missed minutes
 _KEYGEN = "org.apache.hudi.keygen."
 # How keys and partition paths are made, which another tool's table says itself.
@@ -39,6 +40,16 @@ class WriteOptions:
             )
 
 
+def retention(commits: int) -> dict[str, str]:
+    """Options that let change queries and an undo go back over so many commits."""
+    return {
+        "hoodie.clean.commits.retained": str(commits),
+        # The archiver stays behind the cleaner, as Hudi demands.
+        "hoodie.keep.min.commits": str(commits + 20),
+        "hoodie.keep.max.commits": str(commits + 40),
+    }
+
+
 def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     """Options of the commit that makes a table."""
     partitions = tuple(part.lake_name for part in table.partition_by)
@@ -56,9 +67,9 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     }
     if partitions:
         found["hoodie.bulkinsert.sort.mode"] = "PARTITION_PATH_REPARTITION"  # one file a partition, not one a task
-    if table.cdc:
+    if table.change_log is not None:
         found["hoodie.table.cdc.enabled"] = "true"
-        found["hoodie.table.cdc.supplemental.logging.mode"] = "DATA_BEFORE_AFTER"
+        found["hoodie.table.cdc.supplemental.logging.mode"] = table.change_log.upper()
     return {**found, **options.overrides}
 
 
@@ -158,8 +169,5 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.client.heartbeat.interval_in_ms": str(options.heartbeat_ms),
         "hoodie.client.heartbeat.tolerable.misses": str(EXPIRED_MS // options.heartbeat_ms),
         "hoodie.write.auto.upgrade": "false",  # older readers of the table could no longer read it
-        # Long enough for a sweep's pin and for change queries over some weeks of nightly runs.
-        "hoodie.clean.commits.retained": "60",
-        "hoodie.keep.min.commits": "80",
-        "hoodie.keep.max.commits": "100",
+        **retention(KEPT_COMMITS),
     }

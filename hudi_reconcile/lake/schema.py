@@ -13,8 +13,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.errors import LakeError, RefusedError
-from hudi_reconcile.core.stored import holds
+from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
+from hudi_reconcile.core.stored import holds, widened
 from hudi_reconcile.core.values import LakeColumn
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
@@ -80,3 +80,27 @@ def unholdable(names: Sequence[str]) -> tuple[str, ...]:
 def _nullable(column: SparkColumn, target: LakeColumn) -> SparkColumn:
     # A non-nullable column in the table would refuse the NULLs of a delete's row; `when` without otherwise is nullable.
     return F.when(F.expr("true"), column).alias(target.name)
+
+
+def as_now(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[SparkColumn, ...]:
+    """Columns of the table as it was, as the table has them now: those that came later are NULL, widened ones are cast.
+
+    Raises UsageError for a column of a type that Hudi does not widen exactly to what it is now.
+    """
+    was = {column.name: column.type for column in columns_of(earlier)}
+    other = [
+        f"{column.name} was {was[column.name]}, is {column.type}"
+        for column in table
+        if column.name in was and widened(was[column.name], column.type) != column.type
+    ]
+    if other:
+        raise UsageError(
+            f"columns of Hudi table {path} had other types in this range: {'; '.join(other)}",
+            fix="begin the range after the commit that changed them",
+        )
+    return tuple(_as_now(column, was.get(column.name)) for column in table)
+
+
+def _as_now(column: LakeColumn, was: str | None) -> SparkColumn:
+    found = F.lit(None) if was is None else F.col(f"`{column.name}`")
+    return found if was == column.type else found.cast(column.type).alias(column.name)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, Ordering, TableType
+from hudi_reconcile.core.values import READ_SEQ, ChangeLog, LakeColumn, LakeTable, Ordering, TableType
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import foreign_of
@@ -26,6 +26,11 @@ HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 URL_ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
 _TYPES: Mapping[str, TableType] = {"COPY_ON_WRITE": "copy_on_write", "MERGE_ON_READ": "merge_on_read"}
 _MODES: Mapping[str, Ordering] = {"EVENT_TIME_ORDERING": "event_time", "COMMIT_TIME_ORDERING": "commit_time"}
+_CHANGE_LOGS: Mapping[str, ChangeLog] = {
+    "OP_KEY_ONLY": "op_key_only",
+    "DATA_BEFORE": "data_before",
+    "DATA_BEFORE_AFTER": "data_before_after",
+}
 # Version 6 has no merge mode: the payload class decides.
 _PAYLOADS: Mapping[str, Ordering] = {
     "OverwriteWithLatestAvroPayload": "commit_time",
@@ -56,6 +61,7 @@ def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn
         hive_style=properties.get(HIVE_STYLE, "false").lower() == "true",
         encoded=properties.get(URL_ENCODED, "false").lower() == "true",
         foreign=None if ordering_fields == (READ_SEQ,) else foreign_of(properties),
+        change_log=_change_log(path, properties),
     )
 
 
@@ -128,6 +134,13 @@ def _ordering(path: str, properties: Mapping[str, str], fields: tuple[str, ...])
         payload = properties.get("hoodie.compaction.payload.class", unnamed)
         found = _legal(path, "hoodie.compaction.payload.class", payload.rsplit(".", 1)[-1], _PAYLOADS)
     return "tool" if fields == (READ_SEQ,) and found == "event_time" else found
+
+
+def _change_log(path: str, properties: Mapping[str, str]) -> ChangeLog | None:
+    if properties.get("hoodie.table.cdc.enabled", "false").lower() != "true":
+        return None
+    key = "hoodie.table.cdc.supplemental.logging.mode"
+    return _legal(path, key, properties.get(key, "DATA_BEFORE_AFTER").upper(), _CHANGE_LOGS)
 
 
 def _names(properties: Mapping[str, str], *keys: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.core.partitions import PartitionRows, PartitionScope, PathRule
 from hudi_reconcile.core.values import (
+    ChangeLog,
     Checkpoint,
     CheckpointAt,
     Instant,
@@ -32,7 +33,7 @@ class NewTable:
     record_key: tuple[str, ...]
     partition_by: tuple[PartitionField, ...]
     marker_column: str | None = None
-    cdc: bool = False
+    change_log: ChangeLog | None = None
 
 
 @dataclass(frozen=True, slots=True)

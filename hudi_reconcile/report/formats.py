@@ -24,8 +24,10 @@ _RAW_CONTROLS = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\uf
 def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
     """The findings (JSON texts of contract §6) as output lines without line ends, in the same order, all of them."""
     if how == "ndjson":
-        return map(_safe_json, lines)
-    return _csv_lines(lines) if how == "csv" else _table_lines(lines)
+        return map(safe_json, lines)
+    if how == "csv":
+        return _csv_lines(lines)
+    return aligned(("table", "kind", "action", "key", "columns"), (_table_row(json.loads(line)) for line in lines))
 
 
 def key_text(key: Mapping[str, Any]) -> str:
@@ -53,7 +55,8 @@ def csv_cell(text: str) -> str:
     return text
 
 
-def _safe_json(line: str) -> str:
+def safe_json(line: str) -> str:
+    """The JSON text with characters escaped that JSON lets pass and some terminals obey or lose."""
     return _RAW_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
@@ -75,15 +78,14 @@ def _csv_text(cell: object) -> str:
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False, separators=(",", ":"))
 
 
-def _table_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Widths come from the first findings, so that the rest can pass by one at a time."""
-    rows = (_table_row(json.loads(line)) for line in lines)
-    first = list(itertools.islice(rows, _SEEN_FIRST))
+def aligned(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Rows in columns below a head; nothing for none. Widths come from the first rows, so that the rest pass by one at a time."""
+    rest = iter(rows)
+    first = list(itertools.islice(rest, _SEEN_FIRST))
     if not first:
         return
-    head = ("table", "kind", "action", "key", "columns")
     widths = [min(_WIDEST, max(len(row[place]) for row in (head, *first))) for place in range(len(head))]
-    for row in itertools.chain((head,), first, rows):
+    for row in itertools.chain((head,), first, rest):
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 

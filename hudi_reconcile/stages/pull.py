@@ -188,7 +188,7 @@ def _write(
 
 def _new_table(job: TableJob, table: SourceTable) -> NewTable:
     key = tuple(column.lake_name for column in table.key_columns)
-    return NewTable(job.name, job.lake_type, key, job.partition_by, cdc=job.cdc)
+    return NewTable(job.name, job.lake_type, key, job.partition_by, change_log=job.change_log)
 
 
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:

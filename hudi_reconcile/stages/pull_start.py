@@ -89,7 +89,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
         refuse_behind(job, behind(watermark, before, moment, source.zone_offset_micros))
     told = sign_notes(watermark, signs, before, table.rows_estimate)
     left = () if whole and overwrites(job) else _left_by_ordering(watermark, existing, whole=whole)
-    notes = (*moment.notes, *told, *_clockless(watermark), *left)
+    notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job, existing), *left)
     standing = source.standing()
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
 
@@ -205,6 +205,14 @@ def _clockless(watermark: Watermark) -> tuple[str, ...]:
     changed = "" if watermark.columns else ", and so are changed rows"
     return (
         f"{names} has no clock: rows that commit late, at or below the checkpoint, are found by sweeps only{changed}",
+    )
+
+
+def _unlogged(job: TableJob, existing: LakeTable | None) -> tuple[str, ...]:
+    if existing is None or existing.change_log is not None or job.change_log is None:
+        return ()
+    return (
+        "lake.cdc is true, but the table was made without a change log, and Hudi adds none later: use a new lake.path",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from hudi_reconcile.core.coverage import Coverage
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS
 from hudi_reconcile.core.schema_drift import KnownColumns
-from hudi_reconcile.core.values import PartitionField, TableType
+from hudi_reconcile.core.values import ChangeLog, PartitionField, TableType
 
 Mode = Literal["auto", "pushdown", "stream"]
 
@@ -42,8 +42,8 @@ class TableJob:
     max_plan_age_micros: int = EXPIRES_AFTER_MICROS
     mode: Mode = "auto"
     one_snapshot: bool = False
-    cdc: bool = False
     adopt: bool = False
+    change_log: ChangeLog | None = None
     rename: Mapping[str, str] = field(default_factory=dict)
     tolerance: Mapping[str, Decimal] = field(default_factory=dict)
     full_mode: Literal["upsert", "overwrite"] | None = None

@@ -87,23 +87,6 @@ def test_called_command_is_made_out_of_the_arguments(arguments: list[str], comma
     assert called_command(arguments) == command
 
 
-@pytest.mark.parametrize(
-    ("arguments", "command"),
-    [
-        (["changes", "-t", "orders", "--type", "upsert"], "changes"),
-    ],
-)
-def test_command_that_is_not_built_says_so_in_text_and_json(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], command: str
-) -> None:
-    assert run(arguments) == 2
-    assert f"error: {command} is not in this version" in capsys.readouterr().err
-
-    assert run([*arguments, "--format", "json"]) == 2
-    document = json.loads(capsys.readouterr().out)
-    assert (document["command"], document["error"]["type"]) == (command, "NotBuiltError")
-
-
 def test_config_option_names_the_file_that_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["-c", str(tmp_path / "other.yaml"), "config", "validate"]) == 2
     assert f"error: {tmp_path}/other.yaml: there is no such config file" in capsys.readouterr().err

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
-from hudi_reconcile.core.values import LakeColumn, LakeTable, PartitionField, TableType
+from hudi_reconcile.core.values import ChangeLog, LakeColumn, LakeTable, PartitionField, TableType
 from hudi_reconcile.lake.correct import BatchFacts, DeleteMark, check_facts, correction_options, tombstone_seq
-from hudi_reconcile.lake.options import WriteOptions, create_options, upsert_options
+from hudi_reconcile.lake.options import WriteOptions, create_options, retention, upsert_options
 from hudi_reconcile.lake.schema import differences, stored_type, unholdable
 from hudi_reconcile.ports import NewTable
 
@@ -119,3 +121,25 @@ def test_names_that_a_lake_cannot_hold_are_found() -> None:
         "1a",
         "a$",
     )
+
+
+@pytest.mark.parametrize("log", ["op_key_only", "data_before", "data_before_after"])
+def test_change_log_is_switched_on_where_the_table_is_made_and_cannot_be_set_otherwise(log: ChangeLog) -> None:
+    new = NewTable("t", "merge_on_read", ("a",), ())
+
+    found = create_options(WriteOptions(), replace(new, change_log=log))
+    assert found["hoodie.table.cdc.enabled"] == "true"
+    assert found["hoodie.table.cdc.supplemental.logging.mode"] == log.upper()
+    assert not any("cdc" in name for name in create_options(WriteOptions(), new))
+    with pytest.raises(UsageError, match=r"cdc\.supplemental"):
+        WriteOptions(overrides={"hoodie.table.cdc.supplemental.logging.mode": "OP_KEY_ONLY"})
+
+
+def test_history_is_kept_for_as_many_commits_as_asked_and_the_archiver_stays_behind_the_cleaner() -> None:
+    for kept in (1, 60, 500):
+        found = upsert_options(WriteOptions(overrides=retention(kept)), table(), has_metadata_table=False)
+
+        retained, least, most = (
+            int(found[f"hoodie.{name}"]) for name in ("clean.commits.retained", "keep.min.commits", "keep.max.commits")
+        )
+        assert kept == retained < least < most

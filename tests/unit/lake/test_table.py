@@ -100,3 +100,14 @@ def test_unknown_schema_says_nothing_of_timestamps(schema: str) -> None:
     columns = (LakeColumn("a", "timestamp"),)
 
     assert table_of("/l", {**V9, "hoodie.table.create.schema": schema}, columns).columns == columns
+
+
+def test_change_log_of_a_table_is_known_by_what_it_keeps_and_is_none_where_it_is_off() -> None:
+    mode = "hoodie.table.cdc.supplemental.logging.mode"
+    on = V9 | {"hoodie.table.cdc.enabled": "true"}
+
+    assert table_of("/t", V9 | {mode: "OP_KEY_ONLY"}, ()).change_log is None
+    assert table_of("/t", on | {mode: "op_key_only"}, ()).change_log == "op_key_only"
+    assert table_of("/t", on, ()).change_log == "data_before_after"
+    with pytest.raises(LakeError, match="OP_AND_MORE"):
+        table_of("/t", on | {mode: "op_and_more"}, ())

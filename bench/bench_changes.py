@@ -1,0 +1,169 @@
+"""`make bench-changes`: our change queries beside Hudi's own, on one table of each type, in one run.
+
+A table of 200,000 rows of eight columns with a change log, then ten commits of 2,000 updates, 100 inserts and 100 deletes
+each; what is asked for are those ten commits. Ours and Hudi's take turns on one warm session, and every row of an answer is
+made with all its columns. What counts are the ratios. Exits 1 where the answers hold other numbers of rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import hudi_reconcile
+from hudi_reconcile.app.engines import session_request
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.changes import QUERY_TYPES
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.spark.session import open_session
+
+COMMITS, UPDATED, INSERTED, DELETED = 10, 2_000, 100, 100
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+MODES = ("DATA_BEFORE_AFTER", "OP_KEY_ONLY")
+# The speed that is promised: ours beside what.
+LIMITS = (
+    ("upsert", "Hudi incremental", 1.1),
+    ("full-delta", "Hudi CDC", 1.1),
+    ("min-delta", "full-delta", 1.5),
+)
+
+
+def main() -> int:
+    """Run it all and print the tables."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=200_000)
+    arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--type", choices=TYPES, action="append", help="default: both")
+    arguments.add_argument("--mode", choices=MODES, action="append", help="of the change log; default: both")
+    given = arguments.parse_args()
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="hr-bench-") as folder:
+        (Path(folder) / "reconcile.yaml").write_text(json.dumps({"version": 1, "source": SOURCE, "tables": TABLES}))
+        config = load_config(Path(folder) / "reconcile.yaml", os.environ)
+        with open_session(session_request(config)) as session:
+            for kind in given.type or TYPES:
+                for mode in given.mode or MODES:
+                    wrong += bench(session.spark, Path(folder), (kind, mode), given)
+    return 1 if wrong else 0
+
+
+SOURCE = {"url": "postgresql+psycopg://nobody@127.0.0.1:1/none"}  # change queries ask no source
+TABLES = [
+    {"name": f"{kind}_{mode}".lower(), "source": {"table": "t"}, "lake": {"path": f"{kind}_{mode}".lower()}}
+    for kind in TYPES
+    for mode in MODES
+]
+
+
+def bench(spark: SparkSession, folder: Path, which: tuple[str, str], given: argparse.Namespace) -> int:
+    """Turn 0 warms up and does not count."""
+    name = "_".join(which).lower()
+    path, config = str(folder / name), folder / "reconcile.yaml"
+    first = made(spark, path, which, given.rows)
+    ways: dict[str, Callable[[], DataFrame]] = {
+        "Hudi incremental": lambda: hudis(spark, path, first, "latest_state"),
+        "Hudi CDC": lambda: hudis(spark, path, first, "cdc"),
+    }
+    for query in QUERY_TYPES:
+        ways[query] = lambda query=query: hudi_reconcile.changes(name, query, first, config=config)  # type: ignore[misc]
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(given.repeats + 1):
+        for way, answer in ways.items():
+            seconds[way].append(timed(answer))
+    report(f"{which[0]}, {which[1]}, {given.rows:,} rows, {COMMITS} commits", seconds)
+    rows = {way: answer().count() for way, answer in ways.items()}
+    print(f"  rows: {', '.join(f'{way} {count:,}' for way, count in rows.items())}")
+    agree = rows["upsert"] == rows["Hudi incremental"] and rows["full-delta"] == rows["Hudi CDC"]
+    if not agree:
+        print("WRONG: the answers hold other numbers of rows than Hudi's")
+    return int(not agree)
+
+
+def made(spark: SparkSession, path: str, which: tuple[str, str], rows: int) -> str:
+    """The table with its history; gives the completion time of its first commit."""
+    kind, mode = which
+    options = {
+        "hoodie.table.name": "t",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.precombine.field": "at",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+        "hoodie.datasource.write.table.type": kind,
+        "hoodie.table.cdc.enabled": "true",
+        "hoodie.table.cdc.supplemental.logging.mode": mode,
+        "hoodie.compact.inline": "false",
+        "hoodie.clean.commits.retained": "30",
+        "hoodie.keep.min.commits": "40",
+        "hoodie.keep.max.commits": "50",
+    }
+
+    def write(frame: DataFrame, operation: str) -> None:
+        how = {**options, "hoodie.datasource.write.operation": operation}
+        frame.write.format("hudi").options(**how).mode("append").save(path)
+
+    write(shaped(spark.range(rows), 0).repartition(2), "bulk_insert")
+    (first,) = [str(one.completed) for one in Timeline(spark, path).completed()]
+    for n in range(1, COMMITS + 1):
+        # One commit: deletes are rows with Hudi's marker of a delete in a column that holds it nowhere else.
+        options.update({"hoodie.payload.delete.field": "status", "hoodie.payload.delete.marker": "-gone-"})
+        updates = spark.range(n * 11, n * 11 + UPDATED * 20, 20)
+        inserts = spark.range(rows + n * INSERTED, rows + n * INSERTED + INSERTED)
+        deletes = spark.range(n * DELETED * 20 + 7, (n + 1) * DELETED * 20 + 7, 20)
+        gone = shaped(deletes, n).withColumn("status", F.lit("-gone-"))
+        write(shaped(updates.union(inserts), n).unionByName(gone).dropDuplicates(["id"]), "upsert")
+    return first
+
+
+def shaped(ids: DataFrame, version: int) -> DataFrame:
+    """Rows of eight columns for these ids."""
+    return ids.select(
+        "id",
+        (F.col("id") * 7919 % 100_000).cast("int").alias("customer_id"),
+        F.lit(f"s{version}").alias("status"),
+        (F.col("id") * 0.01 + version).cast("decimal(12,2)").alias("amount"),
+        (F.col("id") % 3 == 0).alias("paid"),
+        F.concat(F.lit("note of order "), F.col("id")).alias("note"),
+        F.timestamp_seconds(F.lit(1_735_689_600) + F.col("id") * 17).alias("created_at"),
+        F.lit(version).cast("bigint").alias("at"),
+    )
+
+
+def hudis(spark: SparkSession, path: str, first: str, form: str) -> DataFrame:
+    """Hudi's own query of the same range."""
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.query.incremental.format": form,
+        "hoodie.datasource.read.begin.instanttime": first,
+    }
+    return spark.read.format("hudi").options(**options).load(path)
+
+
+def timed(answer: Callable[[], DataFrame]) -> float:
+    """Seconds until every row of the answer was made."""
+    started = time.monotonic()
+    answer().write.format("noop").mode("overwrite").save()
+    return time.monotonic() - started
+
+
+def report(title: str, found: dict[str, list[float]]) -> None:
+    """Medians of the turns that count, and the ratios that are promised."""
+    medians = {way: statistics.median(times[1:]) for way, times in found.items()}
+    print(f"\n{title}: warm, median of {len(found['upsert']) - 1}")
+    for way, seconds in medians.items():
+        print(f"  {way:18s} {seconds:7.2f} s")
+    for ours, other, limit in LIMITS:
+        print(f"  {ours} / {other} = {medians[ours] / medians[other]:.2f} (promised: at most {limit})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

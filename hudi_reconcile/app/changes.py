@@ -1,0 +1,207 @@
+"""`changes`: what changed in one table between two instants. Opens Spark and the lake; never the source, and writes nothing."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from hudi_reconcile.app.engines import session_request
+from hudi_reconcile.change_queries.lines import Mask
+from hudi_reconcile.change_queries.query import Findings, answered, as_frame, listed, printed, saved, texts, told
+from hudi_reconcile.compare.spelling import hmac_column
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.paths import resolve_lake_path
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.change_range import EARLIEST, LATEST, Commit, Span, instant_text, span_of
+from hudi_reconcile.core.changes import QUERY_TYPES, QueryType
+from hudi_reconcile.core.consumers import Position, check_place, deliveries, reached
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.provenance import correction_of
+from hudi_reconcile.core.values import LakeTable
+from hudi_reconcile.evidence.names import is_run_id
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.lake.frames import evaluating
+from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.positions import Positions
+from hudi_reconcile.ports import Frame
+from hudi_reconcile.spark.session import Session, open_session, start_session
+from hudi_reconcile.target.postgres import PostgresTarget
+
+FEW_BYTES = (
+    64 << 20
+)  # on disk: rows of so many files are moved as they are, and those of more only once they are known to count
+Merge = Literal["skip_merge", "payload_combine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A change query as it was asked. `merge` asks for Hudi's own rows instead, merged or as they lie in the files."""
+
+    table: TableConfig
+    kind: QueryType
+    start: str = EARLIEST
+    end: str = LATEST
+    corrections_only: bool = False
+    merge: Merge | None = None
+
+    @staticmethod
+    def of(table: TableConfig, kind: QueryType, start: str, end: str) -> Asked:
+        """The query, its ends checked before Spark is started. Raises UsageError for what is no instant."""
+        return Asked(table, kind, instant_text(start, "--from"), instant_text(end, "--to"))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Rows `n`, `op`, `key`, `before`, `after`, `instant`, `correction`; the range they are of; what the reader must know."""
+
+    rows: Frame
+    span: Span
+    notes: tuple[str, ...]
+    masks: Mapping[str, Mask]
+    table: LakeTable
+
+    def lines(self) -> Iterator[str]:
+        """The answer as JSON texts, ordered by instant, with masked columns hidden; while Spark is open."""
+        return printed(self.rows, self.masks)
+
+    def save(self, folder: str) -> None:
+        """Write the rows as Parquet into `folder/upto=<instant>`, in place of what an earlier delivery of it left."""
+        path = resolve_lake_path(folder, Path.cwd())
+        saved(self.rows, f"{path.rstrip('/')}/upto={self.span.upto or EARLIEST}")
+
+    def apply(self, url: str, target: str) -> int:
+        """Bring a table of another database in step, in one transaction; returns how many keys changed."""
+        columns = [column.name for column in self.table.columns]
+        return PostgresTarget(url, target).apply(texts(self.rows, columns), columns, self.table.record_key)
+
+
+Deliver = Callable[[Answered], None]
+
+
+def query(config: Config, asked: Asked, deliver: Deliver) -> None:
+    """Answer one query and hand it over while Spark is open."""
+    with open_session(replace(session_request(config), short=True)) as session:
+        deliver(ask(config, asked, session))
+
+
+def feed(config: Config, asked: Asked, consumer: str, deliver: Deliver, *, commit: bool) -> None:
+    """Hand a consumer what completed since its stored position, or since `asked.start` where that is no `earliest`.
+
+    With `commit` the position moves on once `deliver` has returned. A delivery that was cut short comes again, the same
+    range first (`core/consumers.py`).
+    """
+    with open_session(replace(session_request(config), short=True)) as session:
+        positions = Positions(session.spark, asked.table.lake.path)
+        history = HudiHistory(session.spark, asked.table.lake.path)
+        position = _begun(asked, positions, history, consumer)
+        commits = history.commits()
+        span = span_of(position.instant or EARLIEST, asked.end, commits, history.cut(commits))
+        for after, upto in deliveries(position, reached(span.upto, commits)):
+            found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
+            if commit:
+                positions.write(replace(position, pending=upto))
+            deliver(found)
+            position = replace(position, instant=upto, pending=None)
+            if commit:
+                positions.write(position)
+
+
+def _begun(asked: Asked, positions: Positions, history: HudiHistory, consumer: str) -> Position:
+    """Where the consumer begins: its stored position, unless the call gives another."""
+    if asked.start != EARLIEST:
+        return Position(consumer, asked.kind, asked.start)
+    position = positions.read(consumer) or Position(consumer, asked.kind)
+    if position.kind != asked.kind:
+        raise UsageError(
+            f"consumer {consumer} is fed with {position.kind}, not {asked.kind}",
+            fix=f"--type {position.kind}, or another name after --consumer",
+        )
+    commits = history.commits()
+    check_place(position, commits, history.cut(commits))
+    return position
+
+
+def changes_by_name(
+    table: str, kind: str, ends: tuple[str, str], *, config: str | Path, corrections_only: bool
+) -> object:
+    """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays."""
+    known = next((one for one in QUERY_TYPES if one == kind), None)
+    if known is None:
+        raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
+    found = load_config(Path(config), os.environ)
+    asked = replace(Asked.of(found.table(table), known, *ends), corrections_only=corrections_only)
+    return as_frame(ask(found, asked, start_session(replace(session_request(found), short=True))).rows)
+
+
+def ask(config: Config, asked: Asked, session: Session) -> Answered:
+    """Answer the query, materialised.
+
+    Raises UsageError where it cannot be answered exactly: history that is gone, no change log, keys that are there twice.
+    """
+    history = HudiHistory(session.spark, asked.table.lake.path)
+    _refuse_unanswerable(asked, history.table)
+    commits = history.commits()
+    span = span_of(asked.start, asked.end, commits, history.cut(commits))
+    try:
+        with evaluating(asked.table.lake.path):
+            found = _found(asked, history, span)
+    finally:
+        # A cleaner that was at work meanwhile may have taken what was being read, with or without an error.
+        span_of(asked.start, asked.end, commits, history.cut(commits))
+    folders, notes = _findings(config, asked.table, span.commits)
+    names = {lake: source for source, lake in asked.table.compare.rename.items()}
+    findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
+    rows = told(found, span.commits, findings, corrections_only=asked.corrections_only)
+    masks = masks_of(asked.table, secrets.token_bytes(32))
+    return Answered(rows, span, (*span.notes, *notes), masks, history.table)
+
+
+def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
+    if asked.merge is not None:
+        return history.raw(span, asked.merge)
+    if asked.kind == "upsert" and history.is_plain(span.commits):
+        return listed(history.alive(span.commits))
+    few = history.bytes_around(span.commits) <= FEW_BYTES
+    return answered(asked.kind, history.versions(span.commits), span.commits, few=few)
+
+
+def masks_of(table: TableConfig, key: bytes) -> Mapping[str, Mask]:
+    """What is shown of masked columns, by lake column; a partition column derived from one is masked as it is."""
+    rename = table.compare.rename
+    masks = {rename.get(name, name): how for name, how in table.mask.items()}
+    derived = {one.lake_name: table.mask[one.column] for one in table.lake.partition_by if one.column in table.mask}
+    show = partial(hmac_column, key=key)
+    return {name: None if how == "redact" else show for name, how in {**derived, **masks}.items()}
+
+
+def _refuse_unanswerable(asked: Asked, table: LakeTable) -> None:
+    if asked.kind == "full-delta" and table.change_log is None:
+        raise UsageError(
+            f"table {asked.table.name}: {table.path} keeps no change log (hoodie.table.cdc.enabled), which full-delta needs",
+            fix="ask --type min-delta, upsert or append-only; lake.cdc: true gives a new lake.path a change log",
+        )
+    if asked.merge is not None and table.type != "merge_on_read":
+        raise UsageError(
+            f"table {asked.table.name} is {table.type}: --merge is for merge_on_read", fix="leave --merge out"
+        )
+    if asked.merge is not None and asked.kind != "upsert":
+        raise UsageError(f"--merge reads rows as upsert does, not {asked.kind}", fix="--type upsert")
+
+
+def _findings(
+    config: Config, table: TableConfig, commits: tuple[Commit, ...]
+) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Folders of the findings that the range's corrections came from, by sweep run, and a note for those that are gone."""
+    store = Store(config.reports)
+    corrections = (correction_of(commit.labels) for commit in commits)
+    sweeps = sorted({str(one.sweep) for one in corrections if one is not None and is_run_id(one.sweep or "")})
+    folders = {sweep: store.findings_dir(sweep, table.name) for sweep in sweeps}
+    gone = [sweep for sweep, folder in folders.items() if not any(folder.glob("*.parquet"))]
+    notes = [f"findings of run {sweep} are not in {config.reports}: its corrections have no kind" for sweep in gone]
+    return {sweep: str(folder) for sweep, folder in folders.items() if sweep not in gone}, tuple(notes)

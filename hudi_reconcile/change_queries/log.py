@@ -1,0 +1,92 @@
+"""The change log of some commits, from the versions of rows just before and just after each of them. Spark expressions only.
+
+Versions come as `n` (the commit's place in order of completion), `side` (0 before, 1 after), `key` (struct), `partition`,
+`version` (what Hudi gives each write of a row) and `row` (struct), of every row in the file groups that the commit touched.
+Rows are a multiset here: a key that the table holds more than once has each of its copies told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from hudi_reconcile.change_queries.images import same_row
+
+BEFORE, AFTER = 0, 1
+MOST_BROADCAST_ROWS = 100_000
+_NAME = ("n", "key", "partition", "version")
+
+
+def log_of(versions: DataFrame, replacing: Collection[int], *, few: bool = False) -> DataFrame:
+    """One row per change: `n`, `op`, `key`, `before`, `after`. `few` versions are read once, more of them twice.
+
+    What a commit wrote again as it was is a change all the same (`u` with equal images), as in Hudi's own log; but for
+    commits that replaced whole file groups (`replacing`): rows that those carried over are none.
+    """
+    image = versions.schema["row"].dataType
+    if not isinstance(image, StructType):
+        raise TypeError("a row is a struct")
+    copy = F.struct("partition", "version", "row")
+    sides = [
+        F.collect_list(F.when(F.col("side") == side, copy)).alias(name)
+        for side, name in ((BEFORE, "old"), (AFTER, "new"))
+    ]
+    is_replacing = F.col("n").isin(*replacing) if replacing else F.lit(False)
+    touched = _touched_of_few(versions) if few else _touched(versions)
+    by_key = touched.groupBy("n", "key").agg(*sides)
+    pairs = by_key.select(
+        "n",
+        "key",
+        is_replacing.alias("replaced"),
+        F.explode(F.arrays_zip(_ordered("old", "new", image), _ordered("new", "old", image))).alias("pair"),
+    )
+    before, after = F.col("pair.0.row"), F.col("pair.1.row")
+    log = pairs.select("n", "key", "replaced", before.alias("before"), after.alias("after"))
+    carried = F.col("replaced") & F.coalesce(_same("before", "after", image), F.lit(False))
+    op = F.when(F.col("before").isNull(), "i").when(F.col("after").isNull(), "d").otherwise("u")
+    return log.where(~carried).select("n", op.alias("op"), "key", "before", "after")
+
+
+def _touched(versions: DataFrame) -> DataFrame:
+    """The copies whose version is on one side only: those that the commit did something to.
+
+    They are found by their names alone, so that whole rows are read and moved only where something was done.
+    """
+    sides = versions.groupBy(*_NAME).agg(F.min("side").alias("first"), F.max("side").alias("last"))
+    names = sides.where("first = last").select(*_NAME).localCheckpoint(eager=True)
+    return versions.join(F.broadcast(names) if names.count() <= MOST_BROADCAST_ROWS else names, list(_NAME))
+
+
+def _touched_of_few(versions: DataFrame) -> DataFrame:
+    """The same, of rows that are few enough to be moved whole: one reading of the files, one job."""
+    name = Window.partitionBy(*_NAME)
+    sides = versions.withColumns({"first": F.min("side").over(name), "last": F.max("side").over(name)})
+    return sides.where("first = last").drop("first", "last")
+
+
+def _ordered(side: str, other: str, image: StructType) -> SparkColumn:
+    """Copies that are on the other side as they are first, so that those meet; then by place."""
+    flagged = F.transform(
+        side,
+        lambda mine: F.struct(
+            F.when(F.exists(other, lambda theirs: same_row(mine.row, theirs.row, image)), 0).otherwise(1).alias("rank"),
+            mine.partition.alias("partition"),
+            mine.version.alias("version"),
+            mine.row.alias("row"),
+        ),
+    )
+    return F.array_sort(flagged, _compared)
+
+
+def _compared(left: SparkColumn, right: SparkColumn) -> SparkColumn:
+    a, b = (F.struct(one.rank, one.partition, one.version) for one in (left, right))
+    return F.when(a < b, -1).when(a > b, 1).otherwise(0)
+
+
+def _same(left: str, right: str, image: StructType) -> SparkColumn:
+    both = F.col(left).isNotNull() & F.col(right).isNotNull()
+    return F.when(both, same_row(F.col(left), F.col(right), image))

@@ -1,0 +1,68 @@
+"""Where each change came from: the instant of its commit, and for a correction of ours the run, the plan and the finding.
+
+Spark expressions only. The kind of finding comes from the findings of the sweep that the plan was made of; where those are
+gone, or do not hold the key, it is NULL, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from hudi_reconcile.change_queries.lines import spelled, struct_of
+from hudi_reconcile.core.change_range import Commit
+from hudi_reconcile.core.provenance import Correction, correction_of
+
+COLUMNS = ("op", "key", "before", "after", "instant", "correction")
+_COMMIT = "n int, instant string, run_id string, plan_id string, sweep string, commit_kind string"
+
+
+def originated(
+    answer: DataFrame, commits: Sequence[Commit], kinds: DataFrame | None, *, corrections_only: bool
+) -> DataFrame:
+    """The answer with `n`, `instant` (completion time) and `correction` (struct `run_id`, `plan_id`, `kind`, or NULL)."""
+    known = answer.sparkSession.createDataFrame([_row(n, commit) for n, commit in enumerate(commits)], _COMMIT)
+    found = answer.join(F.broadcast(known), "n")
+    if kinds is None:
+        found = found.withColumn("kind", F.col("commit_kind"))
+    else:
+        found = found.withColumn("parts", _parts_of(answer)).join(kinds, ["sweep", "parts"], "left")
+        found = found.withColumn("kind", F.coalesce("commit_kind", "found_kind"))
+    correction = F.when(F.col("run_id").isNotNull(), F.struct("run_id", "plan_id", "kind"))
+    found = found.withColumn("correction", correction)
+    return (found.where("correction is not null") if corrections_only else found).select("n", *COLUMNS)
+
+
+def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str]) -> DataFrame | None:
+    """Which kind each corrected key had: `sweep`, `parts`, `found_kind`. None where there are no findings.
+
+    `findings` are folders by sweep run; `key` the key's columns under the source's names, in the order of the record key.
+    """
+    parts = F.array(*[F.col("found.key").getItem(name) for name in key])
+    frames = [
+        spark.read.parquet(folder)
+        .where("action <> 'none'")
+        .select(F.from_json("line", "key map<string,string>").alias("found"), F.col("kind").alias("found_kind"))
+        .select(F.lit(sweep).alias("sweep"), parts.alias("parts"), "found_kind")
+        for sweep, folder in findings.items()
+    ]
+    # One correction a key and plan, but a damaged folder must not double a change.
+    return reduce(DataFrame.unionByName, frames).dropDuplicates(["sweep", "parts"]) if frames else None
+
+
+def _parts_of(answer: DataFrame) -> Column:
+    key = struct_of(answer.schema["key"].dataType)
+    return F.array(*[spelled(F.col("key")[field.name], field.dataType).cast("string") for field in key.fields])
+
+
+def _row(n: int, commit: Commit) -> tuple[object, ...]:
+    found = correction_of(commit.labels)
+    told = (None, None, None, None) if found is None else _told(found)
+    return (n, commit.instant.completed, *told)
+
+
+def _told(found: Correction) -> tuple[str | None, ...]:
+    return found.run_id, found.plan_id, found.sweep, found.kind

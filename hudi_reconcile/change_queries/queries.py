@@ -1,0 +1,98 @@
+"""The four change queries over a change log, in Spark. `core/changes.py` says the same in plain Python; a test holds both.
+
+A log has the columns `n` (int, the commit's place in order of completion), `op`, `key` (struct), `before` and `after`
+(structs of the table's columns, NULL where there is no row). An answer has the same columns.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from hudi_reconcile.change_queries.images import same_row
+from hudi_reconcile.core.changes import OP_ORDER, UPSERT, QueryType
+from hudi_reconcile.core.errors import UsageError
+
+COLUMNS = ("n", "op", "key", "before", "after")
+
+
+def answer(kind: QueryType, log: DataFrame) -> DataFrame:
+    """The answer, materialised.
+
+    Raises UsageError where a key is in the log more than once at a time: upsert and min-delta have no one row for it.
+    """
+    match kind:
+        case "full-delta":
+            found = log
+        case "append-only":
+            found = log.where("op = 'i'")
+        case "upsert":
+            found = _last(log)
+        case "min-delta":
+            found = _net(log)
+    found = found.localCheckpoint(eager=True)
+    if "broken" in found.columns:
+        _refuse_broken(found)
+    return found.select(*COLUMNS)
+
+
+def of_one_row_each(found: DataFrame) -> DataFrame:
+    """Rows of an answer to `upsert` that were read as such, materialised. Raises UsageError for a key that has several."""
+    copies = F.count(F.lit(1)).over(Window.partitionBy("key")) > 1
+    rows = found.withColumn("broken", copies).localCheckpoint(eager=True)
+    _refuse_broken(rows)
+    return rows.select(*COLUMNS)
+
+
+def _place() -> SparkColumn:
+    """A change's place among those of its key."""
+    ranks = [F.when(F.col("op") == op, F.lit(rank)) for rank, op in enumerate(OP_ORDER)]
+    return F.struct("n", F.coalesce(*ranks).alias("rank"))
+
+
+def _chained(log: DataFrame) -> DataFrame:
+    """Each change with its place, and whether it does not follow from the one before it."""
+    chain = Window.partitionBy("key").orderBy("place")
+    placed = log.withColumn("place", _place()).withColumn("is_there", F.col("after").isNotNull())
+    follows = F.lag("is_there").over(chain)
+    return placed.withColumn("broken", F.coalesce(follows != F.col("before").isNotNull(), F.lit(False)))
+
+
+def _last(log: DataFrame) -> DataFrame:
+    newest = F.max_by("after", "place").alias("after")
+    found = _chained(log).groupBy("key").agg(F.max("n").alias("n"), newest, F.max("broken").alias("broken"))
+    # A broken chain stays in, so that it is seen.
+    return found.where(F.col("after").isNotNull() | F.col("broken")).withColumns(
+        {"op": F.lit(UPSERT), "before": F.lit(None).cast(log.schema["before"].dataType)}
+    )
+
+
+def _net(log: DataFrame) -> DataFrame:
+    folded = (
+        _chained(log)
+        .groupBy("key")
+        .agg(
+            F.max("n").alias("n"),
+            F.min_by("before", "place").alias("before"),
+            F.max_by("after", "place").alias("after"),
+            F.max("broken").alias("broken"),
+        )
+    )
+    absent, gone = F.col("before").isNull(), F.col("after").isNull()
+    image = log.schema["after"].dataType
+    if not isinstance(image, StructType):
+        raise TypeError("a log's images are structs")
+    nothing = (absent & gone) | (~absent & ~gone & same_row(F.col("before"), F.col("after"), image))
+    op = F.when(absent, "i").when(gone, "d").otherwise("u")
+    return folded.where(~nothing | F.col("broken")).withColumn("op", op)
+
+
+def _refuse_broken(found: DataFrame) -> None:
+    rows = found.where("broken").select("key").distinct().count()
+    if rows:
+        raise UsageError(
+            f"{rows} keys of this range were in the table more than once, so that no one row is theirs",
+            fix="--type full-delta or append-only shows each copy; sweep and apply make doubled keys one",
+        )

@@ -1,0 +1,76 @@
+"""A change query from a table's history to printed lines: what the app calls of this room. Frames are opaque outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from hudi_reconcile.change_queries.lines import Mask, lines_of, spelled, struct_of
+from hudi_reconcile.change_queries.log import log_of
+from hudi_reconcile.change_queries.origin import COLUMNS, kinds_of, originated
+from hudi_reconcile.change_queries.queries import answer, of_one_row_each
+from hudi_reconcile.core.change_range import Commit
+from hudi_reconcile.core.changes import QueryType
+from hudi_reconcile.ports import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Where the findings are that corrections came from: folders by sweep run, and the key's columns by source name."""
+
+    folders: Mapping[str, str] = field(default_factory=dict)
+    key: Sequence[str] = ()
+
+
+def answered(kind: QueryType, versions: Frame, commits: Sequence[Commit], *, few: bool = False) -> Frame:
+    """The answer over these commits, materialised: `n`, `op`, `key`, `before`, `after`. `few` versions are read once.
+
+    Raises UsageError where a key is in the table more than once and the query has no one row for it.
+    """
+    replacing = [n for n, commit in enumerate(commits) if commit.replaces]
+    return Frame(answer(kind, log_of(cast("DataFrame", versions), replacing, few=few)))
+
+
+def listed(alive: Frame) -> Frame:
+    """The answer to `upsert` where its rows could be read as they are, materialised.
+
+    Raises UsageError where a key is in it more than once.
+    """
+    return Frame(of_one_row_each(cast("DataFrame", alive)))
+
+
+def told(found: Frame, commits: Sequence[Commit], findings: Findings, *, corrections_only: bool) -> Frame:
+    """The answer with `instant` and `correction` of each change."""
+    rows = cast("DataFrame", found)
+    kinds = kinds_of(rows.sparkSession, findings.folders, findings.key)
+    return Frame(originated(rows, commits, kinds, corrections_only=corrections_only))
+
+
+def printed(rows: Frame, masks: Mapping[str, Mask]) -> Iterator[str]:
+    """One JSON text per change, ordered by instant and key, a part of them at a time."""
+    for row in lines_of(cast("DataFrame", rows), masks).toLocalIterator():
+        yield str(row[0])
+
+
+def saved(rows: Frame, path: str) -> None:
+    """Write the columns that users of the API see as Parquet, in place of what is at the path."""
+    as_frame(rows).write.mode("overwrite").parquet(path)
+
+
+def texts(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Sequence[str | None]]]:
+    """Each change as its op and the row it leaves (the row it removes, for `d`), as text, a part of them at a time."""
+    frame = cast("DataFrame", rows)
+    image = frame.schema["after"].dataType
+    row = F.coalesce("after", "before")
+    values = [spelled(row[name], struct_of(image)[name].dataType).cast("string") for name in columns]
+    for found in frame.select("op", F.array(*values)).toLocalIterator():
+        yield found[0], found[1]
+
+
+def as_frame(rows: Frame) -> DataFrame:
+    """The columns that users of the API see."""
+    return cast("DataFrame", rows).select(*COLUMNS)

@@ -1,0 +1,154 @@
+"""The range of a change query: `--from` and `--to` as people write them, held against what the table's history still holds.
+
+Pure. All times are completion times, as Hudi writes them (`yyyyMMddHHmmssSSS`), in UTC, the zone of every JVM of this tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.values import Instant
+
+EARLIEST, LATEST = "earliest", "latest"
+BEGINNING = ""  # before every instant
+_INSTANT = re.compile(r"\d{17}")
+_FORMS = (
+    "a Hudi instant such as 20261121145100499, an ISO time in UTC such as 2026-11-21T14:51:00.499Z, earliest or latest"
+)
+
+FileGroup = tuple[str, str]  # partition path, file id
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One completed write. `groups` are the file groups that it wrote or replaced.
+
+    `replaces`: it wrote whole file groups anew, so that rows in it may be just carried over. `labels` are those that this
+    tool left on it.
+    """
+
+    instant: Instant
+    groups: frozenset[FileGroup] = frozenset()
+    replaces: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """History up to `instant` (completion time) is gone: no range may begin before it. `why` says who took it."""
+
+    instant: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Commits that completed after `after` and not after `upto`, in order of completion."""
+
+    after: str
+    upto: str
+    commits: tuple[Commit, ...]
+    notes: tuple[str, ...] = ()
+
+
+def instant_text(text: str, option: str) -> str:
+    """A position as people write it, as Hudi's instant, `earliest` or `latest`. Raises UsageError for anything else.
+
+    >>> instant_text("2026-11-21T15:51:00.4999+01:00", "--to"), instant_text("latest", "--to")
+    ('20261121145100499', 'latest')
+    """
+    text = text.strip()
+    if text in (EARLIEST, LATEST):
+        return text
+    try:
+        if _INSTANT.fullmatch(text):
+            datetime.strptime(f"{text[:14]}+0000", "%Y%m%d%H%M%S%z")
+            return text
+        if not text.isdigit():
+            return _instant_of(datetime.fromisoformat(text))
+    except ValueError:
+        pass
+    raise UsageError(f"{option} {text!r} is no instant", fix=f"{option} takes {_FORMS}")
+
+
+def before(requested: str) -> str:
+    """The instant one millisecond earlier.
+
+    >>> before("20260301000000000")
+    '20260228235959999'
+    """
+    moment = datetime.strptime(f"{requested[:14]}+0000", "%Y%m%d%H%M%S%z") + timedelta(milliseconds=int(requested[14:]))
+    return _instant_of(moment - timedelta(milliseconds=1))
+
+
+def span_of(start: str, end: str, commits: Sequence[Commit], cut: Cut | None) -> Span:
+    """The commits between two positions, the first exclusive and the last inclusive.
+
+    Raises UsageError for a backward range, and for one that begins where history is gone; it names the first usable instant.
+    """
+    done = sorted(commits, key=lambda one: (one.instant.completed, one.instant.requested))
+    newest = done[-1].instant.completed if done else BEGINNING
+    ends = {EARLIEST: BEGINNING, LATEST: newest}
+    after, upto = ends.get(start, start), ends.get(end, end)
+    if after > upto:
+        raise UsageError(
+            f"the range runs backwards: --from {start} is after --to {end}"
+            + (f" ({newest})" if end == LATEST and newest else ""),
+            fix="give the earlier instant as --from",
+        )
+    if cut is not None and after < cut.instant and after < upto:
+        raise UsageError(
+            f"--from {start}: {cut.why}, and what changed up to {cut.instant} can no longer be told",
+            fix=f"the first usable instant is --from {cut.instant}",
+        )
+    inside = tuple(one for one in done if after < one.instant.completed <= upto)
+    return Span(after, upto, inside, (*_notes("--from", start, done), *_notes("--to", end, done)))
+
+
+def cut_of(commits: Sequence[Commit], retained_from: str | None, archived: str | None) -> Cut | None:
+    """What is gone of the history.
+
+    `commits` are the completed ones on the active timeline. The cleaner left everything from the requested time
+    `retained_from` on; None where it never ran. Hudi reads as of no earlier time, so that the commit at it is the first
+    whose state is there. `archived` is the newest completion time of a commit that left the active timeline.
+    """
+    cuts = [Cut(archived, "older commits are archived")] if archived else []
+    gone = [one.instant.completed for one in commits if one.instant.requested <= (retained_from or BEGINNING)]
+    cuts += [Cut(max(gone), "the cleaner removed older file versions")] if gone else []
+    return max(cuts, key=lambda cut: cut.instant, default=None)
+
+
+def entangled(asked: Sequence[Commit], commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
+    """Two commits, one of them asked for, that wrote one file group at the same time: its versions do not tell which was first.
+
+    `commits` are all of the table; one of them may have begun before an asked one and ended after the range.
+    """
+    wanted = {one.instant.requested for one in asked}
+    last: dict[FileGroup, Commit] = {}
+    for commit in sorted(commits, key=lambda one: one.instant.requested):
+        for group in commit.groups:
+            earlier = last.get(group)
+            overlaps = earlier is not None and earlier.instant.completed > commit.instant.requested
+            if earlier is not None and overlaps and wanted & {earlier.instant.requested, commit.instant.requested}:
+                return earlier, commit
+            if earlier is None or commit.instant.completed > earlier.instant.completed:
+                last[group] = commit
+    return None
+
+
+def _notes(option: str, position: str, done: Sequence[Commit]) -> tuple[str, ...]:
+    if position in (EARLIEST, LATEST) or position in {one.instant.completed for one in done}:
+        return ()
+    for one in done:
+        if one.instant.requested == position:
+            return (f"{option} {position} is when a commit was requested; it completed at {one.instant.completed}",)
+    return (f"{option} {position} is no commit of this table; it is taken as a point in time",)
+
+
+def _instant_of(moment: datetime) -> str:
+    utc = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    return f"{utc.year:04d}{utc:%m%d%H%M%S}{utc.microsecond // 1000:03d}"

@@ -1,0 +1,104 @@
+"""A consumer's stored position, and which ranges a call delivers to it. Pure.
+
+Delivery is at least once. The end of a range is stored before the range is delivered, so that what is delivered again after a
+kill is the same range: with `min-delta`, a longer one from the same start could leave out what the first delivery brought.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from hudi_reconcile.core.change_range import BEGINNING, Commit, Cut
+from hudi_reconcile.core.errors import LakeError, UsageError
+
+VERSION = 1
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_INSTANT = re.compile(r"(\d{17})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Everything that completed up to `instant` is delivered; up to `pending` it may be, and will be again.
+
+    `kind` is the change query that the consumer is fed with: one position means nothing for another.
+    """
+
+    consumer: str
+    kind: str
+    instant: str = BEGINNING
+    pending: str | None = None
+
+
+def checked_name(name: str) -> str:
+    """The consumer's name. Raises UsageError for one that is no file name."""
+    if not _NAME.fullmatch(name) or name.endswith("."):
+        raise UsageError(f"--consumer {name!r} is no name", fix="use letters, digits, _ . and -, at most 100")
+    return name
+
+
+def position_text(position: Position) -> str:
+    """Canonical JSON of a position."""
+    found = {
+        "consumer": position.consumer,
+        "instant": position.instant,
+        "pending": position.pending,
+        "type": position.kind,
+    }
+    return json.dumps({"version": VERSION, **found}, sort_keys=True) + "\n"
+
+
+def parse_position(text: str, path: str) -> Position:
+    """The position that `position_text` wrote. Raises LakeError for any other text: a guess would lose changes."""
+    try:
+        position = _parsed(json.loads(text))
+    except (ValueError, KeyError, TypeError):
+        position = None
+    if position is None:
+        raise LakeError(
+            f"{path} is no position of a consumer", fix="remove it: the consumer then begins at the beginning"
+        )
+    return position
+
+
+def _parsed(found: dict[str, Any]) -> Position | None:
+    position = Position(found["consumer"], found["type"], found["instant"], found["pending"])
+    ends = (position.instant, position.pending or BEGINNING)
+    is_known = found["version"] == VERSION and all(_INSTANT.fullmatch(end) for end in ends)
+    return position if is_known else None
+
+
+def reached(upto: str, commits: Sequence[Commit]) -> str:
+    """The position of who was given everything up to an instant: the last commit there.
+
+    Never the instant itself, which may lie ahead of the clock: what completes until then would be passed over.
+    """
+    return max((one.instant.completed for one in commits if one.instant.completed <= upto), default=BEGINNING)
+
+
+def check_place(position: Position, commits: Sequence[Commit], cut: Cut | None) -> None:
+    """Raises UsageError where the table has no commit that the position stands at: it was restored, or is another one."""
+    first = BEGINNING if cut is None else cut.instant
+    known = {first, *(one.instant.completed for one in commits)}
+    # What lies before the cut is told by `span_of`.
+    lost = [one for one in (position.instant, position.pending or first) if one >= first and one not in known]
+    if lost:
+        raise UsageError(
+            f"consumer {position.consumer} is at {lost[0]}, and the table has no such commit: it was restored to an earlier one,"
+            " or made anew",
+            fix="empty what the consumer feeds, and begin again under another name after --consumer",
+        )
+
+
+def deliveries(position: Position, end: str) -> tuple[tuple[str, str], ...]:
+    """The ranges to deliver, in order: what was under way once more, then the rest up to `end`.
+
+    >>> deliveries(Position("c", "upsert", "20260101000000000", "20260102000000000"), "20260103000000000")
+    (('20260101000000000', '20260102000000000'), ('20260102000000000', '20260103000000000'))
+    """
+    edges = [position.instant, *([position.pending] if position.pending else []), end]
+    return tuple((after, upto) for after, upto in pairwise(edges) if after < upto)

@@ -1,0 +1,34 @@
+"""The stored positions of a table's consumers: one file each, in `.<name>.hr-consumers/` beside the table's folder."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.consumers import Position, parse_position, position_text
+from hudi_reconcile.lake.files import Files
+
+
+class Positions:
+    """Reads and replaces positions. Every method raises LakeError where the storage does not answer."""
+
+    def __init__(self, spark: SparkSession, table_path: str) -> None:
+        parent, _, name = table_path.rstrip("/").rpartition("/")
+        self._folder = (
+            f"{parent}/.{name}.hr-consumers" if parent or table_path.startswith("/") else f".{name}.hr-consumers"
+        )
+        self._files = Files(spark, table_path)
+
+    def read(self, consumer: str) -> Position | None:
+        """The consumer's position; None for one that has none yet. Raises LakeError for a damaged file."""
+        path = self._path(consumer)
+        found = self._files.read(path)
+        return None if found is None else parse_position(found[0], path)
+
+    def write(self, position: Position) -> None:
+        """Store a position in place of the consumer's earlier one."""
+        path, text = self._path(position.consumer), position_text(position)
+        if not self._files.create(path, text):
+            self._files.replace(path, text)
+
+    def _path(self, consumer: str) -> str:
+        return f"{self._folder}/{consumer}.json"

@@ -1,0 +1,87 @@
+"""What the lake answers of a small table's history, held against the snapshots that were seen while it was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, cast
+
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.change_queries.query import answered, listed
+from hudi_reconcile.core.change_range import Span, span_of
+from hudi_reconcile.core.changes import QUERY_TYPES, Change, answer, applied
+from hudi_reconcile.core.values import READ_SEQ, TableType
+from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.ports import Frame
+from tests.integration.changes.lakes import Lake
+
+
+def whole_log(history: HudiHistory, start: str = "earliest", end: str = "latest") -> tuple[Change, ...]:
+    span = span_between(history, start, end)
+    return told(answered("full-delta", history.versions(span.commits), span.commits, few=True))
+
+
+def told(rows: Frame) -> tuple[Change, ...]:
+    return tuple(
+        Change(row["n"], row["key"]["id"], image(row["before"]), image(row["after"]), row["op"])
+        for row in cast("DataFrame", rows).collect()
+    )
+
+
+def span_between(history: HudiHistory, start: str, end: str) -> Span:
+    commits = history.commits()
+    return span_of(start, end, commits, history.cut(commits))
+
+
+def image(row: Any) -> dict[str, Any] | None:
+    return None if row is None else row.asDict()
+
+
+def renumbered(log: tuple[Change, ...], by: int) -> Iterator[Change]:
+    return (Change(one.commit + by, one.key, one.before, one.after, one.op) for one in log)
+
+
+def assert_ranges(lake: Lake, log: tuple[Change, ...]) -> None:
+    """Both deltas lead from every state to every later one; full-delta has one change a key and commit."""
+    assert len({(one.commit, one.key) for one in log}) == len(log)
+    for first in range(len(lake.states)):
+        for last in range(first, len(lake.states)):
+            part = [one for one in log if first <= one.commit < last]
+            for query in ("full-delta", "min-delta"):
+                reached = applied(lake.states[first], answer(query, part))
+                assert bare(reached) == bare(lake.states[last]), (query, first, last)
+
+
+def bare(state: Any) -> Any:
+    return {key: {name: value for name, value in row.items() if name != READ_SEQ} for key, row in state.items()}
+
+
+def service(spark: SparkSession, lake: Lake, kind: TableType) -> None:
+    """What rewrites files and changes no row."""
+    path = lake.lake._path
+    if kind == "merge_on_read":
+        spark.sql(f"call run_compaction(op => 'schedule', path => '{path}')").collect()
+        spark.sql(f"call run_compaction(op => 'run', path => '{path}')").collect()
+    else:
+        spark.sql(f"call run_clustering(path => '{path}', op => 'scheduleAndExecute')").collect()
+    lake.lake.pin()
+
+
+def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> None:
+    """A range that is asked of the lake by itself is that part of the whole log, and all four queries are those over it."""
+    history = lake.history()
+    start = lake.completed[first - 1] if first else "earliest"
+    span = span_between(history, start, lake.completed[last - 1])
+    versions = Frame(cast("DataFrame", history.versions(span.commits)).localCheckpoint())
+    part = [one for one in log if first <= one.commit < last]
+    for query in QUERY_TYPES:
+        rows = told(answered(query, versions, span.commits))
+        assert Counter(map(repr, renumbered(rows, first))) == Counter(map(repr, answer(query, part))), (
+            query,
+            first,
+            last,
+        )
+    if history.is_plain(span.commits):
+        rows = told(listed(history.alive(span.commits)))
+        assert Counter(map(repr, renumbered(rows, first))) == Counter(map(repr, answer("upsert", part))), (first, last)

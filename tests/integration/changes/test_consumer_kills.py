@@ -1,0 +1,90 @@
+"""A consumer that ends anywhere, again and again: its target is always a state of the lake, at last the newest."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.consumers import Position
+from hudi_reconcile.lake.positions import Positions
+from hudi_reconcile.target import postgres
+from tests.integration.changes.copies import Copy
+from tests.support.kill_places import ROOT
+from tests.support.postgres import Database
+
+Ending = Callable[[pytest.MonkeyPatch], None]
+
+
+class Ended(Exception):  # noqa: N818 - what happens to a process
+    pass
+
+
+def before_the_end_is_stored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Positions, "write", raising)
+
+
+def before_the_delivery(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(postgres.PostgresTarget, "apply", raising)
+
+
+def inside_the_transaction(patch: pytest.MonkeyPatch) -> None:
+    original = postgres._copied
+
+    def copied(*arguments: Any) -> int:
+        original(*arguments)
+        raise Ended
+
+    patch.setattr(postgres, "_copied", copied)
+
+
+def after_the_delivery(patch: pytest.MonkeyPatch) -> None:
+    original = Positions.write
+
+    def write(self: Positions, position: Position) -> None:
+        if position.pending is None:
+            raise Ended
+        original(self, position)
+
+    patch.setattr(Positions, "write", write)
+
+
+def raising(*_: Any, **__: Any) -> None:
+    raise Ended
+
+
+def test_consumer_that_ends_at_every_place_beside_a_writer_leaves_no_gap_and_ends_with_the_lake(
+    spark: SparkSession, pg: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy.of(spark, tmp_path, pg, "merge_on_read", "op_key_only")
+    places: tuple[tuple[Ending, bool], ...] = (
+        (before_the_end_is_stored, False),
+        (before_the_delivery, False),
+        (inside_the_transaction, False),
+        (after_the_delivery, True),
+    )
+    for place, is_delivered in places:
+        copy.write()
+        earlier = copy.rows()
+        with monkeypatch.context() as patch:
+            place(patch)
+            assert copy.bring(patch) == 3
+        assert (copy.rows() != earlier) == is_delivered, place
+        assert copy.rows() in copy.states()
+    # One real SIGKILL, of the process and its JVM, with a range under way; `make consumer-kills` does twenty at random.
+    copy.write()
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.integration.changes.killed_consumer", *copy.arguments],
+        env=dict(copy.environment), cwd=ROOT, start_new_session=True, check=False, capture_output=True,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    copy.write()
+
+    assert copy.bring(monkeypatch) == 0
+    assert copy.rows() == copy.states()[-1]

@@ -1,0 +1,123 @@
+"""A consumer that is killed anywhere, over and over, beside a writer: its target ends as the lake is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.change_range import Commit, Cut
+from hudi_reconcile.core.changes import QueryType, answer, applied
+from hudi_reconcile.core.consumers import (
+    Position,
+    check_place,
+    checked_name,
+    deliveries,
+    parse_position,
+    position_text,
+    reached,
+)
+from hudi_reconcile.core.errors import LakeError, UsageError
+from hudi_reconcile.core.values import Instant
+from tests.support.histories import History, commits, history_of
+
+KILLS = 20
+
+
+class Killed(Exception):  # noqa: N818 - what happens to a process
+    pass
+
+
+class Consumer:
+    """What survives a kill: the stored position and the target."""
+
+    def __init__(self, history: History, kind: QueryType, random: Random) -> None:
+        self.history, self.kind, self.random, self.kills = history, kind, random, KILLS
+        self.position = Position("c", kind)
+        self.target: dict[Any, Any] = {}
+
+    def call(self, newest: int) -> None:
+        """As the app does: the range's end is stored, the range delivered, the position moved on."""
+        for _, upto in deliveries(self.position, stamp(newest)):
+            self.may_die()
+            self.position = replace(self.position, pending=upto)
+            self.may_die()
+            first, last = number(self.position.instant), number(upto)
+            self.target = applied(self.target, answer(self.kind, self.history.between(first, last)))
+            self.may_die()
+            self.position = parse_position(position_text(replace(self.position, instant=upto, pending=None)), "p")
+
+    def may_die(self) -> None:
+        if self.kills and self.random.random() < 0.5:
+            self.kills -= 1
+            raise Killed
+
+
+def stamp(commits_done: int) -> str:
+    return f"{commits_done:017d}" if commits_done else ""
+
+
+def number(instant: str) -> int:
+    return int(instant or 0)
+
+
+@pytest.mark.parametrize("kind", ["min-delta", "full-delta"])
+@given(writes=commits, seed=st.integers(0, 2**32))
+def test_consumer_killed_at_random_ends_with_the_target_equal_to_the_lake(
+    writes: list[dict[int, int | None]], seed: int, kind: QueryType
+) -> None:
+    history, random = history_of(writes), Random(seed)  # noqa: S311 - examples
+    consumer, newest = Consumer(history, kind, random), 0
+    while newest < len(writes) or number(consumer.position.instant) < newest:
+        newest = min(len(writes), newest + random.randint(0, 2))
+        try:
+            consumer.call(newest)
+        except Killed:
+            continue
+
+    assert bare(consumer.target) == bare(history.states[-1])
+
+
+def bare(state: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {key: row["v"] for key, row in state.items()}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", position_text(Position("c", "upsert", "yesterday"))])
+def test_damaged_position_is_refused_and_never_taken_for_the_beginning(text: str) -> None:
+    with pytest.raises(LakeError):
+        parse_position(text, "p")
+
+
+def test_consumer_told_to_wait_for_an_instant_ahead_of_the_clock_stands_at_the_last_commit() -> None:
+    done = [Commit(Instant(stamp(one), stamp(one + 1))) for one in (1, 3)]
+
+    assert [reached(stamp(upto), done) for upto in (1, 2, 3, 4, 9)] == ["", stamp(2), stamp(2), stamp(4), stamp(4)]
+
+
+def test_position_at_a_commit_that_the_table_does_not_have_is_refused_and_what_the_cut_tells_is_left_to_it() -> None:
+    done = [Commit(Instant(stamp(one), stamp(one + 1))) for one in (5, 7)]
+    cut = Cut(stamp(4), "older commits are archived")
+
+    for legal in (
+        Position("c", "upsert"),
+        Position("c", "upsert", stamp(6), stamp(8)),
+        Position("c", "upsert", stamp(2)),
+    ):
+        check_place(legal, done, cut)
+    check_place(Position("c", "upsert", stamp(4)), done, cut)
+    for lost in (Position("c", "upsert", stamp(7)), Position("c", "upsert", stamp(6), stamp(9))):
+        with pytest.raises(UsageError, match="no such commit"):
+            check_place(lost, done, cut)
+    with pytest.raises(UsageError, match="no such commit"):
+        check_place(Position("c", "upsert", stamp(2)), done, None)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "x" * 101])
+def test_name_that_is_no_file_name_is_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        checked_name(name)

@@ -1,0 +1,53 @@
+"""`changes`: what is refused before Spark is started, and an import that stays free of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hudi_reconcile.cli.main import run
+
+CONFIG = """version: 1
+source: {url: "postgresql+psycopg://reader@127.0.0.1:1/shop"}
+tables:
+  - {name: orders, source: {table: public.orders}, lake: {path: lake/orders}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-t", "orders", "--type", "net"], "append-only"),
+        (["-t", "orders"], "--type"),
+        (["--type", "upsert"], "-t"),
+        (["-t", "order", "--type", "upsert"], "did you mean 'orders'"),
+        (["-t", "orders", "--type", "upsert", "--from", "yesterday"], "--from 'yesterday' is no instant"),
+        (["-t", "orders", "--type", "upsert", "--to", "20261340000000000"], "--to '20261340000000000' is no instant"),
+        (["-t", "orders", "--type", "upsert", "--format", "csv"], "ndjson"),
+    ],
+)
+def test_wrong_call_is_usage_and_says_what_is_legal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    config = tmp_path / "reconcile.yaml"
+    config.write_text(CONFIG)
+
+    code = run(["-c", str(config), "changes", *arguments])
+
+    found = capsys.readouterr()
+    assert (code, found.out) == (2, "")
+    assert says in found.err
+
+
+def test_importing_the_package_loads_neither_spark_nor_the_rooms() -> None:
+    script = (
+        "import sys, hudi_reconcile; hudi_reconcile.changes;"
+        "print([name for name in sys.modules if name.startswith(('pyspark', 'py4j', 'hudi_reconcile.'))])"
+    )
+
+    found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,126 @@
+"""Ranges of change queries: how positions are written, which end is inside, and what is said where history is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.change_range import Commit, Cut, cut_of, entangled, instant_text, span_of
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.values import Instant
+
+
+def at(requested: int, completed: int, *groups: str) -> Commit:
+    return Commit(Instant(stamp(requested), stamp(completed)), frozenset(("", group) for group in groups))
+
+
+def stamp(seconds: int) -> str:
+    return f"202601010000{seconds:02d}000"
+
+
+COMMITS = [at(1, 2), at(3, 4), at(5, 6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("20261121145100499", "20261121145100499"),
+        ("2026-11-21T14:51:00.499Z", "20261121145100499"),
+        ("2026-11-21T14:51:00.499999Z", "20261121145100499"),
+        ("2026-11-21T14:51:00", "20261121145100000"),
+        ("2026-11-21 16:51:00+02:00", "20261121145100000"),
+        ("2026-11-21", "20261121000000000"),
+        (" earliest ", "earliest"),
+        ("latest", "latest"),
+    ],
+)
+def test_positions_are_instants_iso_times_in_utc_or_words(text: str, instant: str) -> None:
+    assert instant_text(text, "--from") == instant
+
+
+@pytest.mark.parametrize("text", ["", "now", "Latest", "20261321145100499", "20261121145100", "2026-13-01", "1"])
+def test_other_positions_are_refused_with_the_forms_that_are_legal(text: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        instant_text(text, "--from")
+    assert "earliest" in refused.value.fix
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "inside"),
+    [
+        ("earliest", "latest", [0, 1, 2]),
+        (stamp(2), stamp(6), [1, 2]),
+        (stamp(1), stamp(3), [0]),
+        (stamp(3), stamp(5), [1]),
+        (stamp(2), stamp(2), []),
+        ("latest", "latest", []),
+        ("earliest", "earliest", []),
+        ("earliest", stamp(1), []),
+    ],
+)
+def test_ranges_are_open_at_their_start_closed_at_their_end_and_in_completion_time(
+    start: str, end: str, inside: list[int]
+) -> None:
+    assert [COMMITS.index(one) for one in span_of(start, end, COMMITS, None).commits] == inside
+
+
+def test_backward_range_is_refused() -> None:
+    with pytest.raises(UsageError, match="backwards"):
+        span_of(stamp(4), stamp(2), COMMITS, None)
+
+
+@pytest.mark.parametrize("start", ["earliest", stamp(3)])
+def test_range_that_begins_where_history_is_gone_names_the_first_usable_instant(start: str) -> None:
+    cut = Cut(stamp(4), "gone")
+    with pytest.raises(UsageError) as refused:
+        span_of(start, "latest", COMMITS, cut)
+
+    assert stamp(4) in refused.value.fix
+    assert [one.instant.completed for one in span_of(stamp(4), "latest", COMMITS, cut).commits] == [stamp(6)]
+
+
+def test_position_that_is_a_requested_time_is_named_with_its_completion_time() -> None:
+    (note,) = span_of(stamp(3), "latest", COMMITS, None).notes
+
+    assert stamp(3) in note
+    assert stamp(4) in note
+
+
+def test_position_that_is_no_commit_is_named() -> None:
+    (note,) = span_of("earliest", stamp(7), COMMITS, None).notes
+
+    assert note.startswith(f"--to {stamp(7)} is no commit")
+
+
+@pytest.mark.parametrize(
+    ("retained_from", "archived", "usable"),
+    [
+        (None, None, None),
+        (stamp(1), None, stamp(2)),
+        (stamp(3), None, stamp(4)),
+        (stamp(5), stamp(2), stamp(6)),
+        (stamp(3), stamp(4), stamp(4)),
+        ("20260101000000999", stamp(2), stamp(2)),
+    ],
+)
+def test_history_is_whole_from_the_last_commit_that_the_cleaner_or_the_archiver_took(
+    retained_from: str | None, archived: str | None, usable: str | None
+) -> None:
+    found = cut_of(COMMITS, retained_from, archived)
+
+    assert (None if found is None else found.instant) == usable
+
+
+def test_writers_of_one_file_group_that_overlap_are_found_and_others_are_not() -> None:
+    first, second = at(1, 4, "a"), at(3, 5, "a")
+
+    assert entangled([second, first], [second, first]) == (first, second)
+    for other in (at(3, 5, "b"), at(5, 6, "a")):
+        assert entangled([first, other], [first, other]) is None
+
+
+def test_writer_that_overlaps_the_range_from_outside_is_found_and_two_of_them_that_do_not_are_left_alone() -> None:
+    slow, inside, later = at(1, 9, "a"), at(3, 4, "a"), at(5, 6, "a")
+
+    assert entangled([inside], [slow, inside]) == (slow, inside)
+    assert entangled([later], [slow, inside, later]) == (slow, later)
+    assert entangled([at(10, 11, "a")], [slow, inside, later, at(10, 11, "a")]) is None

@@ -1,0 +1,105 @@
+"""Commits as their metadata tells them, and as of when the rows around each are read."""
+
+from __future__ import annotations
+
+from hudi_reconcile.core.change_range import Commit
+from hudi_reconcile.core.values import Instant
+from hudi_reconcile.lake.bridge import Action
+from hudi_reconcile.lake.history import AFTER, BEFORE, bytes_of, commit_of, is_plain, is_service, looks_of, moments_of
+
+ACTION = Action("20260101000000001", "20260101000000002", "commit")
+
+
+def test_commit_touches_the_groups_that_it_wrote_and_those_that_it_replaced() -> None:
+    document = {
+        "operationType": "INSERT_OVERWRITE",
+        "partitionToWriteStats": {"p": [{"fileId": "new"}], "q": []},
+        "partitionToReplaceFileIds": {"p": ["old"]},
+        "extraMetadata": {"schema": "{}", "_hr.kind": "apply", "_hr.run_id": "r"},
+    }
+
+    found = commit_of(ACTION, document)
+
+    assert found == Commit(
+        Instant(ACTION.requested, str(ACTION.completed)),
+        frozenset({("p", "new"), ("p", "old")}),
+        replaces=True,
+        labels={"kind": "apply", "run_id": "r"},
+    )
+
+
+def test_commit_without_files_or_labels_touches_nothing() -> None:
+    assert commit_of(ACTION, {"partitionToWriteStats": None, "extraMetadata": None}).groups == frozenset()
+
+
+def test_compaction_and_clustering_are_services_and_writes_of_any_kind_are_not() -> None:
+    names = [
+        "COMPACT",
+        "LOG_COMPACT",
+        "CLUSTER",
+        "UPSERT",
+        "BULK_INSERT",
+        "DELETE_PARTITION",
+        "INSERT_OVERWRITE_TABLE",
+        None,
+    ]
+
+    assert [is_service({"operationType": name}) for name in names] == [True] * 3 + [False] * 5
+
+
+def test_rows_before_a_commit_are_read_as_of_whatever_was_done_last_before_it() -> None:
+    first = Commit(Instant("20260101000000000", "20260101000001000"), frozenset({("", "a")}))
+    second = Commit(Instant("20260101000010000", "20260101000011000"), frozenset({("", "b")}))
+    clustering = "20260101000005000"
+
+    done = [first.instant.requested, clustering, second.instant.requested]
+    found = list(looks_of([first, second], done, has_archive=False))
+
+    assert next(looks_of([first], done, has_archive=True)) == ("20251231235959999", "", "a", 0, BEFORE)
+    assert found == [
+        (first.instant.requested, "", "a", 0, AFTER),
+        (clustering, "", "b", 1, BEFORE),
+        (second.instant.requested, "", "b", 1, AFTER),
+    ]
+
+
+def test_group_is_as_large_as_its_largest_base_file_and_all_logs_and_of_no_size_where_only_logs_are_known() -> None:
+    def wrote(**sizes: int) -> dict[str, object]:
+        stats = [
+            {"fileId": path[0], "path": path.replace("_", "."), "fileSizeInBytes": size} for path, size in sizes.items()
+        ]
+        return {"partitionToWriteStats": {"p": stats}}
+
+    documents = [wrote(a_parquet=7), wrote(a_log_1=2, b_log_1=3), wrote(a_parquet=5, a_log_2=1), {}]
+
+    assert bytes_of(documents) == {("p", "a"): 10}
+
+
+def test_groups_are_read_as_of_the_newest_commit_at_once_but_for_those_that_somebody_wrote_or_replaced_since() -> None:
+    def wrote(second: int, *names: str) -> Commit:
+        stamp = f"202601010000{second:02d}"
+        return Commit(Instant(f"{stamp}000", f"{stamp}500"), frozenset(("p", name) for name in names))
+
+    one, two, three = wrote(10, "a", "b", "c"), wrote(20, "b"), wrote(30, "d")
+    clustering, later = wrote(25, "c"), wrote(40, "a")
+
+    found = moments_of([one, two, three], [one, two, three, clustering, later])
+
+    assert found == {
+        three.instant.requested: frozenset({("p", "a"), ("p", "b"), ("p", "d")}),
+        one.instant.requested: frozenset({("p", "c")}),
+    }
+    assert moments_of([], [one]) == {}
+
+
+def test_commits_are_plain_where_nothing_was_replaced_from_the_first_of_them_to_the_last() -> None:
+    def at(requested: int, completed: int, *, replaces: bool = False) -> Commit:
+        return Commit(Instant(f"202601010000{requested:02d}000", f"202601010000{completed:02d}000"), replaces=replaces)
+
+    asked = [at(10, 11), at(20, 21)]
+
+    for outside in (at(7, 8, replaces=True), at(22, 23, replaces=True), at(15, 16)):
+        assert is_plain(asked, [*asked, outside])
+    for inside in (at(15, 16, replaces=True), at(8, 12, replaces=True), at(19, 30, replaces=True)):
+        assert not is_plain(asked, [*asked, inside])
+    assert is_plain([], [at(1, 2, replaces=True)])
