@@ -38,10 +38,11 @@ _LONGEST = (
     "test_main_path.py",
     "test_main_path_cases.py",
     "test_corrections.py",
-    "test_foreign_tables.py",
     "test_paged_kills.py",
     "test_every_kind_mysql.py",
     "test_kill.py",
+    "test_changes.py",
+    "changes/test_published_example.py",
 )
 
 

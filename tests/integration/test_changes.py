@@ -104,26 +104,21 @@ def test_changes_tell_pulls_from_corrections_and_each_correction_by_its_run_plan
     assert paid["before"]["note"] == paid["after"]["note"]
     assert (corrected[1]["after"], corrected[2]["before"]) == (None, None)
 
-    net = changes(project, "--type", "min-delta", "--from", first, "--corrections-only")
-    assert [(one["op"], one["key"]["order_id"]) for one in net] == [("u", 2), ("d", 3), ("i", 42)]
-    iso = datetime.strptime(second + "+0000", "%Y%m%d%H%M%S%f%z").astimezone(UTC).isoformat()
-    later = changes(project, "--type", "full-delta", "--from", iso)
-    assert [without_note(one) for one in later] == [without_note(one) for one in corrected]
-    shown = project.run("changes", "-t", "orders", "--type", "full-delta")
-    assert shown.code == 0
-    assert "amount: 2.20 -> 99.00" in shown.out
-    assert not any(word in shown.out for word in HIDDEN)
     assert project.run("changes", "-t", "orders", "--type", "upsert", "--from", "latest").out == ""
     assert project.run("changes", "-t", "orders", "--type", "upsert", "--from", third, "--to", first).code == 2
-
     assert_frame_is_typed(project, first, third)
-    for line in commands(ROOT / "docs" / "change-queries.md"):
-        ran = project.run(*shlex.split(line)[1:])
-        assert ran.code == 0, (line, ran)
-        assert not any(word in ran.out for word in HIDDEN)
-    in_step = in_step_with(project, monkeypatch)
-    in_step("--to", second)
-    in_step()
+    printed = documented(project)
+    assert "amount: 2.20 -> 99.00" in printed["--type full-delta"]
+    (late,) = printed["--type append-only --corrections-only"].splitlines()[1:]
+    assert "order_id=42" in late
+    assert "late_arriving" in late
+
+    bring = in_step_with(project, monkeypatch)
+    bring("--to", second)
+    pulled_only = copied(project)
+    assert {row[0] for row in pulled_only} == set(range(1, ROWS + 2))
+    bring()
+    assert copied(project) == copied(project, "orders")  # which is what the lake is equal to, since apply
     assert project.json("undo", run_id, "--yes").code == 0
     undone = changes(project, "--type", "full-delta", "--from", third, "--corrections-only")
     assert {(one["op"], one["key"]["order_id"], one["correction"]["kind"]) for one in undone} == {
@@ -131,19 +126,39 @@ def test_changes_tell_pulls_from_corrections_and_each_correction_by_its_run_plan
         ("i", 3, "undo"),
         ("d", 42, "undo"),
     }
-    in_step()
+    bring()
+    assert copied(project) == pulled_only
+
+
+def documented(project: Project) -> dict[str, str]:
+    """What each command of docs/change-queries.md prints, by its arguments after the table's."""
+    printed = {}
+    for line in commands(ROOT / "docs" / "change-queries.md"):
+        ran = project.run(*shlex.split(line)[1:])
+        assert ran.code == 0, (line, ran)
+        assert not any(word in ran.out + ran.err for word in HIDDEN)
+        printed[line.partition("-t orders ")[2].strip()] = ran.out
+    return printed
 
 
 def assert_frame_is_typed(project: Project, first: str, third: str) -> None:
-    frame = hudi_reconcile.changes("orders", "min-delta", first, third, config=project.folder / "reconcile.yaml")
-    amounts = {one["key"]["order_id"]: one["after"] and one["after"]["amount"] for one in frame.collect()}
-    assert amounts == {1: Decimal("1.10"), 2: Decimal("99.00"), 3: None, 41: Decimal("45.10"), 42: Decimal("46.20")}
+    iso = datetime.strptime(first + "+0000", "%Y%m%d%H%M%S%f%z").astimezone(UTC).isoformat()
+    frame = hudi_reconcile.changes("orders", "min-delta", iso, third, config=project.folder / "reconcile.yaml")
+    found = {one["key"]["order_id"]: one for one in frame.collect()}
+    assert {key: (one["op"], one["after"] and one["after"]["amount"]) for key, one in found.items()} == {
+        1: ("u", Decimal("1.10")),
+        2: ("u", Decimal("99.00")),
+        3: ("d", None),
+        41: ("i", Decimal("45.10")),
+        42: ("i", Decimal("46.20")),
+    }
+    assert {key for key, one in found.items() if one["correction"]} == {2, 3, 42}
     with pytest.raises(UsageError, match="all-of-it"):
         hudi_reconcile.changes("orders", "all-of-it", config=project.folder / "reconcile.yaml")
 
 
 def in_step_with(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A copy of the lake in PostgreSQL: brought in step, and held against the lake as it was at the end of the range."""
+    """What brings a copy of the lake in PostgreSQL in step with it."""
     server = project.database.server
     monkeypatch.setenv("PGPASSWORD", server.password)
     project.database.execute("create table copy (like orders including all)")
@@ -154,16 +169,9 @@ def in_step_with(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[
         ran = project.run(*call, "--into", url, "--into-table", "copy", *to)
         assert (ran.code, ran.out) == (0, ""), ran
         assert not any(word in ran.err for word in HIDDEN)
-        state = hudi_reconcile.changes("orders", "upsert", to=to[-1] if to else "latest", config="reconcile.yaml")
-        wanted = {one["after"]["order_id"]: one["after"] for one in state.collect()}
-        found = project.database.query("select order_id, status, amount, note, secret, paid, placed_on from copy")
-        names = ("order_id", "status", "amount", "note", "secret", "paid", "placed_on")
-        assert sorted(found) == sorted(tuple(row[name] for name in names) for row in wanted.values())
 
     return bring
 
 
-def without_note(change: dict[str, Any]) -> dict[str, Any]:
-    """A change without what is hashed under a new key in each call."""
-    images = {side: change[side] and {**change[side], "note": None} for side in ("before", "after")}
-    return {**change, **images}
+def copied(project: Project, table: str = "copy") -> list[tuple[object, ...]]:
+    return sorted(project.database.query(f"select * from {table}"))

@@ -1,6 +1,7 @@
 """`make change-histories`: random histories on real tables of every kind of change log; every range is told right.
 
-Not a part of `make test`, which has one history of each type of table (`tests/integration/changes/test_history.py`).
+Not a part of `make test`, which has one short history of each type of table (`tests/integration/changes/test_history.py`);
+nor are the shapes of its other stories that are here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.values import ChangeLog, TableType
 from tests.integration.changes.lakes import Lake, moves
 from tests.integration.changes.reading import assert_part, assert_ranges, service, whole_log
+from tests.integration.changes.test_history import widened_columns_are_told
+from tests.integration.changes.test_published_example import CDC, LOGGING, assert_cdc_as_published, fruit
 
 HISTORIES, MOST_COMMITS, PARTS = 3, 8, 3
 
@@ -55,3 +58,14 @@ def one_commit(lake: Lake, random: Random) -> None:
         case _:
             carried = {one: (row["part"], row["v"]) for one, row in lake.states[-1].items() if one not in deletes}
             lake.pull(carried | upserts, replace=True)
+
+
+@pytest.mark.parametrize("mode", ["DATA_BEFORE", "OP_KEY_ONLY"])
+def test_cdc_queries_of_copy_on_write_are_as_published_whatever_is_logged(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str
+) -> None:
+    assert_cdc_as_published(spark, fruit(spark, tmp_path, capsys, "COPY_ON_WRITE", {CDC: "true", LOGGING: mode}))
+
+
+def test_columns_that_came_or_were_widened_are_told_of_copy_on_write_too(spark: SparkSession, tmp_path: Path) -> None:
+    widened_columns_are_told(spark, tmp_path, "copy_on_write")

@@ -59,6 +59,23 @@ def test_consumer_killed_twenty_times_at_random_ends_with_the_target_equal_to_th
         )
 
 
+def test_consumer_killed_after_the_targets_commit_and_before_it_knows_delivers_the_same_again_and_then_the_rest(
+    spark: SparkSession, pg: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy.of(spark, tmp_path, pg, "merge_on_read", "op_key_only")
+    copy.write()
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.integration.changes.killed_consumer", *copy.arguments],
+        env=dict(copy.environment), cwd=ROOT, start_new_session=True, check=False, capture_output=True,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    assert copy.rows() == copy.states()[-1]
+    copy.write()
+
+    assert copy.bring(monkeypatch) == 0
+    assert copy.rows() == copy.states()[-1]
+
+
 def started(copy: Copy) -> subprocess.Popen[bytes]:
     """The consumer's command in a process group of its own, with its own Spark."""
     command = [sys.executable, "-m", "hudi_reconcile", *copy.arguments]

@@ -69,8 +69,7 @@ def test_all_four_queries_answer_in_spark_as_they_do_in_plain_python(spark: Spar
         assert expected
 
 
-@pytest.mark.parametrize("few", [False, True])
-@pytest.mark.parametrize("replacing", [False, True])
+@pytest.mark.parametrize(("replacing", "few"), [(False, True), (True, False)])
 def test_log_of_row_versions_is_the_log_of_what_the_commits_did(
     spark: SparkSession, *, replacing: bool, few: bool
 ) -> None:

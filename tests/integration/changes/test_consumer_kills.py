@@ -1,10 +1,10 @@
-"""A consumer that ends anywhere, again and again: its target is always a state of the lake, at last the newest."""
+"""A consumer that ends anywhere, again and again: its target is always a state of the lake, at last the newest.
+
+By exceptions; `make consumer-kills` kills processes.
+"""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from hudi_reconcile.core.consumers import Position
 from hudi_reconcile.lake.positions import Positions
 from hudi_reconcile.target import postgres
 from tests.integration.changes.copies import Copy
-from tests.support.kill_places import ROOT
 from tests.support.postgres import Database
 
 Ending = Callable[[pytest.MonkeyPatch], None]
@@ -77,13 +76,6 @@ def test_consumer_that_ends_at_every_place_beside_a_writer_leaves_no_gap_and_end
             assert copy.bring(patch) == 3
         assert (copy.rows() != earlier) == is_delivered, place
         assert copy.rows() in copy.states()
-    # One real SIGKILL, of the process and its JVM, with a range under way; `make consumer-kills` does twenty at random.
-    copy.write()
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.integration.changes.killed_consumer", *copy.arguments],
-        env=dict(copy.environment), cwd=ROOT, start_new_session=True, check=False, capture_output=True,
-    )  # fmt: skip
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     copy.write()
 
     assert copy.bring(monkeypatch) == 0
