@@ -1,4 +1,4 @@
-"""`findings`, `plan`, `report`, `history`: look at runs that are over. Never opens the source, the lake or Spark."""
+"""`findings`, `plan`, `report`, `history`: look at runs that are over. Only `history --consumers` opens the lake and Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hudi_reconcile.cli.options import (
 from hudi_reconcile.cli.streams import complain, emit, emit_data, emit_json
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.formats import FindingsFormat, format_findings
-from hudi_reconcile.report.text import past_tables_text, plan_text
+from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.evidence import Room
@@ -91,10 +91,13 @@ def report(
 
 @click.command()
 @table_option
+@click.option("--consumers", is_flag=True, help="Instead: how far the consumers of changes are behind. Asks the lake.")
 @format_option
 @pass_settings
-def history(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, output_format: OutputFormat) -> Outcome:
     """List runs and their outcomes, newest first."""
+    if consumers:
+        return _consumers(settings, tables, output_format)
     runs = room_of(settings).history(tables)
     if output_format == "json":
         emit_json({**head("history", Outcome.CLEAN), "runs": [past.document for past in runs]})
@@ -107,6 +110,20 @@ def history(settings: Settings, tables: tuple[str, ...], output_format: OutputFo
         printed = True
     if not printed:
         complain("no runs yet")
+    return Outcome.CLEAN
+
+
+def _consumers(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+    from hudi_reconcile.app.consumers import lags  # noqa: PLC0415 - keeps Spark out of --help
+
+    found = [{"table": table, **lag.document} for table, all_ in lags(settings.load(), tables).items() for lag in all_]
+    if output_format == "json":
+        emit_json({**head("history", Outcome.CLEAN), "consumers": found})
+        return Outcome.CLEAN
+    for lag in found:
+        emit(consumer_text(lag))
+    if not found:
+        complain("no consumers: changes --consumer NAME --commit-position makes one")
     return Outcome.CLEAN
 
 

@@ -81,8 +81,16 @@ def before(requested: str) -> str:
     >>> before("20260301000000000")
     '20260228235959999'
     """
-    moment = datetime.strptime(f"{requested[:14]}+0000", "%Y%m%d%H%M%S%z") + timedelta(milliseconds=int(requested[14:]))
-    return _instant_of(moment - timedelta(milliseconds=1))
+    return _instant_of(_moment_of(requested) - timedelta(milliseconds=1))
+
+
+def epoch_micros(instant: str) -> int:
+    """Microseconds since 1970, UTC.
+
+    >>> epoch_micros("19700101000001002")
+    1002000
+    """
+    return (_moment_of(instant) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 def span_of(start: str, end: str, commits: Sequence[Commit], cut: Cut | None) -> Span:
@@ -147,6 +155,10 @@ def _notes(option: str, position: str, done: Sequence[Commit]) -> tuple[str, ...
         if one.instant.requested == position:
             return (f"{option} {position} is when a commit was requested; it completed at {one.instant.completed}",)
     return (f"{option} {position} is no commit of this table; it is taken as a point in time",)
+
+
+def _moment_of(instant: str) -> datetime:
+    return datetime.strptime(f"{instant[:14]}+0000", "%Y%m%d%H%M%S%z") + timedelta(milliseconds=int(instant[14:]))
 
 
 def _instant_of(moment: datetime) -> str:

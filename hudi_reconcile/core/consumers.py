@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
-from hudi_reconcile.core.change_range import BEGINNING, Commit, Cut
+from hudi_reconcile.core.change_range import BEGINNING, EARLIEST, LATEST, Commit, Cut, epoch_micros, span_of
 from hudi_reconcile.core.errors import LakeError, UsageError
 
 VERSION = 1
@@ -32,6 +32,44 @@ class Position:
     kind: str
     instant: str = BEGINNING
     pending: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """What a consumer has not been given yet.
+
+    `behind_commits` completed after its position, the oldest of them `waiting_seconds` ago; 0 where there is none. `why` is the
+    reason for which its next delivery would be refused, else empty; the counts are then None, since what it lacks is unknown.
+    """
+
+    consumer: str
+    kind: str
+    instant: str
+    pending: str | None
+    behind_commits: int | None = None
+    waiting_seconds: float | None = None
+    why: str = ""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The lag as a JSON document; `kind` is called `type` there, as in the position's file."""
+        found = asdict(self)
+        found["type"] = found.pop("kind")
+        return found
+
+
+def lag_of(position: Position, commits: Sequence[Commit], cut: Cut | None, now_utc_micros: int) -> Lag:
+    """How far a consumer is behind the newest of the table's commits."""
+    known = (position.consumer, position.kind, position.instant, position.pending)
+    try:
+        check_place(position, commits, cut)
+        missing = span_of(position.instant or EARLIEST, LATEST, commits, cut).commits
+    except UsageError as error:
+        return Lag(*known, why=error.message)
+    if not missing:
+        return Lag(*known, behind_commits=0, waiting_seconds=0.0)
+    waiting = now_utc_micros - epoch_micros(missing[0].instant.completed)
+    return Lag(*known, behind_commits=len(missing), waiting_seconds=max(0, waiting) / 1e6)
 
 
 def checked_name(name: str) -> str:

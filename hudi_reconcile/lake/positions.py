@@ -7,6 +7,8 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.consumers import Position, parse_position, position_text
 from hudi_reconcile.lake.files import Files
 
+_SUFFIX = ".json"
+
 
 class Positions:
     """Reads and replaces positions. Every method raises LakeError where the storage does not answer."""
@@ -24,6 +26,12 @@ class Positions:
         found = self._files.read(path)
         return None if found is None else parse_position(found[0], path)
 
+    def all(self) -> tuple[Position, ...]:
+        """Every consumer's position, by name. Raises LakeError for a damaged file, as `read` does."""
+        files = (one.name for one in self._files.list(self._folder))
+        names = sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
+        return tuple(found for name in names if (found := self.read(name)) is not None)
+
     def write(self, position: Position) -> None:
         """Store a position in place of the consumer's earlier one."""
         path, text = self._path(position.consumer), position_text(position)
@@ -31,4 +39,4 @@ class Positions:
             self._files.replace(path, text)
 
     def _path(self, consumer: str) -> str:
-        return f"{self._folder}/{consumer}.json"
+        return f"{self._folder}/{consumer}{_SUFFIX}"

@@ -12,6 +12,7 @@ from hudi_reconcile.report.visible import visible
 from hudi_reconcile.report.wording import command_prefix, counted, coverage_text, figure, listed
 
 Document = Mapping[str, Any]
+_MINUTES_FROM = 120  # seconds
 
 
 def plan_text(run: Document, plan: Document) -> str:
@@ -25,6 +26,28 @@ def past_tables_text(tables: Sequence[Document]) -> str:
     `orders drift (deleted 3), items clean`
     """
     return ", ".join(f"{visible(table['name'])} {table['outcome']}{_what(table)}" for table in tables)
+
+
+def consumer_text(lag: Document) -> str:
+    """A consumer of changes in one line: where it is and what it lacks, or why its next delivery would be refused.
+
+    >>> consumer_text({"table": "orders", "consumer": "shop", "type": "min-delta", "instant": "20261121145100499",
+    ...                "pending": None, "behind_commits": 3, "waiting_seconds": 5400.0, "why": ""})
+    'orders  shop  min-delta  at 20261121145100499, 3 commits behind, the oldest for 90 min'
+    """
+    place = f"at {lag['instant']}" if lag["instant"] else "at the beginning"
+    under_way = f", under way to {lag['pending']}" if lag["pending"] else ""
+    return f"{visible(lag['table'])}  {visible(lag['consumer'])}  {visible(lag['type'])}  {place}{under_way}, {_behind(lag)}"
+
+
+def _behind(lag: Document) -> str:
+    if lag["behind_commits"] is None:
+        return f"REFUSED: {visible(lag['why'])}"
+    if not lag["behind_commits"]:
+        return "in step"
+    seconds = lag["waiting_seconds"]
+    waiting = f"{seconds:,.0f} s" if seconds < _MINUTES_FROM else f"{seconds / 60:,.0f} min"
+    return f"{counted(lag['behind_commits'], 'commit')} behind, the oldest for {waiting}"
 
 
 def _plan_lines(plan: Document) -> Iterator[str]:

@@ -18,6 +18,7 @@ from hudi_reconcile.core.consumers import (
     check_place,
     checked_name,
     deliveries,
+    lag_of,
     parse_position,
     position_text,
     reached,
@@ -115,6 +116,25 @@ def test_position_at_a_commit_that_the_table_does_not_have_is_refused_and_what_t
             check_place(lost, done, cut)
     with pytest.raises(UsageError, match="no such commit"):
         check_place(Position("c", "upsert", stamp(2)), done, None)
+
+
+def test_lag_counts_commits_after_the_position_and_how_long_the_oldest_waits() -> None:
+    begin = 20260101000000000
+    done = [Commit(Instant(str(begin + one), str(begin + one + 1))) for one in (0, 10_000, 20_000)]
+    midnight = 1_767_225_600_000_000
+
+    def lag(instant: str, cut: Cut | None = None) -> tuple[int | None, float | None, bool]:
+        found = lag_of(Position("c", "upsert", instant), done, cut, midnight + 30_000_000)
+        return found.behind_commits, found.waiting_seconds, bool(found.why)
+
+    assert lag("") == (3, 29.999, False)
+    assert lag(done[0].instant.completed) == (2, 19.999, False)
+    assert lag(done[2].instant.completed) == (0, 0.0, False)
+    assert lag(str(begin + 5)) == (None, None, True)  # no commit of this table
+    cut = Cut(done[1].instant.completed, "older commits are archived")
+    assert lag(done[0].instant.completed, cut) == (None, None, True)
+    assert lag(done[1].instant.completed, cut) == (1, 9.999, False)
+    assert lag_of(Position("c", "upsert"), done, None, midnight - 1).waiting_seconds == 0.0  # a clock that lags
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "x" * 101])

@@ -40,11 +40,21 @@ class Fruit:
         assert code == 0, err
         return [json.loads(line) for line in out.splitlines()]
 
+    def lag(self, consumer: str) -> tuple[str, int]:
+        """Where the only consumer is, and how many commits it is behind."""
+        code, out, err = self.command("history", "-t", "fruit", "--consumers", "--format", "json")
+        assert code == 0, err
+        (found,) = json.loads(out)["consumers"]
+        assert (found["table"], found["consumer"], found["type"]) == ("fruit", consumer, "min-delta")
+        assert (found["waiting_seconds"] > 0) == (found["behind_commits"] > 0)
+        return found["instant"], found["behind_commits"]
+
     def run(self, *arguments: str) -> tuple[int, str, str]:
+        return self.command("changes", "-t", "fruit", "--format", "ndjson", *arguments)
+
+    def command(self, *arguments: str) -> tuple[int, str, str]:
         self.captured.readouterr()
-        code = run(
-            ["-c", str(self.folder / "reconcile.yaml"), "changes", "-t", "fruit", "--format", "ndjson", *arguments]
-        )
+        code = run(["-c", str(self.folder / "reconcile.yaml"), *arguments])
         found = self.captured.readouterr()
         return code, found.out, found.err
 
@@ -165,6 +175,7 @@ def test_consumer_gets_what_came_after_its_position_and_after_a_failed_delivery_
     consumer = ("--type", "min-delta", "--consumer", "shop", "--commit-position")
 
     assert len(table.changes(*consumer, "--to", first)) == 3
+    assert table.lag("shop") == (first, 2)
     later = table.changes(*consumer[:4])
     assert [(one["op"], one["key"]["name"]) for one in later] == [("u", "jack"), ("d", "john")]
     (tmp_path / "taken").write_text("a file where a folder is to be")
@@ -174,6 +185,7 @@ def test_consumer_gets_what_came_after_its_position_and_after_a_failed_delivery_
     delivered = spark.read.parquet(str(tmp_path / "out")).select("op", "key.name", "upto").collect()
     assert sorted((row[0], row[1], str(row[2])) for row in delivered) == [("d", "john", last), ("u", "jack", second)]
     assert table.changes(*consumer) == []
+    assert table.lag("shop") == (last, 0)
     assert table.run("--type", "upsert", "--consumer", "shop")[0] == 2
     assert table.run("--type", "upsert", "--commit-position")[0] == 2
 

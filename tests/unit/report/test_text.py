@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from hudi_reconcile.report.text import past_tables_text, plan_text
+from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
 from hudi_reconcile.report.visible import visible, visible_value
 from hudi_reconcile.report.wording import advice, coverage_text, scope_lines, verdict
 from tests.unit.report.stories import Story, all_stories
@@ -148,3 +148,23 @@ def test_coverage_says_part_age_and_what_was_never_compared() -> None:
     assert coverage_text({**part, "partitions": ["a", "b"]}) == (
         "only a and b, 4 of 9 segments compared, 2 never yet, oldest comparison 2026-03-01T10:00:00Z"
     )
+
+
+def test_consumer_is_told_in_one_line_with_where_it_is_and_why_it_would_be_refused() -> None:
+    lag: dict[str, Any] = {
+        "table": "orders",
+        "consumer": "shop",
+        "type": "upsert",
+        "instant": "",
+        "pending": None,
+        "why": "",
+    }
+
+    behind = consumer_text(lag | {"behind_commits": 1, "waiting_seconds": 7.4, "pending": "20261121145100499"})
+    refused = consumer_text(
+        lag | {"behind_commits": None, "waiting_seconds": None, "why": "older commits are archived"}
+    )
+
+    assert behind.endswith("at the beginning, under way to 20261121145100499, 1 commit behind, the oldest for 7 s")
+    assert refused.endswith("at the beginning, REFUSED: older commits are archived")
+    assert consumer_text(lag | {"behind_commits": 0, "waiting_seconds": 0.0}).endswith("in step")
