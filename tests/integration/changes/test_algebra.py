@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.change_queries.log import log_of
-from hudi_reconcile.change_queries.queries import answer
+from hudi_reconcile.change_queries.queries import answer, of_one_row_each
 from hudi_reconcile.core import changes as pure
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.values import READ_SEQ
@@ -114,3 +114,7 @@ def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_i
         with pytest.raises(UsageError, match="more than once"):
             answer(kind, twice)
     assert answer("append-only", twice).count() == 2
+    alive = [(n, "upsert", key, None, image) for n, image in enumerate((one, other))]
+    with pytest.raises(UsageError, match="more than once"):
+        of_one_row_each(spark.createDataFrame(alive, LOG))
+    assert of_one_row_each(spark.createDataFrame(alive[:1], LOG)).count() == 1

@@ -46,6 +46,19 @@ def test_every_range_of_a_history_applied_to_its_first_state_gives_its_last(
     )
     assert [one.instant.completed for one in lake.history().commits()] == lake.completed
     assert_part(lake, found, 1, 4)  # the service is inside; `make change-histories` asks for many more
+    assert_writers_at_once_are_refused(lake)
+
+
+def assert_writers_at_once_are_refused(lake: Lake) -> None:
+    """As if the third commit had ended after the fourth, which wrote the same file."""
+    history = lake.history()
+    *others, third, fourth, last = history.commits()
+    slow = replace(third, instant=replace(third.instant, completed=last.instant.requested))
+    history._commits = (*others, slow, fourth, last)
+    for read in (history.versions, history.alive):
+        with pytest.raises(UsageError, match="at the same time"):
+            read((fourth,))
+        read(others)
 
 
 def test_history_that_the_cleaner_or_the_archiver_cut_is_refused_with_the_first_instant_that_works(

@@ -16,7 +16,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
+from hudi_reconcile.core.change_range import Cut
 from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.history import HudiHistory
 
 BATCHES = [
     [("jack", "apple", "a", 1), ("sarah", "orange", "a", 1), ("john", "pineapple", "a", 1)],
@@ -142,6 +144,19 @@ def test_copy_on_write_configurations_one_and_two_and_the_two_queries_that_hudi_
     code, out, err = table.run("--type", "full-delta")
     assert (code, out) == (2, "")
     assert "change log" in err
+
+
+def test_history_that_a_cleaner_takes_while_it_is_read_is_refused_and_nothing_is_printed(
+    plain: tuple[Path, tuple[str, ...]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Fruit(plain[0], capsys, plain[1])
+    cuts = iter([None, Cut(plain[1][0], "the cleaner removed older file versions")])
+    monkeypatch.setattr(HudiHistory, "cut", lambda *_: next(cuts))
+
+    code, out, err = table.run("--type", "upsert")
+
+    assert (code, out) == (2, "")
+    assert f"--from {plain[1][0]}" in err
 
 
 def test_merge_on_read_configurations_three_and_four_and_its_cdc_query(
