@@ -1,11 +1,11 @@
 """Finished runs for the commands that look at them: joins the evidence on disk with the report's pages.
 
-Never opens the source, the lake or Spark, and never changes a run.
+Never opens the source, and the lake only where it is asked what corrections changed; never changes a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from hudi_reconcile.evidence.verify import Verified, verify
 from hudi_reconcile.report.wording import reasons
 
 Document = Mapping[str, Any]
+AskLake = Callable[[Document], Mapping[str, Document]]  # a run's result to what the lake tells, by table
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,30 +84,34 @@ class Room:
             raise UsageError(f"run {run_id} has no plan ({endings})", fix="make one: hudi-reconcile sweep")
         return Planned(document, plans)
 
-    def write_report(self, run: str, output: Path | None, form: PageForm = "report") -> tuple[str, Path]:
+    def write_report(
+        self, run: str, output: Path | None, form: PageForm = "report", ask: AskLake | None = None
+    ) -> tuple[str, Path]:
         """Make a page of a run's files: its report, its mail body, or the index of all tables as of that run.
 
-        A file of that name is replaced whole. Raises UsageError inside a run's folder.
+        `ask` asks the lake what the run's corrections changed, for the report. A file of that name is replaced whole.
+
+        Raises UsageError inside a run's folder.
         """
         run_id = self.store.resolve(run)
         path = output or Path(f"{form}-{run_id}.html")
         if any((self.store.reports / run_id).resolve() == folder for folder in path.resolve().parents):
             raise UsageError(f"{path} is inside run {run_id}, which never changes", fix="name another file: -o FILE")
-        page = self._page(run_id, form, path)
+        page = self._page(run_id, form, path, ask)
         try:
             replace_file(path, page.encode())
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
         return run_id, path
 
-    def _page(self, run_id: str, form: PageForm, path: Path) -> str:
+    def _page(self, run_id: str, form: PageForm, path: Path, ask: AskLake | None) -> str:
         if form == "index":
             return index_page(self.store, run_id, path.resolve().parent)
         document = self.store.result(run_id)
         if form == "mail":
             plans = {one["name"]: self.store.plan(run_id, one["name"]) for one in document["tables"]}
             return mail_page(document, {name: plan["guards"] for name, plan in plans.items() if plan is not None})
-        return page_of(document, self.store.reports / run_id)
+        return page_of(document, self.store.reports / run_id, None if ask is None else ask(document))
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:
         """The runs, newest first."""

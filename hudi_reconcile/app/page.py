@@ -27,8 +27,8 @@ MOST_SAMPLE_ROWS = 100  # of all tables: a page of many stays one that opens at 
 MOST_RUNS = 200  # how far a trend looks back
 
 
-def page_of(document: Mapping[str, Any], folder: Path) -> str:
-    """The HTML page of a run, whose folder is among the others of its store.
+def page_of(document: Mapping[str, Any], folder: Path, corrected: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """The HTML page of a run, whose folder is among the others of its store; `corrected` is what the lake was asked.
 
     Raises EvidenceError where findings that the result counts, or the coverage, cannot be read.
     """
@@ -45,7 +45,7 @@ def page_of(document: Mapping[str, Any], folder: Path) -> str:
             coverage[name] = _coverage(path / COVERAGE_FILE)
     names = {table["name"] for table in document["tables"]}
     past = past_of(history(Store(folder.parent), tables=names, before=document["run_id"]), names)
-    return render_report(document, Kept(plans, samples, coverage, past))
+    return render_report(document, Kept(plans, samples, coverage, past, corrected or {}))
 
 
 def index_page(store: Store, run_id: str, beside: Path) -> str:

@@ -29,7 +29,7 @@ def originated(
     if kinds is None:
         found = found.withColumn("kind", F.col("commit_kind"))
     else:
-        found = found.withColumn("parts", _parts_of(answer)).join(kinds, ["sweep", "parts"], "left")
+        found = found.withColumn("parts", parts_of(answer)).join(kinds, ["sweep", "parts"], "left")
         found = found.withColumn("kind", F.coalesce("commit_kind", "found_kind"))
     correction = F.when(F.col("run_id").isNotNull(), F.struct("run_id", "plan_id", "kind"))
     found = found.withColumn("correction", correction)
@@ -53,7 +53,8 @@ def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str
     return reduce(DataFrame.unionByName, frames).dropDuplicates(["sweep", "parts"]) if frames else None
 
 
-def _parts_of(answer: DataFrame) -> Column:
+def parts_of(answer: DataFrame) -> Column:
+    """The key of each change as texts, as the findings spell it."""
     key = struct_of(answer.schema["key"].dataType)
     return F.array(*[spelled(F.col("key")[field.name], field.dataType).cast("string") for field in key.fields])
 

@@ -9,6 +9,7 @@ from typing import cast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from hudi_reconcile.change_queries.held import Held, held_against
 from hudi_reconcile.change_queries.lines import Mask, lines_of, spelled, struct_of
 from hudi_reconcile.change_queries.log import log_of
 from hudi_reconcile.change_queries.origin import COLUMNS, kinds_of, originated
@@ -48,6 +49,23 @@ def told(found: Frame, commits: Sequence[Commit], findings: Findings, *, correct
     rows = cast("DataFrame", found)
     kinds = kinds_of(rows.sparkSession, findings.folders, findings.key)
     return Frame(originated(rows, commits, kinds, corrections_only=corrections_only))
+
+
+def summed(rows: Frame) -> tuple[Mapping[str, int], int]:
+    """How many changes there are of each op, and how many keys they are of."""
+    frame = cast("DataFrame", rows)
+    keys = frame.select("key").distinct().count()
+    return {row[0]: row[1] for row in frame.groupBy("op").count().collect()}, keys
+
+
+def first_of(rows: Frame, limit: int) -> Frame:
+    """The first changes by instant and key."""
+    return Frame(cast("DataFrame", rows).orderBy("n", "key").limit(limit))
+
+
+def held(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Held:
+    """What of these changes the findings in a folder do not bear out."""
+    return held_against(cast("DataFrame", rows), folder, key, columns)
 
 
 def printed(rows: Frame, masks: Mapping[str, Mask]) -> Iterator[str]:

@@ -1,7 +1,11 @@
-"""`findings`, `plan`, `report`, `history`: look at runs that are over. Only `history --consumers` opens the lake and Spark."""
+"""`findings`, `plan`, `report`, `history`: look at runs that are over.
+
+Never opens the source; the lake and Spark only for `history --consumers` and `report --changes`.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +22,13 @@ from hudi_reconcile.cli.options import (
     table_option,
 )
 from hudi_reconcile.cli.streams import complain, emit, emit_data, emit_json
+from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.formats import FindingsFormat, format_findings
 from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
 
 if TYPE_CHECKING:
-    from hudi_reconcile.app.evidence import Room
+    from hudi_reconcile.app.evidence import AskLake, Room
     from hudi_reconcile.app.page import PageForm
 
 _DEFAULT_REPORTS = Path("reports")
@@ -75,13 +80,23 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
 )
 @click.option("--index", "form", flag_value="index", help="Every table as of RUN instead, worst first.")
 @click.option("--mail", "form", flag_value="mail", help="The body of a mail instead: no script, no style sheet.")
+@click.option("--changes", is_flag=True, help="Show what the corrections changed, before and after. Asks the lake.")
 @format_option
 @pass_settings
 def report(
-    settings: Settings, run: str, *, output: Path | None, form: PageForm | None, output_format: OutputFormat
+    settings: Settings,
+    run: str,
+    *,
+    output: Path | None,
+    form: PageForm | None,
+    changes: bool,
+    output_format: OutputFormat,
 ) -> Outcome:
     """Rebuild the HTML report of RUN (a run id, or latest) from the run's files."""
-    run_id, path = room_of(settings).write_report(run, output, form or "report")
+    if changes and form is not None:
+        raise UsageError(f"--changes is for the report, not for --{form}", fix=f"leave out --{form}")
+    ask = _asking(settings) if changes else None
+    run_id, path = room_of(settings).write_report(run, output, form or "report", ask)
     if output_format == "json":
         emit_json({**head("report", Outcome.CLEAN), "run_id": run_id, "path": str(path)})
     else:
@@ -111,6 +126,12 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
     if not printed:
         complain("no runs yet")
     return Outcome.CLEAN
+
+
+def _asking(settings: Settings) -> AskLake:
+    from hudi_reconcile.app.corrected import corrected  # noqa: PLC0415 - keeps Spark out of --help
+
+    return partial(corrected, settings.load())
 
 
 def _consumers(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:

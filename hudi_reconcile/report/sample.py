@@ -84,10 +84,11 @@ def _columns_of_one_side(source: Any, lake: Any, key: Iterable[str]) -> list[str
 
 def _compared(name: str, source: Any, lake: Any) -> ComparedColumn:
     cells = (_cell(source, name), _cell(lake, name))
-    return ComparedColumn(name, *_marked(*cells), note=_note(name, source, lake, cells))
+    return ComparedColumn(name, *marked_cells(*cells), note=_note(name, source, lake, cells))
 
 
-def _marked(left: Cell | None, right: Cell | None) -> tuple[Cell | None, Cell | None]:
+def marked_cells(left: Cell | None, right: Cell | None) -> tuple[Cell | None, Cell | None]:
+    """Both cells, with what differs between their texts marked."""
     if left is None or right is None or left.kind != "value" or right.kind != "value":
         return left, right
     ours, theirs = marked(left.text, right.text)
@@ -100,10 +101,11 @@ def _cell(side: Any, name: str) -> Cell | None:
     values = side.get("values") or {}
     if name not in values:
         return Cell("masked", "not shown")
-    return _value_cell(values[name])
+    return value_cell(values[name])
 
 
-def _value_cell(value: Any) -> Cell:
+def value_cell(value: Any) -> Cell:
+    """A JSON value as a cell."""
     if value is None:
         return Cell("null", "NULL")
     return Cell("value", value_text(value)) if value != "" else Cell("empty", "empty text")
@@ -128,5 +130,5 @@ def _note(name: str, source: Any, lake: Any, cells: tuple[Cell | None, Cell | No
 def _watermark(source: Any, lake: Any) -> tuple[ComparedColumn, ...]:
     if not any(side and side.get("watermark") for side in (source, lake)):
         return ()
-    left, right = (None if side is None else _value_cell(side.get("watermark")) for side in (source, lake))
+    left, right = (None if side is None else value_cell(side.get("watermark")) for side in (source, lake))
     return (ComparedColumn("Watermark", left, right, is_watermark=True),)

@@ -12,6 +12,7 @@ from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.report.age import AgeView, age_of
 from hudi_reconcile.report.anatomy import AnatomyView, anatomy_of
 from hudi_reconcile.report.control import ControlTotals, control_totals
+from hudi_reconcile.report.corrected import CorrectedView, corrected_view
 from hudi_reconcile.report.numbers import Number, numbers_of
 from hudi_reconcile.report.provenance import Fact, facts
 from hudi_reconcile.report.rule_words import details, rule_counts, rules_of
@@ -86,6 +87,7 @@ class TableView:
     findings_run: str
     plan: Document | None
     guards: tuple[Document, ...]
+    corrected: CorrectedView | None
     provenance: tuple[Fact, ...]
     cost: tuple[Fact, ...]
 
@@ -111,6 +113,7 @@ class Kept:
     samples: Mapping[str, Sequence[Document]] = field(default_factory=dict)
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
     past: Sequence[Document] = ()
+    corrected: Mapping[str, Document] = field(default_factory=dict)  # what the lake tells, where it was asked
 
 
 def page_of(run: Document, kept: Kept) -> Page:
@@ -157,6 +160,7 @@ def _table(run: Document, number: int, kept: Kept) -> TableView:
         findings_run=plan["run_id"] if plan else run["run_id"] if run["command"] in COMPARING_COMMANDS else "",
         plan=plan,
         guards=tuple((plan or table)["guards"]),
+        corrected=corrected_view(kept.corrected.get(name)),
         provenance=_provenance(table, plan),
         cost=_cost(table["cost"]),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -113,6 +114,10 @@ def test_changes_tell_pulls_from_corrections_and_each_correction_by_its_run_plan
     assert "order_id=42" in late
     assert "late_arriving" in late
 
+    page = project.folder / "page.html"
+    assert project.run("report", run_id, "--changes", "-o", str(page)).code == 0
+    assert_corrections_are_shown(page.read_text())
+
     bring = in_step_with(project, monkeypatch)
     bring("--to", second)
     pulled_only = copied(project)
@@ -128,6 +133,14 @@ def test_changes_tell_pulls_from_corrections_and_each_correction_by_its_run_plan
     }
     bring()
     assert copied(project) == pulled_only
+
+
+def assert_corrections_are_shown(page: str) -> None:
+    (told,) = re.findall(r"as the lake tells it</h3>(.*?)</ol>", page, re.DOTALL)
+    assert "It agrees with this run" in told
+    cells = re.findall(r'<th scope="row">amount</th>(.*?)</tr>', re.sub("</?mark>", "", told))
+    assert [re.findall(r"<code>(.*?)</code>", one) for one in cells] == [["2.20", "99.00"], ["3.30"], ["46.20"]]
+    assert not any(word in page for word in HIDDEN)
 
 
 def documented(project: Project) -> dict[str, str]:

@@ -1,0 +1,114 @@
+"""What a run's corrections changed in the lake, before and after, from the lake's own history. Opens Spark and the lake.
+
+The run's folder holds what the sweep saw and what the apply counted: the lake is asked whether it says the same.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hudi_reconcile.app.changes import FEW_BYTES, masks_of
+from hudi_reconcile.app.engines import session_request
+from hudi_reconcile.change_queries.query import Findings, answered, first_of, held, printed, summed, told
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.change_range import EARLIEST, Commit, span_of
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.provenance import correction_of
+from hudi_reconcile.evidence.names import is_run_id
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.lake.frames import evaluating
+from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.ports import Frame
+from hudi_reconcile.spark.session import Session, open_session
+
+SAMPLE_ROWS = 20
+Document = Mapping[str, Any]
+
+
+def corrected(config: Config, run: Document) -> Mapping[str, Document]:
+    """What the lake tells of the corrections of a run (`result.json`), by table that it wrote any into.
+
+    `counts` by op, `keys`, the first `changes` (contract §6), `held_against` (sweeps whose findings are there) and
+    `disagreements` with the run's own files, as sentences; or `untold`, the reason for which the lake cannot tell it.
+    """
+    written = [one for one in run["tables"] if one["corrections"]["instants"] and not one["already_applied"]]
+    if not written:
+        return {}
+    with open_session(replace(session_request(config), short=True)) as session:
+        return {one["name"]: _table(config, config.table(one["name"]), one, session) for one in written}
+
+
+def _table(config: Config, table: TableConfig, result: Document, session: Session) -> Document:
+    try:
+        history = HudiHistory(session.spark, table.lake.path)
+        commits = _commits(history, result["corrections"]["instants"])
+        folders = _folders(Store(config.reports), table.name, commits)
+        names = {lake: source for source, lake in table.compare.rename.items()}
+        findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
+        few = history.bytes_around(commits) <= FEW_BYTES
+        with evaluating(table.lake.path):
+            found = answered("full-delta", history.versions(commits), commits, few=few)
+            rows = told(found, commits, findings, corrections_only=False)
+            document = _told(table, result, rows, findings, [column.name for column in history.table.columns])
+        _commits(history, result["corrections"]["instants"])  # a cleaner may have been at work meanwhile
+    except UsageError as error:
+        return {"untold": error.message}
+    return document
+
+
+def _commits(history: HudiHistory, instants: Sequence[str]) -> tuple[Commit, ...]:
+    """The run's commits. Raises UsageError where the table has not all of them, or no longer what was before them."""
+    commits = history.commits()
+    cut = history.cut(commits)
+    mine = tuple(one for one in commits if one.instant.completed in instants)
+    if len(mine) < len(instants):
+        raise UsageError(
+            "the table no longer has every commit of this run: they are archived, or it was restored",
+            fix="the report without --changes shows what the run's own files hold",
+        )
+    for commit in mine:
+        earlier = [one.instant.completed for one in commits if one.instant.completed < commit.instant.completed]
+        span_of(max(earlier, default=EARLIEST), commit.instant.completed, commits, cut)
+    return mine
+
+
+def _told(table: TableConfig, result: Document, rows: Frame, findings: Findings, names: Sequence[str]) -> Document:
+    counts, keys = summed(rows)
+    lines = printed(first_of(rows, SAMPLE_ROWS), masks_of(table, secrets.token_bytes(32)))
+    sources = {lake: source for source, lake in table.compare.rename.items()}
+    columns = {sources.get(name, name): name for name in names if sources.get(name, name) not in table.mask}
+    return {
+        "counts": dict(counts),
+        "keys": keys,
+        "changes": [json.loads(line) for line in lines],
+        "held_against": sorted(findings.folders),
+        "disagreements": [
+            *_counted(keys, result["corrections"]["applied"]),
+            *[text for folder in findings.folders.values() for text in _held(rows, folder, findings.key, columns)],
+        ],
+    }
+
+
+def _folders(store: Store, table: str, commits: Sequence[Commit]) -> Mapping[str, str]:
+    """The findings that the commits were made for, by sweep run: one apply has one sweep."""
+    found = {one.sweep for commit in commits if (one := correction_of(commit.labels)) is not None}
+    folders = {sweep: store.findings_dir(sweep, table) for sweep in found if sweep and is_run_id(sweep)}
+    return {sweep: str(folder) for sweep, folder in folders.items() if any(folder.glob("*.parquet"))}
+
+
+def _counted(keys: int, applied: int) -> Iterator[str]:
+    if keys != applied:
+        yield f"The lake tells {keys:,} corrected keys, and this run counted {applied:,}."
+
+
+def _held(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Iterator[str]:
+    found = held(rows, folder, key, columns)
+    if found.unnamed_keys:
+        yield f"{found.unnamed_keys:,} keys were changed that no finding names."
+    if found.other_keys:
+        yield f"Of {found.other_keys:,} keys the lake tells another row before, or another correction, than their findings."
