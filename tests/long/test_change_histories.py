@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.values import ChangeLog, TableType
 from tests.integration.changes.lakes import Lake, moves
 from tests.integration.changes.reading import assert_part, assert_ranges, service, whole_log
-from tests.integration.changes.test_history import widened_columns_are_told
+from tests.integration.changes.test_history import history_is_told_right, widened_columns_are_told
 from tests.integration.changes.test_published_example import CDC, LOGGING, assert_cdc_as_published, fruit
 
 HISTORIES, MOST_COMMITS, PARTS = 3, 8, 3
@@ -65,6 +65,13 @@ def test_cdc_queries_of_copy_on_write_are_as_published_whatever_is_logged(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str
 ) -> None:
     assert_cdc_as_published(spark, fruit(spark, tmp_path, capsys, "COPY_ON_WRITE", {CDC: "true", LOGGING: mode}))
+
+
+@pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
+def test_short_history_is_told_right_and_so_is_the_commit_whose_older_image_hudi_drops(
+    spark: SparkSession, tmp_path: Path, kind: TableType
+) -> None:
+    assert_part(*history_is_told_right(spark, tmp_path, kind, None), 2, 3)
 
 
 def test_columns_that_came_or_were_widened_are_told_of_copy_on_write_too(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.integration.changes.copies import Copy
+from tests.integration.changes.test_consumer_kills import FURTHER, leaves_no_gap
 from tests.support.kill_places import ROOT
 from tests.support.postgres import Database
 
@@ -74,6 +75,12 @@ def test_consumer_killed_after_the_targets_commit_and_before_it_knows_delivers_t
 
     assert copy.bring(monkeypatch) == 0
     assert copy.rows() == copy.states()[-1]
+
+
+def test_consumer_that_ends_elsewhere_in_a_delivery_leaves_no_gap(
+    spark: SparkSession, pg: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaves_no_gap(Copy.of(spark, tmp_path, pg, "copy_on_write", None), monkeypatch, FURTHER)
 
 
 def started(copy: Copy) -> subprocess.Popen[bytes]:

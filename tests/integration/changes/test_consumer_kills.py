@@ -58,16 +58,18 @@ def raising(*_: Any, **__: Any) -> None:
     raise Ended
 
 
-def test_consumer_that_ends_at_every_place_beside_a_writer_leaves_no_gap_and_ends_with_the_lake(
+# Where it ends, and whether the target has the delivery then.
+PLACES: tuple[tuple[Ending, bool], ...] = ((before_the_delivery, False), (after_the_delivery, True))
+FURTHER: tuple[tuple[Ending, bool], ...] = ((before_the_end_is_stored, False), (inside_the_transaction, False))
+
+
+def test_consumer_that_ends_around_a_delivery_beside_a_writer_leaves_no_gap_and_ends_with_the_lake(
     spark: SparkSession, pg: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = Copy.of(spark, tmp_path, pg, "merge_on_read", "op_key_only")
-    places: tuple[tuple[Ending, bool], ...] = (
-        (before_the_end_is_stored, False),
-        (before_the_delivery, False),
-        (inside_the_transaction, False),
-        (after_the_delivery, True),
-    )
+    leaves_no_gap(Copy.of(spark, tmp_path, pg, "merge_on_read", "op_key_only"), monkeypatch, PLACES)
+
+
+def leaves_no_gap(copy: Copy, monkeypatch: pytest.MonkeyPatch, places: tuple[tuple[Ending, bool], ...]) -> None:
     for place, is_delivered in places:
         copy.write()
         earlier = copy.rows()
