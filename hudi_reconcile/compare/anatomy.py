@@ -1,4 +1,4 @@
-"""Counts of findings by kind, partition and day, and of late rows by lateness: two small jobs over findings that are there."""
+"""Counts of findings by kind, partition and day, by copies, and of late rows by lateness: small jobs over findings."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ def cells_of(drift: DataFrame, *, timed: bool) -> tuple[Cell, ...]:
         .collect()
     )
     return tuple(Cell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
+
+
+def held_of(drift: DataFrame) -> tuple[int, int]:
+    """Drifted keys that the lake does not hold, and its rows beyond the first of a key."""
+    copies = F.col("lake_copies")
+    (found,) = drift.agg(
+        F.count(F.when(copies == 0, 1)).alias("missing"), F.sum(F.greatest(copies - 1, F.lit(0))).alias("extra")
+    ).collect()
+    return found["missing"], found["extra"] or 0
 
 
 def lateness_of(drift: DataFrame, reached_micros: int) -> Lateness | None:

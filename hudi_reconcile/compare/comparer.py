@@ -85,11 +85,11 @@ class SparkComparer:
         return corrections.differing_columns(_frame(frame))
 
     def anatomy(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
-        """Where the drift lies; three small jobs."""
+        """Where the drift lies; four small jobs."""
         drift = corrections.planned_keys(_frame(frame))
         cells, other_rows = fullest(anatomy.cells_of(drift, timed=timed), rows)
         lateness = None if reached_micros is None else anatomy.lateness_of(drift, reached_micros)
-        return Anatomy(cells, other_rows, self.differing_columns(Frame(drift)), lateness)
+        return Anatomy(cells, other_rows, self.differing_columns(Frame(drift)), lateness, *anatomy.held_of(drift))
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""

@@ -40,12 +40,18 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """Cells, the fullest first, with the rows of those that are left out; rows by differing column; lateness if known."""
+    """Cells, the fullest first, with the rows of those that are left out; rows by differing column; lateness if known.
+
+    `missing_rows` are late rows that the lake does not hold at all, `extra_copies` its rows beyond the first of a key, over
+    all findings of drift; None where they were not counted.
+    """
 
     cells: tuple[Cell, ...] = ()
     other_rows: int = 0
     columns: Mapping[str, int] = field(default_factory=dict)
     lateness: Lateness | None = None
+    missing_rows: int | None = None
+    extra_copies: int | None = None
 
 
 def day_text(days: int | None) -> str | None:

@@ -1,6 +1,7 @@
-"""Control totals: do the findings of a table explain the difference of its row counts? Pure arithmetic.
+"""Control totals: rows and distinct keys of both sides, and whether the findings explain the difference. Pure arithmetic.
 
-A late arrival or a pending row may be missing in the lake or only be older there, so counts alone explain a range.
+Keys that occur twice at the source are refused, so its rows are its keys; the lake's are its rows less the copies that
+the findings count. Sums are those of `total` rules. What healed or moved between the looks leaves a range.
 """
 
 from __future__ import annotations
@@ -9,20 +10,63 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.report.wording import figure
 
 _MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
-class ControlTotals:
-    """Rows on both sides, and whether the findings explain the difference: None where that cannot be said."""
+class Counted:
+    """One figure of both sides. `explained_low` to `explained_high` is the difference that the findings explain."""
 
-    source_rows: int
-    lake_rows: int
-    difference: int
+    what: str
+    source: int
+    lake: int
+    explained_low: int | None = None
+    explained_high: int | None = None
+
+    @property
+    def difference(self) -> int:
+        """Source less lake."""
+        return self.source - self.lake
+
+    @property
+    def explained(self) -> str:
+        """What the findings explain, as people read it; empty where that is not said."""
+        if self.explained_high is None:
+            return ""
+        if self.explained_low is None:
+            return f"{signed(self.explained_high)} or less"
+        if self.explained_low == self.explained_high:
+            return signed(self.explained_low)
+        return f"{signed(self.explained_low)} to {signed(self.explained_high)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """One `total` rule: the sums as it tells them; empty where the column is masked or the rule could not run."""
+
+    rule: str
+    what: str
+    status: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTotals:
+    """Rows and, where they are known, distinct keys; whether the findings explain the rows: None where that cannot be said."""
+
+    rows: Counted
+    keys: Counted | None
     explained: bool | None
     sentence: str
+    sums: tuple[Sum, ...] = ()
+
+    @property
+    def difference(self) -> int:
+        """Of the rows."""
+        return self.rows.difference
 
 
 def control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
@@ -30,25 +74,53 @@ def control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
     if table["source"] is None or table["lake"] is None:
         return None
     source, lake = table["source"]["rows"], table["lake"]["rows"]
-    difference = source - lake
+    sums = tuple(_sum(rule) for rule in table.get("rules", ()) if rule.get("check") == "total")
     if (table.get("coverage") or {}).get("partitions"):
         sentence = "Rows of some partitions only: one that moved counts on one side, so not held against the findings."
-        return ControlTotals(source, lake, difference, None, sentence)
+        return ControlTotals(Counted("Rows", source, lake), None, None, sentence, sums)
     if table["corrections"]["applied"]:
         sentence = "Counted around a correction, so not held against the findings."
-        return ControlTotals(source, lake, difference, None, sentence)
+        return ControlTotals(Counted("Rows", source, lake), None, None, sentence, sums)
     low, high = _explainable(table)
-    explained = difference <= high and (low is None or low <= difference)
-    return ControlTotals(source, lake, difference, explained, _sentence(difference, low, high, explained=explained))
+    rows = Counted("Rows", source, lake, low, high)
+    explained = rows.difference <= high and (low is None or low <= rows.difference)
+    sentence = _sentence(rows.difference, low, high, explained=explained)
+    return ControlTotals(rows, _keys(table, rows), explained, sentence, sums)
+
+
+def _keys(table: Mapping[str, Any], rows: Counted) -> Counted | None:
+    extra = _extra_copies(table)
+    if extra is None or rows.explained_low is None or rows.explained_high is None:
+        return None
+    explained = (rows.explained_low + extra, rows.explained_high + extra)
+    return Counted("Distinct keys", rows.source, rows.lake - extra, *explained)
+
+
+def _extra_copies(table: Mapping[str, Any]) -> int | None:
+    """The lake's rows beyond the first of a key; None where nobody counted them, or rows moved that may have been such."""
+    if table["not_drift"]["moving"]:
+        return None
+    if not any(table["findings"].values()):
+        return 0 if compared_whole(table) and not any(table["not_drift"].values()) else None
+    return (table.get("anatomy") or {}).get("extra_copies")
 
 
 def _explainable(table: Mapping[str, Any]) -> tuple[int | None, int]:
     """Least and greatest difference that fits the findings; no least one where keys are held any number of times."""
     found, other = table["findings"], table["not_drift"]
     unsettled = other["settled"] + other["moving"]
+    parts = table.get("anatomy") or {}
+    extra, missing = parts.get("extra_copies"), parts.get("missing_rows")
+    if extra is not None and missing is not None:
+        low = missing - found["deleted"] - extra - unsettled
+        return low, missing + other["pending"] - found["deleted"] - extra + unsettled
     surely_lake_only = found["deleted"] + found["duplicate_key"]
     high = found["late_arriving"] + other["pending"] - surely_lake_only + unsettled
     return (None if found["duplicate_key"] else -surely_lake_only - unsettled), high
+
+
+def _sum(rule: Mapping[str, Any]) -> Sum:
+    return Sum(rule["id"], rule["what"], rule["status"], "" if rule["status"] == "error" else rule["why"])
 
 
 def _sentence(difference: int, low: int | None, high: int, *, explained: bool) -> str:
@@ -62,9 +134,7 @@ def _sentence(difference: int, low: int | None, high: int, *, explained: bool) -
         span = f"a difference from {signed(low)} to {signed(high)}"
     if explained and low is not None and low < high:
         allowed = f"between {signed(low)} and {signed(high)}"
-        return (
-            f"The findings explain it: it must lie {allowed}, as a late row may be missing or only older in the lake."
-        )
+        return f"The findings explain it: it must lie {allowed}, as some rows may be missing or only older in the lake."
     if explained:
         return f"The findings explain it: {span}."
     return f"The findings explain {span}, but it is {signed(difference)}: rows are unaccounted for. Sweep again."

@@ -26,13 +26,13 @@ MOST_TABLES, MOST_REASONS = 60, 20
 
 @dataclass(frozen=True, slots=True)
 class MailTable:
-    """One line. `ink` and `ground` are its outcome's colours."""
+    """One line. `drift` is None where nothing was compared; `ink` and `ground` are its outcome's colours."""
 
     name: str
     outcome: str
     ink: str
     ground: str
-    drift: int
+    drift: int | None
     written: int
 
 
@@ -78,4 +78,7 @@ def _worst_first(table: Document) -> tuple[int, int, str]:
 
 def _table(table: Document) -> MailTable:
     ink, ground = COLOURS[tone_of(table["outcome"])]
-    return MailTable(table["name"], table["outcome"], ink, ground, drift_rows(table), table["corrections"]["applied"])
+    rows = drift_rows(table)
+    was_compared = rows or (table["source"] is not None and table["lake"] is not None)
+    drift = rows if was_compared else None
+    return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"])

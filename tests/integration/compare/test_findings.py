@@ -99,6 +99,7 @@ def test_findings_of_every_kind_are_lines_of_the_contract(spark: SparkSession) -
         if item["kind"] != "pending"
     }
     assert (anatomy.other_rows, anatomy.columns) == (0, {"txt": 1, "ts": 2})
+    assert (anatomy.missing_rows, anatomy.extra_copies) == (1, 1)
     assert anatomy.lateness is not None
     assert sum(anatomy.lateness.rows) == 2
 

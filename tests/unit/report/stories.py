@@ -153,6 +153,8 @@ ORDERS = TableResult(
         0,
         {"status": 5, "amount": 2},
         Lateness((0, 0, 0, 1, 0, 0, 0, 0), 432.5),
+        missing_rows=1,
+        extra_copies=0,
     ),
     not_drift={"pending": 0, "settled": 2},
     guards=GUARDS,

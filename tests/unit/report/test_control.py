@@ -85,3 +85,78 @@ def test_rows_of_some_partitions_are_not_held_against_findings_that_judge_whole_
     whole = control_totals({**table, "coverage": {"partitions": []}})
     assert whole is not None
     assert whole.explained is False
+
+
+@given(
+    both=ROWS,
+    missing=ROWS,
+    newer=ROWS,
+    deleted=ROWS,
+    pending_missing=ROWS,
+    copies=st.lists(st.integers(2, 5), max_size=6),
+)
+def test_rows_and_keys_of_counted_copies_are_explained_exactly(
+    *, both: int, missing: int, newer: int, deleted: int, pending_missing: int, copies: list[int]
+) -> None:
+    keys = both + newer + len(copies)
+    source = keys + missing + pending_missing
+    lake = both + newer + sum(copies) + deleted
+    extra = sum(copies) - len(copies)
+    table = table_of(
+        source, lake, late_arriving=missing + newer, deleted=deleted, pending=pending_missing, duplicate_key=len(copies)
+    )
+    totals = control_totals({**table, "anatomy": {"extra_copies": extra, "missing_rows": missing}, "whole": True})
+
+    assert totals is not None
+    assert totals.explained is True
+    if missing + newer + deleted + len(copies):
+        assert totals.keys is not None
+        assert (totals.keys.source, totals.keys.lake) == (source, keys + deleted)
+    if not pending_missing:
+        assert totals.rows.explained_low == totals.rows.explained_high == source - lake
+
+
+def test_deleted_key_that_the_lake_held_twice_is_explained() -> None:
+    table = {**table_of(10, 12, deleted=1), "anatomy": {"extra_copies": 1, "missing_rows": 0}}
+
+    totals = control_totals(table)
+
+    assert totals is not None
+    assert totals.explained is True
+    assert totals.keys is not None
+    assert (totals.keys.difference, totals.keys.explained) == (-1, "\N{MINUS SIGN}1")
+
+
+def test_keys_are_not_told_where_nobody_counted_copies() -> None:
+    old = control_totals({**table_of(10, 12, deleted=2), "anatomy": {}})
+    part = control_totals({**table_of(10, 10), "whole": False})
+    whole = control_totals({**table_of(10, 10), "whole": True})
+
+    assert old is not None
+    assert part is not None
+    assert whole is not None
+    assert (old.keys, part.keys) == (None, None)
+    assert whole.keys is not None
+
+
+def test_sums_are_those_of_total_rules_and_hidden_ones_stay_hidden() -> None:
+    rules = [
+        {
+            "id": "t1",
+            "check": "total",
+            "what": "sum of amount",
+            "status": "pass",
+            "why": "source 1.10, lake 1.1, difference 0.0",
+        },
+        {"id": "t2", "check": "total", "what": "sum of pay", "status": "fail", "why": ""},
+        {"id": "t3", "check": "total", "what": "sum of x", "status": "error", "why": "no such column"},
+        {"id": "n", "check": "not_null", "what": "x", "status": "pass", "why": ""},
+    ]
+    totals = control_totals({**table_of(1, 1), "rules": rules})
+
+    assert totals is not None
+    assert [(one.rule, one.told) for one in totals.sums] == [
+        ("t1", "source 1.10, lake 1.1, difference 0.0"),
+        ("t2", ""),
+        ("t3", ""),
+    ]
