@@ -1,0 +1,78 @@
+"""Every page in a real browser: axe-core finds nothing, nothing shifts, nothing is fetched, and it fits a narrow screen."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.browser import Browser, View, required_browser
+from tests.support.pages import pages
+from tests.support.screenshots import without_policy
+
+PAGES = pages()
+LOOKED_AT = [(name, dark) for name in ("report-drift", "index") for dark in (False, True)] + [("mail", False)]
+_PROBE = """<script>
+const shifts = [];
+new PerformanceObserver((list) => shifts.push(...list.getEntries())).observe({type: "layout-shift", buffered: true});
+axe.run(document).then((found) => setTimeout(() => {
+  const told = {
+    violations: found.violations.map((one) => [one.id, one.nodes.map((node) => node.target.join(" "))]),
+    passes: found.passes.length,
+    shift: shifts.reduce((sum, one) => sum + one.value, 0),
+    fetched: performance.getEntriesByType("resource").length,
+    wide: document.documentElement.scrollWidth - window.innerWidth,
+    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+  };
+  document.documentElement.dataset.told = JSON.stringify(told);
+}, 500));
+</script></body>"""
+
+
+def axe() -> str:
+    """The text of axe-core; the package that brings it is not imported, as it would want a browser of its own."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    assert found is not None
+    assert found.submodule_search_locations
+    return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Browser:
+    return required_browser()
+
+
+def looked_at(chromium: Browser, text: str, folder: Path, view: View) -> Mapping[str, Any]:
+    page = folder / "page.html"
+    probe = f"<script>{axe()}</script>{_PROBE}"
+    page.write_text(without_policy(text).replace("</body>", probe), "utf-8")
+    shown = chromium.document(page, view)
+    told: Mapping[str, Any] = json.loads(unescape(shown.split('data-told="')[1].split('"')[0]))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("name", "dark"), LOOKED_AT, ids=[f"{name}-{'dark' if dark else 'light'}" for name, dark in LOOKED_AT]
+)
+def test_page_can_be_used_by_everyone_and_holds_still(
+    chromium: Browser, tmp_path: Path, name: str, *, dark: bool
+) -> None:
+    told = looked_at(chromium, PAGES[name], tmp_path, View(390, dark=dark))
+
+    assert told["violations"] == []
+    assert told["passes"] > 5
+    assert (told["shift"], told["fetched"], told["dark"]) == (0, 0, dark)
+    assert told["wide"] <= 0
+
+
+def test_axe_would_find_a_fault(chromium: Browser, tmp_path: Path) -> None:
+    faulty = PAGES["mail"].replace("</body>", '<p style="color:#999;background:#aaa">pale</p><img src=x></body>')
+
+    told = looked_at(chromium, faulty, tmp_path, View())
+
+    assert {"color-contrast", "image-alt"} <= {name for name, _ in told["violations"]}
