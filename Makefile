@@ -91,7 +91,7 @@ consumer-kills: setup ## a consumer of changes killed with its JVM twenty times 
 	@$(BIN)/pytest -q tests/long/test_consumer_kills.py
 
 change-histories: setup ## random histories of tables with and without each change log: every range of them is told right
-	@$(BIN)/pytest -q tests/long/test_change_histories.py
+	@$(BIN)/pytest -q tests/long/test_change_histories.py tests/long/test_change_story.py
 
 bench-changes: setup ## change queries beside Hudi's own incremental and CDC queries
 	@$(BIN)/python bench/bench_changes.py
