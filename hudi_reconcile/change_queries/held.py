@@ -58,7 +58,7 @@ def held_against(changes: DataFrame, folder: str, key: Sequence[str], columns: M
 
 def _found(changes: DataFrame, folder: str, key: Sequence[str]) -> DataFrame:
     rows = changes.sparkSession.read.parquet(folder).where("action <> 'none'")
-    parts = F.array(*[F.col("finding.key").getItem(name) for name in key])
+    parts = F.array(*[F.rtrim(F.col("finding.key").getItem(name)) for name in key])  # as parts_of
     return (
         rows.select(F.from_json("line", _FINDING).alias("finding"), "kind", "action")
         .select(

@@ -10,6 +10,12 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from hudi_reconcile.core.values import READ_SEQ
 
+# Spark's own JSON cuts times to milliseconds.
+EXACT_TIMES = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
 
 def same_row(left: SparkColumn, right: SparkColumn, image: StructType) -> SparkColumn:
     """True where two structs hold the same row, but for the tool's own read sequence. Neither may be NULL."""
@@ -23,7 +29,7 @@ def same_row(left: SparkColumn, right: SparkColumn, image: StructType) -> SparkC
 
 def _comparable(value: SparkColumn, kind: DataType) -> SparkColumn:
     # Spark compares no maps; as text they are at worst called different, never equal by mistake.
-    return F.to_json(F.struct(value)) if _holds_map(kind) else value
+    return F.to_json(F.struct(value), EXACT_TIMES) if _holds_map(kind) else value
 
 
 def _holds_map(kind: DataType) -> bool:

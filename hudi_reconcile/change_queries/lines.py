@@ -22,6 +22,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from hudi_reconcile.change_queries.images import EXACT_TIMES
+
 # What is shown of a masked column's text; None: the column is left out.
 Mask = Callable[[SparkColumn], SparkColumn] | None
 _AS_THEY_ARE = (BooleanType, ByteType, ShortType, IntegerType, LongType)
@@ -60,7 +62,7 @@ def spelled(value: SparkColumn, kind: DataType) -> SparkColumn:
     if isinstance(kind, BinaryType):
         return F.lower(F.hex(value))
     if kind.typeName() in ("array", "map", "struct"):
-        return F.to_json(value)
+        return F.to_json(value, EXACT_TIMES)
     return value.cast("string")
 
 

@@ -22,8 +22,9 @@ _NAME = ("n", "key", "partition", "version")
 
 
 def log_of(versions: DataFrame, replacing: Collection[int], *, few: bool = False) -> DataFrame:
-    """One row per change: `n`, `op`, `key`, `before`, `after`. `few` versions are read once, more of them twice.
+    """One row per change: `n`, `op`, `key`, `before`, `after`, `doubled`. `few` versions are read once, more of them twice.
 
+    `doubled` are those of a key of which the commit touched several copies: alone, one of them says nothing of the key.
     What a commit wrote again as it was is a change all the same (`u` with equal images), as in Hudi's own log; but for
     commits that replaced whole file groups (`replacing`): rows that those carried over are none.
     """
@@ -42,13 +43,14 @@ def log_of(versions: DataFrame, replacing: Collection[int], *, few: bool = False
         "n",
         "key",
         is_replacing.alias("replaced"),
+        (F.greatest(F.size("old"), F.size("new")) > 1).alias("doubled"),
         F.explode(F.arrays_zip(_ordered("old", "new", image), _ordered("new", "old", image))).alias("pair"),
     )
     before, after = F.col("pair.0.row"), F.col("pair.1.row")
-    log = pairs.select("n", "key", "replaced", before.alias("before"), after.alias("after"))
+    log = pairs.select("n", "key", "replaced", "doubled", before.alias("before"), after.alias("after"))
     carried = F.col("replaced") & F.coalesce(_same("before", "after", image), F.lit(False))
     op = F.when(F.col("before").isNull(), "i").when(F.col("after").isNull(), "d").otherwise("u")
-    return log.where(~carried).select("n", op.alias("op"), "key", "before", "after")
+    return log.where(~carried).select("n", op.alias("op"), "key", "before", "after", "doubled")
 
 
 def _touched(versions: DataFrame) -> DataFrame:

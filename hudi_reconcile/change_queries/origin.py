@@ -39,9 +39,12 @@ def originated(
 def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str]) -> DataFrame | None:
     """Which kind each corrected key had: `sweep`, `parts`, `found_kind`. None where there are no findings.
 
+    A finding's key has no padding (char(n)), so that `parts` have none either; keys that then are alike and were corrected for
+    different kinds have none, as have those that a damaged folder holds twice.
+
     `findings` are folders by sweep run; `key` the key's columns under the source's names, in the order of the record key.
     """
-    parts = F.array(*[F.col("found.key").getItem(name) for name in key])
+    parts = F.array(*[F.rtrim(F.col("found.key").getItem(name)) for name in key])
     frames = [
         spark.read.parquet(folder)
         .where("action <> 'none'")
@@ -49,14 +52,17 @@ def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str
         .select(F.lit(sweep).alias("sweep"), parts.alias("parts"), "found_kind")
         for sweep, folder in findings.items()
     ]
-    # One correction a key and plan, but a damaged folder must not double a change.
-    return reduce(DataFrame.unionByName, frames).dropDuplicates(["sweep", "parts"]) if frames else None
+    if not frames:
+        return None
+    least, most = F.min("found_kind"), F.max("found_kind")
+    kinds = reduce(DataFrame.unionByName, frames).groupBy("sweep", "parts")
+    return kinds.agg(F.when(least == most, least).alias("found_kind"))
 
 
 def parts_of(answer: DataFrame) -> Column:
     """The key of each change as texts, as the findings spell it."""
     key = struct_of(answer.schema["key"].dataType)
-    return F.array(*[spelled(F.col("key")[field.name], field.dataType).cast("string") for field in key.fields])
+    return F.array(*[F.rtrim(spelled(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields])
 
 
 def _row(n: int, commit: Commit) -> tuple[object, ...]:

@@ -1,10 +1,13 @@
 """The four change queries over a change log, in Spark. `core/changes.py` says the same in plain Python; a test holds both.
 
 A log has the columns `n` (int, the commit's place in order of completion), `op`, `key` (struct), `before` and `after`
-(structs of the table's columns, NULL where there is no row). An answer has the same columns.
+(structs of the table's columns, NULL where there is no row), and `doubled` (the commit touched several copies of the key).
+An answer has the same columns but the last.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
@@ -18,8 +21,8 @@ from hudi_reconcile.core.errors import UsageError
 COLUMNS = ("n", "op", "key", "before", "after")
 
 
-def answer(kind: QueryType, log: DataFrame) -> DataFrame:
-    """The answer, materialised.
+def answer(kind: QueryType, log: DataFrame, instants: Sequence[str] = ()) -> DataFrame:
+    """The answer, materialised. `instants` are the commits' completion times, for the error.
 
     Raises UsageError where a key is in the log more than once at a time: upsert and min-delta have no one row for it.
     """
@@ -33,16 +36,16 @@ def answer(kind: QueryType, log: DataFrame) -> DataFrame:
         case "min-delta":
             found = _net(log)
     found = found.localCheckpoint(eager=True)
-    if "broken" in found.columns:
-        _refuse_broken(found)
+    if "broken_at" in found.columns:
+        _refuse_broken(found, instants)
     return found.select(*COLUMNS)
 
 
-def of_one_row_each(found: DataFrame) -> DataFrame:
+def of_one_row_each(found: DataFrame, instants: Sequence[str] = ()) -> DataFrame:
     """Rows of an answer to `upsert` that were read as such, materialised. Raises UsageError for a key that has several."""
     copies = F.count(F.lit(1)).over(Window.partitionBy("key")) > 1
-    rows = found.withColumn("broken", copies).localCheckpoint(eager=True)
-    _refuse_broken(rows)
+    rows = found.withColumn("broken_at", F.when(copies, F.col("n"))).localCheckpoint(eager=True)
+    _refuse_broken(rows, instants)
     return rows.select(*COLUMNS)
 
 
@@ -53,18 +56,19 @@ def _place() -> SparkColumn:
 
 
 def _chained(log: DataFrame) -> DataFrame:
-    """Each change with its place, and whether it does not follow from the one before it."""
+    """Each change with its place, and `broken_at`: its `n` where it does not follow from the one before or is of a copy."""
     chain = Window.partitionBy("key").orderBy("place")
     placed = log.withColumn("place", _place()).withColumn("is_there", F.col("after").isNotNull())
     follows = F.lag("is_there").over(chain)
-    return placed.withColumn("broken", F.coalesce(follows != F.col("before").isNotNull(), F.lit(False)))
+    lost = F.coalesce(follows != F.col("before").isNotNull(), F.lit(False))
+    return placed.withColumn("broken_at", F.when(lost | F.col("doubled"), F.col("n")))
 
 
 def _last(log: DataFrame) -> DataFrame:
     newest = F.max_by("after", "place").alias("after")
-    found = _chained(log).groupBy("key").agg(F.max("n").alias("n"), newest, F.max("broken").alias("broken"))
+    found = _chained(log).groupBy("key").agg(F.max("n").alias("n"), newest, F.max("broken_at").alias("broken_at"))
     # A broken chain stays in, so that it is seen.
-    return found.where(F.col("after").isNotNull() | F.col("broken")).withColumns(
+    return found.where(F.col("after").isNotNull() | F.col("broken_at").isNotNull()).withColumns(
         {"op": F.lit(UPSERT), "before": F.lit(None).cast(log.schema["before"].dataType)}
     )
 
@@ -77,7 +81,7 @@ def _net(log: DataFrame) -> DataFrame:
             F.max("n").alias("n"),
             F.min_by("before", "place").alias("before"),
             F.max_by("after", "place").alias("after"),
-            F.max("broken").alias("broken"),
+            F.max("broken_at").alias("broken_at"),
         )
     )
     absent, gone = F.col("before").isNull(), F.col("after").isNull()
@@ -86,13 +90,15 @@ def _net(log: DataFrame) -> DataFrame:
         raise TypeError("a log's images are structs")
     nothing = (absent & gone) | (~absent & ~gone & same_row(F.col("before"), F.col("after"), image))
     op = F.when(absent, "i").when(gone, "d").otherwise("u")
-    return folded.where(~nothing | F.col("broken")).withColumn("op", op)
+    return folded.where(~nothing | F.col("broken_at").isNotNull()).withColumn("op", op)
 
 
-def _refuse_broken(found: DataFrame) -> None:
-    rows = found.where("broken").select("key").distinct().count()
-    if rows:
-        raise UsageError(
-            f"{rows} keys of this range were in the table more than once, so that no one row is theirs",
-            fix="--type full-delta or append-only shows each copy; sweep and apply make doubled keys one",
-        )
+def _refuse_broken(found: DataFrame, instants: Sequence[str]) -> None:
+    broken = found.where("broken_at is not null").agg(F.countDistinct("key"), F.max("broken_at")).head()
+    if broken is None or not broken[0]:
+        return
+    after = f"--from {instants[broken[1]]} begins after them; " if instants else ""
+    raise UsageError(
+        f"commits touched several copies of {broken[0]} keys of this range, so that no one row is theirs",
+        fix=f"{after}--type full-delta or append-only shows each copy; sweep and apply make doubled keys one",
+    )

@@ -33,15 +33,19 @@ def answered(kind: QueryType, versions: Frame, commits: Sequence[Commit], *, few
     Raises UsageError where a key is in the table more than once and the query has no one row for it.
     """
     replacing = [n for n, commit in enumerate(commits) if commit.replaces]
-    return Frame(answer(kind, log_of(cast("DataFrame", versions), replacing, few=few)))
+    return Frame(answer(kind, log_of(cast("DataFrame", versions), replacing, few=few), _instants(commits)))
 
 
-def listed(alive: Frame) -> Frame:
+def listed(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:
     """The answer to `upsert` where its rows could be read as they are, materialised.
 
     Raises UsageError where a key is in it more than once.
     """
-    return Frame(of_one_row_each(cast("DataFrame", alive)))
+    return Frame(of_one_row_each(cast("DataFrame", alive), _instants(commits)))
+
+
+def _instants(commits: Sequence[Commit]) -> list[str]:
+    return [commit.instant.completed for commit in commits]
 
 
 def told(found: Frame, commits: Sequence[Commit], findings: Findings, *, corrections_only: bool) -> Frame:

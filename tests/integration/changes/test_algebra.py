@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from hudi_reconcile.change_queries.lines import lines_of
 from hudi_reconcile.change_queries.log import log_of
+from hudi_reconcile.change_queries.origin import kinds_of, originated
 from hudi_reconcile.change_queries.queries import answer, of_one_row_each
 from hudi_reconcile.core import changes as pure
+from hudi_reconcile.core.change_range import Commit
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.values import READ_SEQ
+from hudi_reconcile.core.values import READ_SEQ, Instant
 from tests.support.histories import History, history_of
 
 HISTORIES, RANGES = 30, 4
 IMAGE = f"struct<v:int,{READ_SEQ}:int>"
 KEY = "struct<history:int,id:int>"
-LOG = f"n int, op string, key {KEY}, before {IMAGE}, after {IMAGE}"
+LOG = f"n int, op string, key {KEY}, before {IMAGE}, after {IMAGE}, doubled boolean"
 VERSIONS = f"n int, side int, key {KEY}, partition string, version string, row {IMAGE}"
 
 Told = Counter[tuple[Any, ...]]
@@ -60,7 +66,7 @@ def test_all_four_queries_answer_in_spark_as_they_do_in_plain_python(spark: Spar
         for _ in range(RANGES):
             first, last = sorted(random.choices(range(len(history.states)), k=2))
             logs[len(logs)] = history.between(first, last)
-    rows = [row for name, log in logs.items() for row in told(name, log)]
+    rows = [(*row, False) for name, log in logs.items() for row in told(name, log)]
     log = spark.createDataFrame(rows, LOG)
 
     for kind in pure.QUERY_TYPES:
@@ -109,12 +115,64 @@ def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_i
     for few in (False, True):
         log = log_of(spark.createDataFrame(versions, VERSIONS), [1], few=few)
         assert in_spark(log) == Counter([(0, "i", key, None, other), (1, "d", key, other, None)])
-    twice = spark.createDataFrame([(0, "i", key, None, one), (1, "i", key, None, other)], LOG)
-    for kind in ("upsert", "min-delta"):
-        with pytest.raises(UsageError, match="more than once"):
-            answer(kind, twice)
+    twice = spark.createDataFrame([(0, "i", key, None, one, False), (1, "i", key, None, other, False)], LOG)
+    # Of the two copies one goes and the other is carried over: alone, the delete would say that the row is gone.
+    repair = log_of(spark.createDataFrame(versions, VERSIONS).where("n = 1"), [1])
+    both_updated = [
+        (0, 0, key, "a", "v1", one),
+        (0, 0, key, "b", "v2", other),
+        (0, 1, key, "a", "v3", (3, 0)),
+        (0, 1, key, "b", "v4", (3, 0)),
+    ]
+    both = log_of(spark.createDataFrame(both_updated, VERSIONS), [])
+    for log in (twice, repair, both):
+        for kind in ("upsert", "min-delta"):
+            with pytest.raises(UsageError, match="several copies of 1 keys") as refused:
+                answer(kind, log, ["c0", "c1"])
+            assert refused.value.fix.startswith("--from c0 " if log is both else "--from c1 ")
     assert answer("append-only", twice).count() == 2
-    alive = [(n, "upsert", key, None, image) for n, image in enumerate((one, other))]
-    with pytest.raises(UsageError, match="more than once"):
+    alive = [(n, "upsert", key, None, image, False) for n, image in enumerate((one, other))]
+    with pytest.raises(UsageError, match="several copies"):
         of_one_row_each(spark.createDataFrame(alive, LOG))
     assert of_one_row_each(spark.createDataFrame(alive[:1], LOG)).count() == 1
+
+
+def test_nested_times_are_told_and_held_against_each_other_with_their_microseconds(spark: SparkSession) -> None:
+    at = "timestamp'2025-01-01 00:00:00.1234{}'"
+    before, after = (
+        f"named_struct('seen', map('a', {at.format(digits)}), 'days', array({at.format('56')}))"
+        for digits in ("56", "57")
+    )
+    log = spark.sql(f"select 0 n, 'u' op, named_struct('id', 1) key, {before} before, {after} after, false doubled")
+    none = F.lit(None).cast("struct<run_id:string>")
+
+    net = answer("min-delta", log).withColumns({"instant": F.lit("i"), "correction": none})
+    told = [json.loads(row["line"])["after"] for row in lines_of(net, {}).collect()]
+
+    assert told == [{"seen": '{"a":"2025-01-01T00:00:00.123457Z"}', "days": '["2025-01-01T00:00:00.123456Z"]'}]
+
+
+def test_finding_of_a_padded_key_is_found_again_and_two_of_different_kinds_are_no_kind(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    findings = [
+        ("deleted", {"code": "ab", "part": None}),
+        ("deleted", {"code": "cd", "part": None}),
+        ("late_arriving", {"code": "cd ", "part": None}),
+    ]
+    rows = [(json.dumps({"key": key}), kind, "delete") for kind, key in findings]
+    spark.createDataFrame(rows, "line string, kind string, action string").write.parquet(str(tmp_path / "findings"))
+    commit = Commit(Instant("1", "2"), labels={"kind": "apply", "run_id": "r2", "sweep": "r1", "plan": "p"})
+    answered = spark.sql(
+        "select 0 n, 'd' op, named_struct('code', code, 'part', cast(null as int)) key, 1 before, 1 after"
+        " from values ('ab   '), ('cd '), ('ef ') as t(code)"
+    )
+
+    kinds = kinds_of(spark, {"r1": str(tmp_path / "findings")}, ["code", "part"])
+    found = originated(answered, [commit], kinds, corrections_only=True).collect()
+
+    assert {row["key"]["code"]: row["correction"]["kind"] for row in found} == {
+        "ab   ": "deleted",
+        "cd ": None,
+        "ef ": None,
+    }
