@@ -70,7 +70,7 @@ def instant_text(text: str, option: str) -> str:
             return text
         if not text.isdigit():
             return _instant_of(datetime.fromisoformat(text))
-    except ValueError:
+    except (ValueError, OverflowError):  # a zone can lead out of the calendar
         pass
     raise UsageError(f"{option} {text!r} is no instant", fix=f"{option} takes {_FORMS}")
 
@@ -78,8 +78,8 @@ def instant_text(text: str, option: str) -> str:
 def before(requested: str) -> str:
     """The instant one millisecond earlier.
 
-    >>> before("20260301000000000")
-    '20260228235959999'
+    >>> before("20260301000000000"), before("20210301000000")
+    ('20260228235959999', '20210228235959999')
     """
     return _instant_of(_moment_of(requested) - timedelta(milliseconds=1))
 
@@ -130,11 +130,22 @@ def cut_of(commits: Sequence[Commit], retained_from: str | None, archived: str |
     return max(cuts, key=lambda cut: cut.instant, default=None)
 
 
-def entangled(asked: Sequence[Commit], commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
+def entangled(
+    asked: Sequence[Commit], commits: Sequence[Commit], services: Sequence[Commit] = ()
+) -> tuple[Commit, Commit] | None:
     """Two commits, one of them asked for, that wrote one file group at the same time: its versions do not tell which was first.
 
-    `commits` are all of the table; one of them may have begun before an asked one and ended after the range.
+    `commits` are all of the table; one of them may have begun before an asked one and ended after the range. `services`, its
+    compactions and clusterings, make a file group anew for those that complete after they were requested: the rows of a commit
+    that was requested before are in no version as of that commit.
     """
+    for one in asked:
+        for service in services:
+            if (
+                one.instant.requested < service.instant.requested < one.instant.completed
+                and one.groups & service.groups
+            ):
+                return one, service
     wanted = {one.instant.requested for one in asked}
     last: dict[FileGroup, Commit] = {}
     for commit in sorted(commits, key=lambda one: one.instant.requested):
@@ -158,7 +169,8 @@ def _notes(option: str, position: str, done: Sequence[Commit]) -> tuple[str, ...
 
 
 def _moment_of(instant: str) -> datetime:
-    return datetime.strptime(f"{instant[:14]}+0000", "%Y%m%d%H%M%S%z") + timedelta(milliseconds=int(instant[14:]))
+    # Before 0.11 Hudi wrote no milliseconds.
+    return datetime.strptime(f"{instant[:14]}+0000", "%Y%m%d%H%M%S%z") + timedelta(milliseconds=int(instant[14:] or 0))
 
 
 def _instant_of(moment: datetime) -> str:

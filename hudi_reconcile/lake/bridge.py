@@ -5,7 +5,7 @@ Only this module calls Hudi's Java classes for the timeline; their names change 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,12 +113,15 @@ class Timeline:
         kept = plan.getEarliestInstantToRetain()
         return clean.requested if kept is None else str(kept.getTimestamp())
 
-    def archived_upto(self) -> str | None:
-        """The newest completion time of a write that was moved to the archive; None where none was."""
+    def archived(self) -> tuple[Action, ...]:
+        """Completed writes that were moved to the archive."""
         line = self._client.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants()
         active = {action.requested for action in self.completed()}
-        gone = [one.completed or one.requested for one in _actions(line) if one.requested not in active]
-        return max(gone, default=None)
+        return tuple(one for one in _actions(line) if one.requested not in active)
+
+    def archived_upto(self) -> str | None:
+        """The newest completion time of a write that was moved to the archive; None where none was."""
+        return newest_completion(self.archived(), self.completed())
 
     def _archived(self) -> Any:
         line = self._client.getArchivedTimeline()
@@ -161,6 +164,12 @@ class Timeline:
         found = self._client.getTableConfig().getProps()
         names = found.stringPropertyNames().toArray()
         return {str(name): str(found.getProperty(name)) for name in names}
+
+
+def newest_completion(archived: Iterable[Action], active: Iterable[Action]) -> str | None:
+    """When the last archived write completed; at the latest, where the archive of an old release does not say. Pure."""
+    oldest = min((one.completed or one.requested for one in active), default="")
+    return max((one.completed or max(one.requested, oldest) for one in archived), default=None)
 
 
 def _actions(line: Any) -> tuple[Action, ...]:

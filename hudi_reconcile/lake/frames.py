@@ -96,6 +96,11 @@ def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:
         return spark.read.format("hudi").options(**plain, **options).load(path)
     except Py4JJavaError as error:
         names = " <- ".join(cause_names(error))
+        if "HoodieTimeTravelException" in names:
+            raise LakeError(
+                f"Hudi table {path}: a writer that began earlier is in flight, and Hudi shows no later snapshot until it ends",
+                fix="run it again when it has ended; what a killed run left is rolled back by the next pull or apply",
+            ) from None
     except PySparkException as error:
         names = type(error).__name__
     raise LakeError(f"Hudi table {path} cannot be read ({names})", fix="hudi-reconcile doctor")

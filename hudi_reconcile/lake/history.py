@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
+from typing import Any, TypeVar, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -30,6 +30,7 @@ from hudi_reconcile.lake.table import has_table, table_of
 from hudi_reconcile.lake.timeline import instant_of
 from hudi_reconcile.ports import Frame
 
+T = TypeVar("T")
 _REPLACED = "partitionToReplaceFileIds"
 _WRITTEN = "partitionToWriteStats"
 _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips other files by their statistics
@@ -54,7 +55,8 @@ class HudiHistory:
             )
         self._line = line
         self._commits: tuple[Commit, ...] | None = None
-        self._writes: tuple[Commit, ...] = ()  # compaction and clustering included
+        self._services: tuple[Commit, ...] = ()  # compactions and clusterings
+        self._writes: tuple[Commit, ...] = ()  # all of them
         self._bytes: Mapping[FileGroup, float] = {}
         self._done = sorted(line.completed(), key=lambda action: action.requested)
         self.table: LakeTable = table_of(self._path, properties, newest_columns(spark, self._path))
@@ -68,7 +70,8 @@ class HudiHistory:
             self._commits = tuple(
                 one for one, document in zip(found, documents, strict=True) if not is_service(document)
             )
-            self._writes, self._bytes = tuple(found), bytes_of(documents)
+            services = [one for one, document in zip(found, documents, strict=True) if is_service(document)]
+            self._writes, self._services, self._bytes = tuple(found), tuple(services), bytes_of(documents)
         return self._commits
 
     def bytes_around(self, commits: Sequence[Commit]) -> float:
@@ -88,10 +91,9 @@ class HudiHistory:
         """
         self._check_entangled(commits)
         done = [action.requested for action in self._done]
-        looks = sorted(looks_of(commits, done, has_archive=self._line.archived_upto() is not None))
-        frames = [
-            self._read(moment, groups) for moment, groups in _by_moment((look[0], look[1:3]) for look in looks).items()
-        ]
+        archived = max((action.requested for action in self._line.archived()), default=None)
+        looks = sorted(looks_of(commits, done, archived))
+        frames = read_each(_by_moment((look[0], look[1:3]) for look in looks), self._read, self.commits())
         if not frames:
             return Frame(self._shaped(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
         uses = self._spark.createDataFrame(looks, "moment string, part string, file_id string, n int, side int")
@@ -100,7 +102,7 @@ class HudiHistory:
         return Frame(rows.join(F.broadcast(uses), on).select("n", "side", *_ROW))
 
     def _check_entangled(self, commits: Sequence[Commit]) -> None:
-        mixed = entangled(commits, self.commits())
+        mixed = entangled(commits, self.commits(), self._services)
         if mixed is not None:
             first, second = (one.instant.completed for one in mixed)
             raise UsageError(
@@ -124,7 +126,7 @@ class HudiHistory:
         written = [(one.instant.requested, n) for n, one in enumerate(commits)]
         known = self._spark.createDataFrame(written, "requested string, n int")
         names = [requested for requested, _ in written]
-        frames = [self._written(moment, groups, names) for moment, groups in looks.items()]
+        frames = read_each(looks, partial(self._written, requested=names), self.commits())
         rows = reduce(DataFrame.unionByName, frames) if frames else self._shaped(self._nothing(), _requested())
         return self._upserts(rows.join(F.broadcast(known), "requested"))
 
@@ -148,7 +150,8 @@ class HudiHistory:
         numbers = [(commit.instant.requested, n) for n, commit in enumerate(span.commits)]
         known = self._spark.createDataFrame(numbers, "requested string, n int")
         shaped = self._shaped(rows, _requested())
-        return self._upserts(shaped.join(F.broadcast(known), "requested"))
+        found = self._upserts(shaped.join(F.broadcast(known), "requested"))
+        return Frame(cast("DataFrame", found).localCheckpoint())  # before the cleaner comes
 
     def _nothing(self) -> DataFrame:
         return as_of(self._spark, self._path, self._done[-1].requested).limit(0)
@@ -217,11 +220,17 @@ def bytes_of(documents: Iterable[dict[str, Any]]) -> Mapping[FileGroup, float]:
 Look = tuple[str, str, str, int, int]  # moment, partition, file id, commit, side
 
 
-def looks_of(commits: Sequence[Commit], done: Sequence[str], *, has_archive: bool) -> Iterator[Look]:
-    """Which file groups are read as of when, and for which side of which commit. Before the first commit there is nothing."""
+def looks_of(commits: Sequence[Commit], done: Sequence[str], archived: str | None) -> Iterator[Look]:
+    """Which file groups are read as of when, and for which side of which commit. Before the first commit there is nothing.
+
+    `done` are the requested times on the active timeline, `archived` the greatest of those in the archive: a savepoint keeps
+    its commit active while later ones leave.
+    """
     for n, commit in enumerate(commits):
         requested = commit.instant.requested
-        earlier = max((one for one in done if one < requested), default=before(requested) if has_archive else None)
+        earlier = max((one for one in done if one < requested), default=None)
+        if archived is not None and (earlier is None or earlier < archived):
+            earlier = before(requested)
         for moment, side in ((earlier, BEFORE), (requested, AFTER)):
             if moment is None:
                 continue
@@ -255,6 +264,26 @@ def moments_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mapping[s
         if last[group] < write.instant.requested <= newest
     }
     return _by_moment((moment if group in moved_on else newest, group) for group, moment in last.items())
+
+
+def read_each(
+    moments: Mapping[str, frozenset[FileGroup]],
+    read: Callable[[str, frozenset[FileGroup]], T],
+    commits: Sequence[Commit],
+) -> list[T]:
+    """What `read` gives for each moment. Where it refuses some of them, its error with the first usable instant."""
+    found: list[T] = []
+    refused: tuple[str, UsageError] | None = None
+    for moment, groups in sorted(moments.items()):
+        try:
+            found.append(read(moment, groups))
+        except UsageError as error:
+            refused = moment, error
+    if refused is None:
+        return found
+    last, cause = refused
+    usable = min((one.instant.completed for one in commits if one.instant.requested > last), default="latest")
+    raise UsageError(cause.message, fix=f"the first usable instant is --from {usable}") from cause
 
 
 def _by_moment(pairs: Iterable[tuple[str, FileGroup]]) -> dict[str, frozenset[FileGroup]]:

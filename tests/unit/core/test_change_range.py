@@ -124,3 +124,12 @@ def test_writer_that_overlaps_the_range_from_outside_is_found_and_two_of_them_th
     assert entangled([inside], [slow, inside]) == (slow, inside)
     assert entangled([later], [slow, inside, later]) == (slow, later)
     assert entangled([at(10, 11, "a")], [slow, inside, later, at(10, 11, "a")]) is None
+
+
+def test_commit_beside_which_its_files_were_compacted_is_found_and_one_that_came_after_the_plan_is_not() -> None:
+    slow, after_the_plan, service = at(1, 9, "a", "b"), at(4, 5, "a"), at(3, 7, "a")
+
+    assert entangled([slow], [slow], [service]) == (slow, service)
+    assert entangled([after_the_plan], [after_the_plan], [service]) is None
+    assert entangled([at(1, 3, "a")], [at(1, 3, "a")], [service]) is None
+    assert entangled([slow], [slow], [at(3, 7, "c")]) is None

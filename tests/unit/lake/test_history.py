@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hudi_reconcile.core.change_range import Commit
+from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.values import Instant
-from hudi_reconcile.lake.bridge import Action
-from hudi_reconcile.lake.history import AFTER, BEFORE, bytes_of, commit_of, is_plain, is_service, looks_of, moments_of
+from hudi_reconcile.lake.bridge import Action, newest_completion
+from hudi_reconcile.lake.history import (
+    AFTER,
+    BEFORE,
+    bytes_of,
+    commit_of,
+    is_plain,
+    is_service,
+    looks_of,
+    moments_of,
+    read_each,
+)
 
 ACTION = Action("20260101000000001", "20260101000000002", "commit")
 
@@ -53,14 +66,35 @@ def test_rows_before_a_commit_are_read_as_of_whatever_was_done_last_before_it() 
     clustering = "20260101000005000"
 
     done = [first.instant.requested, clustering, second.instant.requested]
-    found = list(looks_of([first, second], done, has_archive=False))
+    found = list(looks_of([first, second], done, None))
 
-    assert next(looks_of([first], done, has_archive=True)) == ("20251231235959999", "", "a", 0, BEFORE)
+    assert next(looks_of([first], done, "20251201000000000")) == ("20251231235959999", "", "a", 0, BEFORE)
     assert found == [
         (first.instant.requested, "", "a", 0, AFTER),
         (clustering, "", "b", 1, BEFORE),
         (second.instant.requested, "", "b", 1, AFTER),
     ]
+
+
+def test_commit_whose_forerunner_is_archived_is_not_held_against_an_older_one_that_a_savepoint_keeps_active() -> None:
+    commit = Commit(Instant("20260101000010000", "20260101000011000"), frozenset({("", "a")}))
+    savepoint, archived = "20260101000001000", "20260101000005000"
+
+    for done, moment in (([savepoint], "20260101000009999"), ([savepoint, "20260101000008000"], "20260101000008000")):
+        first, _ = looks_of([commit], [*done, commit.instant.requested], archived)
+        assert first == (moment, "", "a", 0, BEFORE)
+
+
+def test_archived_write_without_a_completion_time_counts_as_completed_with_the_oldest_that_is_active() -> None:
+    def action(requested: str, completed: str | None) -> Action:
+        return Action(requested, completed, "commit")
+
+    active = [action("5", "6"), action("7", "8")]
+
+    assert newest_completion([], active) is None
+    assert newest_completion([action("1", "2"), action("3", "4")], active) == "4"
+    assert newest_completion([action("1", "2"), action("3", None)], active) == "6"
+    assert newest_completion([action("3", None)], []) == "3"
 
 
 def test_group_is_as_large_as_its_largest_base_file_and_all_logs_and_of_no_size_where_only_logs_are_known() -> None:
@@ -103,3 +137,20 @@ def test_commits_are_plain_where_nothing_was_replaced_from_the_first_of_them_to_
     for inside in (at(15, 16, replaces=True), at(8, 12, replaces=True), at(19, 30, replaces=True)):
         assert not is_plain(asked, [*asked, inside])
     assert is_plain([], [at(1, 2, replaces=True)])
+
+
+def test_range_with_columns_of_other_types_is_refused_with_the_commit_that_changed_them_as_first_usable_instant() -> (
+    None
+):
+    commits = [Commit(Instant(f"2026010100000{n}000", f"2026010100000{n}500")) for n in range(1, 5)]
+    moments = {one.instant.requested: frozenset({("", one.instant.completed)}) for one in reversed(commits)}
+
+    def read(moment: str, _groups: frozenset[tuple[str, str]]) -> str:
+        if moment <= commits[1].instant.requested:
+            raise UsageError("v was float, is double", fix="")
+        return moment
+
+    with pytest.raises(UsageError, match="v was float") as refused:
+        read_each(moments, read, commits)
+    assert refused.value.fix.endswith(f"--from {commits[2].instant.completed}")
+    assert read_each(dict([*moments.items()][:2]), read, commits) == [one.instant.requested for one in commits[2:]]
