@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,9 +19,9 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.change_range import EARLIEST, LATEST, Commit, Span, instant_text, span_of
+from hudi_reconcile.core.change_range import EARLIEST, LATEST, Commit, Cut, Span, instant_text, span_of
 from hudi_reconcile.core.changes import QUERY_TYPES, QueryType
-from hudi_reconcile.core.consumers import Position, check_place, deliveries, reached
+from hudi_reconcile.core.consumers import Position, begun_at, check_place, deliveries, fed_with, reached
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.provenance import correction_of
 from hudi_reconcile.core.values import LakeTable
@@ -50,6 +51,11 @@ class Asked:
     corrections_only: bool = False
     merge: Merge | None = None
 
+    @property
+    def fed(self) -> str:
+        """What a consumer of it is fed with."""
+        return fed_with(self.kind, corrections_only=self.corrections_only, merge=self.merge)
+
     @staticmethod
     def of(table: TableConfig, kind: QueryType, start: str, end: str) -> Asked:
         """The query, its ends checked before Spark is started. Raises UsageError for what is no instant."""
@@ -71,14 +77,14 @@ class Answered:
         return printed(self.rows, self.masks)
 
     def save(self, folder: str) -> None:
-        """Write the rows as Parquet into `folder/upto=<instant>`, in place of what an earlier delivery of it left."""
+        """Write the rows as Parquet into `folder/after=<instant>/upto=<instant>`, in place of what the same range left there."""
         path = resolve_lake_path(folder, Path.cwd())
-        saved(self.rows, f"{path.rstrip('/')}/upto={self.span.upto or EARLIEST}")
+        saved(self.rows, f"{path.rstrip('/')}/after={self.span.after or EARLIEST}/upto={self.span.upto or EARLIEST}")
 
     def apply(self, url: str, target: str) -> int:
         """Bring a table of another database in step, in one transaction; returns how many keys changed."""
-        columns = [column.name for column in self.table.columns]
-        return PostgresTarget(url, target).apply(texts(self.rows, columns), columns, self.table.record_key)
+        columns = {column.name: column.type for column in self.table.columns}
+        return PostgresTarget(url, target).apply(texts(self.rows, list(columns)), columns, self.table.record_key)
 
 
 Deliver = Callable[[Answered], None]
@@ -93,37 +99,55 @@ def query(config: Config, asked: Asked, deliver: Deliver) -> None:
 def feed(config: Config, asked: Asked, consumer: str, deliver: Deliver, *, commit: bool) -> None:
     """Hand a consumer what completed since its stored position, or since `asked.start` where that is no `earliest`.
 
-    With `commit` the position moves on once `deliver` has returned. A delivery that was cut short comes again, the same
-    range first (`core/consumers.py`).
+    With `commit` the position moves on once `deliver` has returned, and a second call for the consumer is refused meanwhile.
+    A delivery that was cut short comes again, the same range first (`core/consumers.py`).
     """
     with open_session(replace(session_request(config), short=True)) as session:
         positions = Positions(session.spark, asked.table.lake.path)
-        history = HudiHistory(session.spark, asked.table.lake.path)
-        position = _begun(asked, positions, history, consumer)
-        commits = history.commits()
-        span = span_of(position.instant or EARLIEST, asked.end, commits, history.cut(commits))
-        for after, upto in deliveries(position, reached(span.upto, commits)):
-            found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
-            if commit:
-                positions.write(replace(position, pending=upto))
-            deliver(found)
-            position = replace(position, instant=upto, pending=None)
-            if commit:
-                positions.write(position)
+        with positions.held(consumer) if commit else nullcontext():
+            _feed(config, asked, _Place(positions, consumer, commit), deliver, session)
 
 
-def _begun(asked: Asked, positions: Positions, history: HudiHistory, consumer: str) -> Position:
-    """Where the consumer begins: its stored position, unless the call gives another."""
-    if asked.start != EARLIEST:
-        return Position(consumer, asked.kind, asked.start)
-    position = positions.read(consumer) or Position(consumer, asked.kind)
-    if position.kind != asked.kind:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a consumer's position is, and whether this call moves it."""
+
+    positions: Positions
+    consumer: str
+    moves: bool
+
+    def write(self, position: Position) -> None:
+        if self.moves:
+            self.positions.write(position)
+
+
+def _feed(config: Config, asked: Asked, place: _Place, deliver: Deliver, session: Session) -> None:
+    history = HudiHistory(session.spark, asked.table.lake.path)
+    commits = history.commits()
+    cut = history.cut(commits)
+    position = _begun(asked, place, commits, cut)
+    span = span_of(position.instant or EARLIEST, asked.end, commits, cut)
+    for after, upto in deliveries(position, reached(span.upto, commits)):
+        found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
+        place.write(replace(position, pending=upto))
+        deliver(found)
+        position = replace(position, instant=upto, pending=None)
+        place.write(position)
+
+
+def _begun(asked: Asked, place: _Place, commits: Sequence[Commit], cut: Cut | None) -> Position:
+    """Where the consumer begins: its stored position, unless the call gives another, which is stored then."""
+    position = place.positions.read(place.consumer) or Position(place.consumer, asked.fed)
+    if position.kind != asked.fed:
         raise UsageError(
-            f"consumer {consumer} is fed with {position.kind}, not {asked.kind}",
+            f"consumer {place.consumer} is fed with {position.kind}, not {asked.fed}",
             fix=f"--type {position.kind}, or another name after --consumer",
         )
-    commits = history.commits()
-    check_place(position, commits, history.cut(commits))
+    if asked.start == EARLIEST:
+        check_place(position, commits, cut)
+        return position
+    position = begun_at(position, span_of(asked.start, LATEST, commits, cut).after, commits, cut)
+    place.write(position)
     return position
 
 
@@ -166,7 +190,7 @@ def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
     if asked.merge is not None:
         return history.raw(span, asked.merge)
     if asked.kind == "upsert" and history.is_plain(span.commits):
-        return listed(history.alive(span.commits))
+        return listed(history.alive(span.commits), span.commits)
     few = history.bytes_around(span.commits) <= FEW_BYTES
     return answered(asked.kind, history.versions(span.commits), span.commits, few=few)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +25,7 @@ _INSTANT = re.compile(r"(\d{17})?")
 class Position:
     """Everything that completed up to `instant` is delivered; up to `pending` it may be, and will be again.
 
-    `kind` is the change query that the consumer is fed with: one position means nothing for another.
+    `kind` is what the consumer is fed with, as `fed_with` says it.
     """
 
     consumer: str
@@ -90,15 +90,18 @@ def position_text(position: Position) -> str:
     return json.dumps({"version": VERSION, **found}, sort_keys=True) + "\n"
 
 
-def parse_position(text: str, path: str) -> Position:
-    """The position that `position_text` wrote. Raises LakeError for any other text: a guess would lose changes."""
+def parse_position(text: str, consumer: str, path: str) -> Position:
+    """The consumer's position that `position_text` wrote.
+
+    Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
+    """
     try:
         position = _parsed(json.loads(text))
     except (ValueError, KeyError, TypeError):
         position = None
-    if position is None:
+    if position is None or position.consumer != consumer:
         raise LakeError(
-            f"{path} is no position of a consumer", fix="remove it: the consumer then begins at the beginning"
+            f"{path} is no position of consumer {consumer}", fix="remove it: the consumer then begins at the beginning"
         )
     return position
 
@@ -130,6 +133,34 @@ def check_place(position: Position, commits: Sequence[Commit], cut: Cut | None) 
             " or made anew",
             fix="empty what the consumer feeds, and begin again under another name after --consumer",
         )
+
+
+def fed_with(kind: str, *, corrections_only: bool, merge: str | None) -> str:
+    """What a consumer is fed with, as options of `changes`: a position in one kind of answer means nothing for another.
+
+    >>> fed_with("upsert", corrections_only=True, merge=None)
+    'upsert --corrections-only'
+    """
+    return " ".join(
+        [kind, *(["--corrections-only"] if corrections_only else []), *([f"--merge {merge}"] if merge else [])]
+    )
+
+
+def begun_at(position: Position, after: str, commits: Sequence[Commit], cut: Cut | None) -> Position:
+    """The position of a consumer that is told to begin after an instant instead, at the last commit there.
+
+    What it was given already is one range then, up to where it stood: in a longer one a row that came before and went after
+    would be missing, and stay in what the consumer feeds. Raises UsageError where a delivery beyond is under way.
+    """
+    gone = BEGINNING if cut is None or cut.instant > after else cut.instant
+    at = max(gone, reached(after, commits))
+    if position.pending is not None and at < position.pending:
+        raise UsageError(
+            f"consumer {position.consumer} may have been given changes up to {position.pending};"
+            " the same range must come again first",
+            fix="run it once without --from",
+        )
+    return replace(position, instant=at, pending=position.instant if at < position.instant else None)
 
 
 def deliveries(position: Position, end: str) -> tuple[tuple[str, str], ...]:

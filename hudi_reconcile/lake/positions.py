@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.consumers import Position, parse_position, position_text
 from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.lease_file import Renewal, give_back, take
 
 _SUFFIX = ".json"
 
@@ -24,13 +28,33 @@ class Positions:
         """The consumer's position; None for one that has none yet. Raises LakeError for a damaged file."""
         path = self._path(consumer)
         found = self._files.read(path)
-        return None if found is None else parse_position(found[0], path)
+        return None if found is None else parse_position(found[0], consumer, path)
 
     def all(self) -> tuple[Position, ...]:
         """Every consumer's position, by name. Raises LakeError for a damaged file, as `read` does."""
         files = (one.name for one in self._files.list(self._folder))
-        names = sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
+        positions = (name for name in files if name.endswith(_SUFFIX) and not name.startswith("."))  # leases do
+        names = sorted(name.removesuffix(_SUFFIX) for name in positions)
         return tuple(found for name in names if (found := self.read(name)) is not None)
+
+    @contextmanager
+    def held(self, consumer: str) -> Iterator[None]:
+        """Keep other calls for this consumer out: two that deliver at once would leave its target behind its position.
+
+        An interrupted process leaves its lease, which the next one takes over: Java may be gone, through which files are removed.
+        Raises RefusedError while another living process is at it.
+        """
+        path, interrupted = f"{self._folder}/{consumer}", False
+        taken = take(self._files, path, f"another call for consumer {consumer}", since="")
+        try:
+            with Renewal(self._files, path, taken.lease):
+                yield
+        except BaseException as error:
+            interrupted = not isinstance(error, Exception | GeneratorExit)
+            raise
+        finally:
+            if not interrupted:
+                give_back(self._files, path, taken)
 
     def write(self, position: Position) -> None:
         """Store a position in place of the consumer's earlier one."""

@@ -15,6 +15,7 @@ from hudi_reconcile.core.change_range import Commit, Cut
 from hudi_reconcile.core.changes import QueryType, answer, applied
 from hudi_reconcile.core.consumers import (
     Position,
+    begun_at,
     check_place,
     checked_name,
     deliveries,
@@ -51,7 +52,7 @@ class Consumer:
             first, last = number(self.position.instant), number(upto)
             self.target = applied(self.target, answer(self.kind, self.history.between(first, last)))
             self.may_die()
-            self.position = parse_position(position_text(replace(self.position, instant=upto, pending=None)), "p")
+            self.position = parse_position(position_text(replace(self.position, instant=upto, pending=None)), "c", "p")
 
     def may_die(self) -> None:
         if self.kills and self.random.random() < 0.5:
@@ -91,7 +92,60 @@ def bare(state: Mapping[Any, Any]) -> dict[Any, Any]:
 @pytest.mark.parametrize("text", ["", "[]", "{}", position_text(Position("c", "upsert", "yesterday"))])
 def test_damaged_position_is_refused_and_never_taken_for_the_beginning(text: str) -> None:
     with pytest.raises(LakeError):
-        parse_position(text, "p")
+        parse_position(text, "c", "p")
+
+
+def test_position_of_another_consumer_under_this_ones_name_is_refused() -> None:
+    with pytest.raises(LakeError, match="no position of consumer copy"):
+        parse_position(position_text(Position("shop", "upsert")), "copy", "copy.json")
+
+
+@given(writes=commits, seed=st.integers(0, 2**32))
+def test_consumer_that_is_told_to_begin_earlier_again_still_ends_with_the_target_equal_to_the_lake(
+    writes: list[dict[int, int | None]], seed: int
+) -> None:
+    history, random = history_of(writes), Random(seed)  # noqa: S311 - examples
+    consumer, done = Consumer(history, "min-delta", random), completed(len(writes))
+    for newest in range(1, len(writes) + 1):
+        try:
+            consumer.call(newest)
+        except Killed:
+            continue
+        finally:
+            told = stamp(random.randint(0, number(consumer.position.instant)))
+            if consumer.position.pending is None:
+                consumer.position = begun_at(consumer.position, told, done, None)
+    consumer.kills = 0
+    consumer.call(len(writes))
+
+    assert bare(consumer.target) == bare(history.states[-1])
+
+
+def test_consumer_begins_at_the_last_commit_before_where_it_is_told_to_so_that_its_position_is_one_the_table_has() -> (
+    None
+):
+    done = [Commit(Instant(stamp(one), stamp(one + 1))) for one in (5, 7)]
+    cut = Cut(stamp(4), "older commits are archived")
+    new = Position("c", "upsert")
+
+    begun = {after: begun_at(new, stamp(after), done, cut) for after in (4, 5, 6, 7, 8, 9)}
+
+    assert {after: number(one.instant) for after, one in begun.items()} == {4: 4, 5: 4, 6: 6, 7: 6, 8: 8, 9: 8}
+    for one in begun.values():
+        assert one.pending is None
+        check_place(one, done, cut)
+
+
+def test_consumer_with_a_delivery_under_way_does_not_begin_before_its_end() -> None:
+    under_way = Position("c", "min-delta", stamp(2), stamp(6))
+
+    with pytest.raises(UsageError, match="same range must come again first"):
+        begun_at(under_way, stamp(4), completed(8), None)
+    assert begun_at(under_way, stamp(6), completed(8), None) == Position("c", "min-delta", stamp(6))
+
+
+def completed(count: int) -> list[Commit]:
+    return [Commit(Instant(stamp(one), stamp(one))) for one in range(1, count + 1)]
 
 
 def test_consumer_told_to_wait_for_an_instant_ahead_of_the_clock_stands_at_the_last_commit() -> None:

@@ -19,6 +19,7 @@ from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.change_range import Cut
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.positions import Positions
 
 BATCHES = [
     [("jack", "apple", "a", 1), ("sarah", "orange", "a", 1), ("john", "pineapple", "a", 1)],
@@ -200,6 +201,12 @@ def test_consumer_gets_what_came_after_its_position_and_its_lag_is_told(
     assert table.lag("shop") == (last, 0)
     assert table.run("--type", "upsert", "--consumer", "shop")[0] == 2
     assert table.run("--type", "upsert", "--commit-position")[0] == 2
+    assert table.run(*consumer, "--corrections-only")[0] == 2
+    with Positions(spark, str(plain[0] / "fruit")).held("shop"):
+        assert table.run(*consumer)[0] == 5
+    late = ("--type", "min-delta", "--consumer", "late", "--commit-position")
+    assert table.changes(*late, "--from", "latest") == []
+    assert table.changes(*late) == []
 
 
 def assert_cdc_as_published(spark: SparkSession, table: Fruit) -> list[dict[str, Any]]:
