@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from hudi_reconcile.cli.documents import head
 from hudi_reconcile.cli.options import Settings, pass_settings
-from hudi_reconcile.cli.streams import complain, emit_data, flush
+from hudi_reconcile.cli.streams import complain, emit_data, emit_json, flush
 from hudi_reconcile.core.change_range import EARLIEST, LATEST
 from hudi_reconcile.core.changes import QUERY_TYPES, QueryType
 from hudi_reconcile.core.consumers import checked_name
@@ -19,6 +19,11 @@ from hudi_reconcile.report.changes import ChangesFormat, format_changes
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.changes import Answered
+
+
+_KEPT_IN_STEP = ("postgresql", "postgres")
+_DATABASES = (*_KEPT_IN_STEP, "mysql", "mariadb", "oracle", "mssql", "sqlite")
+_INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table schema.table"
 
 
 @click.command()
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
 @click.option(
     "--into",
     metavar="DIR|URL",
-    help="Instead of printing: Parquet into DIR/upto=<instant>, or a PostgreSQL table kept in step (with --into-table).",
+    help="Instead of printing: Parquet into DIR/after=…/upto=…, or a PostgreSQL table kept in step (with --into-table).",
 )
 @click.option("--into-table", metavar="T", help="The table of --into postgresql+psycopg://user@host/database.")
 @click.option(
@@ -69,7 +74,9 @@ def changes(
     from hudi_reconcile.app.changes import Asked, feed, query  # noqa: PLC0415 - keeps Spark out of --help
 
     _check_consumer(consumer, output_format, commit=commit_position, prints=into is None)
-    _check_into(into, into_table, kind)
+    _check_into(into, into_table)
+    if into_table is not None:
+        _check_kept_in_step(kind, consumer, commit=commit_position, corrections_only=corrections_only)
     config = settings.load()
     asked = replace(Asked.of(config.table(table), kind, start, end), corrections_only=corrections_only, merge=merge)
     output = _Output(table, kind, output_format, into, into_table)
@@ -77,6 +84,7 @@ def changes(
         query(config, asked, output.deliver)
     else:
         feed(config, asked, checked_name(consumer), output.deliver, commit=commit_position)
+    output.end()
     return Outcome.CLEAN
 
 
@@ -89,26 +97,37 @@ class _Output:
     how: ChangesFormat
     into: str | None
     into_table: str | None
+    delivered: list[dict[str, str]] = field(default_factory=list)
 
     def deliver(self, found: Answered) -> None:
         """Hand over the whole answer; returns once it is out of this process."""
         for note in found.notes:
             complain(f"note: {note}")
+        span = {"from": found.span.after, "to": found.span.upto}
         if self.into is not None and self.into_table is not None:
             count = found.apply(self.into, self.into_table)
             complain(f"{self.into_table}: {count} keys changed, up to {found.span.upto}")
+            self.delivered.append(span)
             return
         if self.into is not None:
             found.save(self.into)
+            self.delivered.append(span)
             return
-        asked_for = {"table": self.table, "type": self.kind, "from": found.span.after, "to": found.span.upto}
         printed = False
-        for line in format_changes(found.lines(), self.how, {**head("changes", Outcome.CLEAN), **asked_for}):
+        for line in format_changes(found.lines(), self.how, {**self._head(), **span}):
             emit_data(f"{line}\n")
             printed = True
         flush()
         if not printed:
             complain(f"nothing changed in {self.table} in this range")
+
+    def end(self) -> None:
+        """What json promises of a call that prints no change: one document all the same."""
+        if self.into is not None and self.how == "json":
+            emit_json({**self._head(), "delivered": self.delivered})
+
+    def _head(self) -> dict[str, object]:
+        return {**head("changes", Outcome.CLEAN), "table": self.table, "type": self.kind}
 
 
 def _check_consumer(consumer: str | None, how: ChangesFormat, *, commit: bool, prints: bool) -> None:
@@ -118,12 +137,23 @@ def _check_consumer(consumer: str | None, how: ChangesFormat, *, commit: bool, p
         raise UsageError("a consumer reads --format ndjson, or Parquet --into DIR", fix="--format ndjson")
 
 
-def _check_into(into: str | None, table: str | None, kind: QueryType) -> None:
-    is_database = into is not None and into.partition(":")[0].partition("+")[0] in ("postgresql", "postgres")
-    if is_database != (table is not None):
+def _check_into(into: str | None, table: str | None) -> None:
+    scheme, _, rest = (into or "").partition(":")
+    engine, plus, _ = scheme.lower().partition("+")
+    is_url = rest.startswith("//") and (bool(plus) or engine in _DATABASES)
+    if scheme == "jdbc" or (is_url and engine not in _KEPT_IN_STEP):
+        raise UsageError(f"--into {scheme}: only a PostgreSQL table is kept in step", fix=_INTO_DATABASE)
+    if is_url != (table is not None):
+        raise UsageError("a database takes --into URL and --into-table together", fix=_INTO_DATABASE)
+
+
+def _check_kept_in_step(kind: QueryType, consumer: str | None, *, commit: bool, corrections_only: bool) -> None:
+    if kind != "min-delta" or corrections_only:
+        what = kind if kind != "min-delta" else "corrections alone"
+        raise UsageError(f"a table is kept in step by net changes, not by {what}", fix="--type min-delta")
+    if consumer is None or not commit:
+        # The net of a longer range leaves out what came in a shorter one and has gone since: the table would keep it.
         raise UsageError(
-            "a database takes --into URL and --into-table together",
-            fix="--into postgresql+psycopg://user@host/database --into-table schema.table",
+            "a table is kept in step from where it is, which only a consumer's position tells",
+            fix="--consumer NAME --commit-position",
         )
-    if is_database and kind != "min-delta":
-        raise UsageError(f"a table is kept in step by net changes, not by {kind}", fix="--type min-delta")

@@ -8,16 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
 
 import psycopg
 from psycopg import sql
 
 from hudi_reconcile.core.errors import UnverifiedError, UsageError
 
+Cursor = psycopg.Cursor[tuple[Any, ...]]
 Row = tuple[str, Sequence[str | None]]  # op, and the values as text
 _COLUMNS = """
-select a.attname, format_type(a.atttypid, a.atttypmod) from pg_attribute a
+select a.attname, format_type(coalesce(nullif(t.typbasetype, 0), a.atttypid), -1),
+       format_type(a.atttypid, a.atttypmod), a.attnotnull
+  from pg_attribute a join pg_type t on t.oid = a.atttypid
  where a.attrelid = %s::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum"""
+_PASSWORDS = ("password", "sslpassword")
+# Types of a target that take text of a lake's type without a word and keep less of it.
+_DAYS_AND_TIMES = ("date", "time without time zone", "time with time zone")
+_LOSING: Mapping[str, tuple[str, ...]] = {
+    "timestamp": _DAYS_AND_TIMES,
+    "timestamp_ntz": _DAYS_AND_TIMES,
+    "double": ("real",),
+    "int": ("real",),
+    "bigint": ("real", "double precision"),
+    "decimal": ("real", "double precision"),
+}
+_LOSING_ALWAYS = ("name", '"char"')
+
+
+@dataclass(frozen=True, slots=True)
+class TargetColumn:
+    """A column's type as SQL: without length or precision, which a cast obeys by cutting, and in full."""
+
+    type: str
+    full_type: str
+    is_not_null: bool = False
 
 
 class TargetError(UnverifiedError):
@@ -31,22 +57,27 @@ class PostgresTarget:
     url: str
     table: str
 
-    def apply(self, rows: Iterator[Row], columns: Sequence[str], key: Sequence[str]) -> int:
+    def apply(self, rows: Iterator[Row], columns: Mapping[str, str], key: Sequence[str]) -> int:
         """Delete and upsert by key, in one transaction; returns how many changes there were.
 
-        `columns` are those of each row. The target's columns must be among them, and the key's among the target's.
+        `columns` are those of each row, with their types in the lake. The target's columns must be among them, and the key's
+        among the target's.
 
-        Raises UsageError where the table does not fit, TargetError where the database refuses.
+        Raises UsageError where the table does not fit or would not hold a value as it is, TargetError where the database refuses.
         """
+        conninfo = self._conninfo()
         try:
-            with psycopg.connect(self._conninfo(), application_name="hudi-reconcile") as connection:
+            with psycopg.connect(conninfo, application_name="hudi-reconcile", client_encoding="UTF8") as connection:
                 connection.execute("set local time zone 'UTC'")
+                connection.execute("set constraints all deferred")  # rows may exchange unique values
                 with connection.cursor() as cursor:
-                    name, types = self._described(cursor)
-                    _check_columns(self.table, types, columns, key)
+                    name, target = self._described(cursor)
+                    check_columns(self.table, target, columns, key)
                     count = _copied(cursor, rows, len(columns))
-                    for statement in statements(name, types, columns, key):
+                    self._check_held(cursor, target, list(columns))
+                    for statement in statements(name, target, list(columns), key):
                         cursor.execute(statement)
+                connection.execute("set constraints all immediate")  # else the commit itself would fail
                 return count
         except psycopg.errors.InvalidColumnReference as error:
             raise UsageError(
@@ -57,34 +88,80 @@ class PostgresTarget:
             # The server's own text may hold values of rows.
             raise TargetError(
                 f"target {self.table}: the database refused ({type(error).__name__}, SQLSTATE {error.sqlstate})",
-                fix="check --into, PGPASSWORD and the rights of its user, then run the same command again",
+                fix=f"{fix_of(error.sqlstate)}, then run the same command again",
             ) from error
 
     def _conninfo(self) -> str:
         scheme, _, rest = self.url.partition(":")
-        if "@" in rest and ":" in rest.partition("@")[0].removeprefix("//"):
+        address, _, query = rest.partition("?")
+        user, at, _ = address.removeprefix("//").rpartition("@")
+        named = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
+        if (at and ":" in user) or named & {*_PASSWORDS}:
             raise UsageError("--into holds a password", fix="leave it out and set PGPASSWORD, or use ~/.pgpass")
         return f"{scheme.partition('+')[0]}:{rest}"
 
-    def _described(self, cursor: psycopg.Cursor[tuple[str, ...]]) -> tuple[str, Mapping[str, str]]:
-        """The table's name as SQL, and its columns with their types."""
+    def _described(self, cursor: Cursor) -> tuple[str, Mapping[str, TargetColumn]]:
+        """The table's name as SQL, and its columns."""
         found = cursor.execute("select to_regclass(%s)::text", [self.table]).fetchone()
         if found is None or found[0] is None:
             raise UsageError(
                 f"--into-table {self.table}: there is no such table", fix="create it, with the lake's key as its key"
             )
-        return found[0], {row[0]: row[1] for row in cursor.execute(_COLUMNS, [found[0]])}
+        return found[0], {row[0]: TargetColumn(*row[1:]) for row in cursor.execute(_COLUMNS, [found[0]])}
+
+    def _check_held(self, cursor: Cursor, target: Mapping[str, TargetColumn], columns: Sequence[str]) -> None:
+        """Raises UsageError for values that the target's columns would cut or round."""
+        narrow = {name: column for name, column in target.items() if column.full_type != column.type}
+        if not narrow:
+            return
+        found = cursor.execute(cut_values(narrow, columns)).fetchone() or ()
+        cut = [
+            f"{name} {column.full_type} in {count} rows"
+            for (name, column), count in zip(narrow.items(), found, strict=True)
+            if count
+        ]
+        if cut:
+            raise UsageError(
+                f"target {self.table} would not hold values of the lake as they are: {', '.join(cut)}; nothing was written",
+                fix=f"alter table {self.table} alter column ... type ..., as wide as the lake's",
+            )
 
 
-def statements(table: str, types: Mapping[str, str], columns: Sequence[str], key: Sequence[str]) -> list[sql.Composed]:
+def fix_of(sqlstate: str | None) -> str:
+    """What to look at for a class of errors. Pure."""
+    classes = {
+        "22": "give its columns types that hold the lake's values",
+        "23": "drop the constraint, or make it deferrable: rows may exchange values, and the lake need not keep it",
+    }
+    return classes.get((sqlstate or "")[:2], "check --into, PGPASSWORD and the rights of its user")
+
+
+def cut_values(narrow: Mapping[str, TargetColumn], columns: Sequence[str]) -> sql.Composed:
+    """How many copied rows have values that each of these columns would cut or round. Pure."""
+    value = _values(narrow, columns)
+    counts = [
+        sql.SQL("count(*) filter (where {0} is distinct from ({0})::{1})").format(
+            value[name], sql.SQL(column.full_type)
+        )
+        for name, column in narrow.items()
+    ]
+    return sql.SQL("select {} from _hr_changes s where s.op <> 'd'").format(sql.SQL(", ").join(counts))
+
+
+def statements(
+    table: str, types: Mapping[str, TargetColumn], columns: Sequence[str], key: Sequence[str]
+) -> list[sql.Composed]:
     """What brings the copied rows `_hr_changes` (`op`, `c0`, `c1`, …, all text) into the table. `table` is SQL. Pure."""
-    place = {name: sql.Identifier("s", f"c{number}") for number, name in enumerate(columns)}
-    value = {name: _typed(place[name], kind) for name, kind in types.items()}
+    value = _values(types, columns)
     target = sql.SQL(table)  # as regclass writes it
-    same = sql.SQL(" and ").join(
-        sql.SQL("t.{} is not distinct from {}").format(sql.Identifier(name), value[name]) for name in key
-    )
-    delete = sql.SQL("delete from {} t using _hr_changes s where s.op = 'd' and {}").format(target, same)
+    same = _equal(key, value, sql.SQL("t.{} = {}"))
+    deletes = [sql.SQL("delete from {} t using _hr_changes s where s.op = 'd' and {}").format(target, same)]
+    nullable = [value[name] for name in key if not types[name].is_not_null]
+    if nullable:
+        # No index serves these, and no unique constraint sees that two NULLs are one key: such rows are written anew.
+        null = sql.SQL(" or ").join(sql.SQL("{} is null").format(one) for one in nullable)
+        same = _equal(key, value, sql.SQL("t.{} is not distinct from {}"))
+        deletes.append(sql.SQL("delete from {} t using _hr_changes s where ({}) and {}").format(target, null, same))
     others = [name for name in types if name not in key]
     update = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others)
     insert = sql.SQL(
@@ -96,10 +173,42 @@ def statements(table: str, types: Mapping[str, str], columns: Sequence[str], key
         _names(key),
         sql.SQL("update set {}").format(update) if others else sql.SQL("nothing"),
     )
-    return [delete, insert]
+    return [*deletes, insert]
 
 
-def _copied(cursor: psycopg.Cursor[tuple[str, ...]], rows: Iterator[Row], width: int) -> int:
+def check_columns(
+    table: str, target: Mapping[str, TargetColumn], columns: Mapping[str, str], key: Sequence[str]
+) -> None:
+    """Raises UsageError for a target without a column of the key, with one that the lake lacks, or of a type that keeps less."""
+    faults = [f"{name} is not in the lake" for name in target if name not in columns]
+    faults += [f"{name}, of the key, is missing" for name in key if name not in target]
+    faults += [
+        f"{name} is {columns[name]} in the lake, and {column.full_type} does not keep all of it"
+        for name, column in target.items()
+        if name in columns and _loses(columns[name], column.type)
+    ]
+    if faults:
+        raise UsageError(
+            f"target {table} does not fit: {'; '.join(faults)}", fix=f"its columns may be: {', '.join(columns)}"
+        )
+
+
+def _loses(lake: str, target: str) -> bool:
+    if (lake == "binary") != (target == "bytea"):
+        return True
+    return target in _LOSING_ALWAYS or target in _LOSING.get(lake.partition("(")[0], ())
+
+
+def _values(types: Mapping[str, TargetColumn], columns: Sequence[str]) -> Mapping[str, sql.Composed]:
+    place = {name: sql.Identifier("s", f"c{number}") for number, name in enumerate(columns)}
+    return {name: _typed(place[name], column.type) for name, column in types.items()}
+
+
+def _equal(key: Sequence[str], value: Mapping[str, sql.Composed], form: sql.SQL) -> sql.Composed:
+    return sql.SQL(" and ").join(form.format(sql.Identifier(name), value[name]) for name in key)
+
+
+def _copied(cursor: Cursor, rows: Iterator[Row], width: int) -> int:
     fields = sql.SQL(", ").join(sql.SQL("{} text").format(sql.Identifier(f"c{number}")) for number in range(width))
     cursor.execute(sql.SQL("create temporary table _hr_changes (op text, {}) on commit drop").format(fields))
     count = 0
@@ -118,15 +227,3 @@ def _typed(text: sql.Identifier, kind: str) -> sql.Composed:
 
 def _names(names: Sequence[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, names))
-
-
-def _check_columns(table: str, types: Mapping[str, str], columns: Sequence[str], key: Sequence[str]) -> None:
-    unknown = [name for name in types if name not in columns]
-    lacking = [name for name in key if name not in types]
-    if unknown or lacking:
-        told = [f"{name} is not in the lake" for name in unknown] + [
-            f"{name}, of the key, is missing" for name in lacking
-        ]
-        raise UsageError(
-            f"target {table} does not fit: {'; '.join(told)}", fix=f"its columns may be: {', '.join(columns)}"
-        )

@@ -16,6 +16,11 @@ tables:
   - {name: orders, source: {table: public.orders}, lake: {path: lake/orders}}
 """
 
+IN_STEP = (
+    *("-t", "orders", "--into", "postgresql://me@h/d", "--into-table", "t"),
+    *("--consumer", "copy", "--commit-position"),
+)
+
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
@@ -27,6 +32,18 @@ tables:
         (["-t", "orders", "--type", "upsert", "--from", "yesterday"], "--from 'yesterday' is no instant"),
         (["-t", "orders", "--type", "upsert", "--to", "20261340000000000"], "--to '20261340000000000' is no instant"),
         (["-t", "orders", "--type", "upsert", "--format", "csv"], "ndjson"),
+        (["-t", "orders", "--type", "upsert", "--from", "0001-01-01T00:00:00+14:00"], "is no instant"),
+        ([*IN_STEP, "--type", "upsert"], "not by upsert"),
+        ([*IN_STEP, "--type", "min-delta", "--corrections-only"], "not by corrections alone"),
+        ([*IN_STEP[:-1], "--type", "min-delta"], "--commit-position"),
+        ([*IN_STEP[:-3], "--type", "min-delta"], "--consumer NAME"),
+        (["-t", "orders", "--type", "min-delta", "--into", "postgresql://me@h/d"], "--into-table"),
+        (["-t", "orders", "--type", "min-delta", "--into", "out", "--into-table", "t"], "together"),
+        (["-t", "orders", "--type", "min-delta", "--into", "mysql+pymysql://me:hunter2@h/d"], "only a PostgreSQL"),
+        (
+            ["-t", "orders", "--type", "min-delta", "--into", "jdbc:postgresql://h/d?password=hunter2"],
+            "only a PostgreSQL",
+        ),
     ],
 )
 def test_wrong_call_is_usage_and_says_what_is_legal(
@@ -40,6 +57,7 @@ def test_wrong_call_is_usage_and_says_what_is_legal(
     found = capsys.readouterr()
     assert (code, found.out) == (2, "")
     assert says in found.err
+    assert "hunter2" not in found.err
 
 
 def test_importing_the_package_loads_neither_spark_nor_the_rooms() -> None:
