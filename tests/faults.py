@@ -167,6 +167,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     ),
     "L13": (
         f"{_EXACT}::test_commit_whose_answer_is_lost_is_found_and_one_that_was_not_made_leaves_nothing",
+        "tests/unit/spark/test_failures.py::test_snapshot_that_the_cleaner_took_is_the_lakes_and_names_the_setting",
         f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",
     ),
     "L15": (

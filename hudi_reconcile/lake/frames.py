@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from hudi_reconcile.core.cleaned import cleaner_passed
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import LakeColumn, LakePin
 from hudi_reconcile.lake.bridge import Timeline, cause_names
@@ -78,12 +79,13 @@ def evaluating(path: str) -> Iterator[None]:
     """Turn the failure of a frame that is evaluated inside into a LakeError; its own text may hold row values."""
     try:
         yield
-    except Py4JJavaError as error:
-        names = " <- ".join(cause_names(error))
-    except PySparkException as error:
-        names = type(error).__name__
+    except (Py4JJavaError, PySparkException) as error:
+        known = cleaner_passed(str(error))
+        names = " <- ".join(cause_names(error)) if isinstance(error, Py4JJavaError) else type(error).__name__
     else:
         return
+    if known is not None:
+        raise LakeError(f"Hudi table {path}: {known.message}; nothing was written", fix=known.fix)
     raise LakeError(
         f"rows for Hudi table {path} could not be read ({names}); nothing was written", fix="see the log on stderr"
     )

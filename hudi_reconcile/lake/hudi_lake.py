@@ -84,7 +84,8 @@ class HudiLake:
 
     def count(self, pin: LakePin) -> int:
         """How many rows there are at the pin."""
-        return pinned(self._spark, self._path, pin).count()
+        with evaluating(self._path):
+            return pinned(self._spark, self._path, pin).count()
 
     def rows(self, pin: LakePin) -> Frame:
         """All rows at the pin, with Hudi's own columns."""

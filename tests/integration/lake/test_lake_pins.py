@@ -12,6 +12,7 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
+from hudi_reconcile.spark.failures import named_failure
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
 
 SCHEMA = "id int, qty int, _hr_read_seq bigint"
@@ -67,8 +68,16 @@ def test_pin_whose_files_the_cleaner_took_does_not_hold_and_cannot_be_loaded_aga
         "Hudi lists what is there when the frame is read: rows are gone, without an error"
     )
     assert not lake.still(pin)
-    with pytest.raises(PySparkException, match="retained"):
+    with pytest.raises(LakeError, match="the cleaner passed the lake snapshot") as known:
         lake.count(pin)
+    assert "hoodie.clean.commits.retained" in known.value.fix
+    loaded = lake.rows(pin)
+    assert isinstance(loaded, DataFrame)
+    with pytest.raises(PySparkException) as raised:
+        loaded.collect()
+    named = named_failure(raised.value)
+    assert isinstance(named, LakeError), "what a sweep reads is named where it ends"
+    assert named.fix == known.value.fix
     now = lake.pin()
     assert now is not None
     assert lake.still(now)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.spark.failures import named_failure
 
 
@@ -27,6 +28,22 @@ def test_refusal_of_any_jdbc_driver_is_the_sources_and_shows_no_value(text: str,
 
     assert found is not None
     assert reason in found.message
+    assert "geheim" not in found.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cleaner cleaned up the timestamp of interest. Please ensure sufficient commits are retained with cleaner",
+        "x\nCaused by: java.io.FileNotFoundException: File file:/lake/geheim.parquet does not exist\n\tat y",
+    ],
+)
+def test_snapshot_that_the_cleaner_took_is_the_lakes_and_names_the_setting(text: str) -> None:
+    found = named_failure(FromSparkError(text))
+
+    assert isinstance(found, LakeError)
+    assert "the cleaner passed the lake snapshot" in found.message
+    assert "hoodie.clean.commits.retained" in found.fix
     assert "geheim" not in found.message
 
 
