@@ -30,6 +30,7 @@ _DOUBLES = "tests/integration/test_corrections.py"
 _EVOLVE = "tests/unit/stages/test_evolve.py"
 _SCOPE = "tests/unit/stages/test_scope.py"
 _GUARDS = "tests/unit/core/test_guards.py"
+_BESIDE, _SILENT = "tests/unit/stages/test_beside.py", "tests/integration/lake/test_lake_beside.py"
 _STANDING = "tests/unit/stages/test_standing.py"
 _PINS = "tests/integration/lake/test_lake_pins.py"
 _STORY = f"{_MAIN}::test_late_commit_silent_updates_and_deletes_are_found_repaired_and_proved"
@@ -133,6 +134,9 @@ FAULTS: Mapping[str, Sequence[str]] = {
         "tests/unit/lake/test_recover.py::test_instant_without_heartbeat_is_never_called_dead",
         f"{_APPLY}::test_apply_beside_a_writer_with_default_settings_in_flight_is_refused_and_beside_others_commits_says_so",
         "tests/unit/app/test_doctor_writers.py::test_writer_in_flight_is_one_with_default_settings_where_it_has_no_heartbeat",
+        f"{_BESIDE}::test_pull_beside_a_silent_writer_writes_nothing_and_says_how_to_go_on",
+        f"{_BESIDE}::test_silent_writer_that_begins_while_rows_are_read_is_not_written_beside",
+        f"{_SILENT}::test_instant_without_heartbeat_is_seen_until_it_is_rolled_back_and_then_all_may_write",
         f"{_OPTIONS}::test_option_that_the_tool_owns_cannot_be_set",
     ),
     "L5": (
@@ -163,11 +167,11 @@ FAULTS: Mapping[str, Sequence[str]] = {
     ),
     "L12": (
         f"{_PINS}::test_pin_whose_files_the_cleaner_took_does_not_hold_and_cannot_be_loaded_again",
+        "tests/unit/spark/test_failures.py::test_snapshot_that_the_cleaner_took_is_the_lakes_and_names_the_setting",
         "tests/unit/spark/test_settings.py::test_settings_against_correctness_are_refused_all_at_once",
     ),
     "L13": (
         f"{_EXACT}::test_commit_whose_answer_is_lost_is_found_and_one_that_was_not_made_leaves_nothing",
-        "tests/unit/spark/test_failures.py::test_snapshot_that_the_cleaner_took_is_the_lakes_and_names_the_setting",
         f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",
     ),
     "L15": (

@@ -24,7 +24,7 @@ def writers_check(job: TableJob) -> Iterator[Check]:
     if folder is None or not (folder / ".hoodie" / "hoodie.properties").is_file():
         return
     found = writers_at(folder)
-    said = "; ".join(one for one in (default_writer(found), foreign_writer(found)) if one)
+    said = "; ".join(one for one in (default_writer(found.without_heartbeat), foreign_writer(found)) if one)
     if said:
         yield Check(name, "warn", said, f"give every other writer {SETTINGS}")
     else:

@@ -68,6 +68,17 @@ def table_option(command: _Command) -> _Command:
     )(command)
 
 
+def dead_writer_option(command: _Command) -> _Command:
+    """`--dead-writer INSTANT`, repeatable, as `dead_writers`."""
+    return click.option(
+        "--dead-writer",
+        "dead_writers",
+        multiple=True,
+        metavar="INSTANT",
+        help="Roll back this instant of another writer, which died; the refusal names it.",
+    )(command)
+
+
 def run_argument(command: _Command) -> _Command:
     """`RUN` as `run`: a run id or `latest`."""
     return click.argument("run", metavar="RUN")(command)

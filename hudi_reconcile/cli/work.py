@@ -12,6 +12,7 @@ from hudi_reconcile.cli.options import (
     DEFAULT_CONFIG,
     OutputFormat,
     Settings,
+    dead_writer_option,
     format_option,
     pass_settings,
     run_argument,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     type=click.Choice(WORDS),
     help="A full fetch that replaces the table: go on in spite of this guard; the refusal says which.",
 )
+@dead_writer_option
 @format_option
 @pass_settings
 def pull(
@@ -63,6 +65,7 @@ def pull(
     approve_deletes: int | None,
     allow_empty_source: bool,
     accept: tuple[str, ...],
+    dead_writers: tuple[str, ...],
     output_format: OutputFormat,
 ) -> Outcome:
     """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
@@ -72,7 +75,7 @@ def pull(
     call = call_of(settings, tables) if props is None else _call_of_props(settings, props, tables)
     if dry_run:
         return _planned(call, output_format, full=full)
-    approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept))
+    approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
     return told(run_pull(call, full=full, approval=approval), output_format)
 
 
@@ -122,6 +125,7 @@ def sweep(
     type=click.Choice(ACCEPTABLE),
     help="Go on in spite of this guard; the refusal says which. May be given more than once.",
 )
+@dead_writer_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @format_option
 @pass_settings
@@ -134,6 +138,7 @@ def apply(
     approve_deletes: int | None,
     allow_empty_source: bool,
     accept: tuple[str, ...],
+    dead_writers: tuple[str, ...],
     yes: bool,
     output_format: OutputFormat,
 ) -> Outcome:
@@ -151,7 +156,7 @@ def apply(
             for name, one in found.items()
         )
         ask("; ".join(f"{name}: {plan.upserts} upserts, {plan.deletes} deletes{part}" for name, plan, part in plans))
-    approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept))
+    approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
     call = Call(config, str(settings.config_path), config.select((*found, *left)))
     return told(run_apply(call, found, approval, left), output_format)
 

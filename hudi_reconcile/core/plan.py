@@ -95,12 +95,16 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What the operator said: which part of the plan, how many deletes were looked at, what is meant in spite of a guard."""
+    """What the operator said: which part of the plan, how many deletes were looked at, what is meant in spite of a guard.
+
+    `dead_writers` are instants in flight whose writers are known to be dead.
+    """
 
     only: Literal["upsert", "delete"] | None = None
     approve_deletes: int | None = None
     allow_empty_source: bool = False
     accept: frozenset[str] = frozenset()
+    dead_writers: frozenset[str] = frozenset()
 
 
 def part_requirements(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:

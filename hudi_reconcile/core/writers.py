@@ -7,6 +7,7 @@ writer rolls back whoever is in flight beside it, or commits over what was commi
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from hudi_reconcile.core.errors import RefusedError
@@ -43,21 +44,35 @@ def told_of(writers: Writers) -> tuple[str, ...]:
     return (f"{said}: it needs {SETTINGS}",) if said else ()
 
 
-def default_writer(writers: Writers) -> str:
-    """What to say where a writer is in flight that keeps no heartbeat; empty where none is."""
-    if not writers.without_heartbeat:
+def default_writer(silent: Collection[str]) -> str:
+    """What to say where writers are in flight that keep no heartbeat; empty where none is."""
+    if not silent:
         return ""
     return (
-        f"a writer with Hudi's default settings is in flight, or died so ({', '.join(writers.without_heartbeat)}: no "
-        "heartbeat); beside it rows are lost without an error"
+        f"a writer with Hudi's default settings is in flight, or died so ({', '.join(silent)}: no heartbeat); beside it rows "
+        "are lost without an error"
     )
 
 
-def refuse_default_writer(table: str, writers: Writers) -> None:
+def refuse_silent(table: str, silent: Collection[str]) -> None:
     """Raises RefusedError where a writer without heartbeat is in flight: who commits first, loses rows or has them lost."""
-    why = default_writer(writers)
+    why = default_writer(silent)
     if why:
+        named = " ".join(f"--dead-writer {one}" for one in silent)
         raise RefusedError(
-            f"table {table}: {why}; nothing was written",
-            fix=f"let it end (if it died, run it again: it rolls its instant back), and give it {SETTINGS}",
+            f"table {table}: {why}; nothing was written beside it",
+            fix="let it end, then run the same command again; if it died, run it again (it rolls its instant back) or, where "
+            f"it never will, add {named} to this command; and give it {SETTINGS}",
         )
+
+
+def dead_ones(table: str, silent: Collection[str], named: Collection[str]) -> tuple[str, ...]:
+    """The instants that a person calls dead, oldest first. Raises RefusedError for one that is not in flight, or that lives."""
+    others = sorted(set(named) - set(silent))
+    if others:
+        raise RefusedError(
+            f"table {table}: --dead-writer {', '.join(others)}: no instant in flight without a heartbeat; those are: "
+            f"{', '.join(silent) or 'none'}",
+            fix="name one of them, or leave the option out",
+        )
+    return tuple(sorted(set(named)))

@@ -17,7 +17,7 @@ from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake import partitions, timeline, undo
 from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
-from hudi_reconcile.lake.bridge import Savepoints, Timeline, skip_probes
+from hudi_reconcile.lake.bridge import Timeline, skip_probes
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinned
 from hudi_reconcile.lake.held import held
@@ -26,15 +26,15 @@ from hudi_reconcile.lake.metadata import PREFIX, commit_metadata
 from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_options
 from hudi_reconcile.lake.origin import origin_of
 from hudi_reconcile.lake.overwrite import would_overwrite
+from hudi_reconcile.lake.recover import rolled_back
+from hudi_reconcile.lake.savepoints import drop_ours, keep_newest
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.shown import SCHEMA, as_held
-from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table, properties_of, table_of
+from hudi_reconcile.lake.table import has_table, properties_of, table_of
 from hudi_reconcile.lake.write import Target, commit
 from hudi_reconcile.lake.writer import Writer
-from hudi_reconcile.lake.writers import heartbeats, writers_of
+from hudi_reconcile.lake.writers import heartbeats, silent_writers, writers_of
 from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
-
-SAVED_BY = "hudi-reconcile"
 
 
 class HudiLake:
@@ -219,6 +219,17 @@ class HudiLake:
         beating = heartbeats(self._files, self._path)
         return writers_of(self._timeline(), self._files, self._path, beating)
 
+    def silent_writers(self) -> tuple[str, ...]:
+        """The instants in flight without a heartbeat, oldest first; none where there is no table."""
+        if not has_table(self._files, self._path):
+            return ()
+        beating = heartbeats(self._files, self._path)
+        return silent_writers(self._timeline(), self._files, self._path, beating)
+
+    def roll_back(self, requested: str) -> None:
+        """Roll back an instant that never completed. Raises LakeError where Hudi cannot."""
+        rolled_back(Target(self._spark, self._path, self._name), requested)
+
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it."""
         return undo.around(self._timeline(), commit, self._path)
@@ -237,20 +248,11 @@ class HudiLake:
 
     def savepoint(self, comment: str) -> str:
         """Keep the newest snapshot; one that has a savepoint already, whoever made it, is kept as it is."""
-        line = self._timeline()
-        requested = max((action.requested for action in line.completed()), default="")
-        if requested not in line.savepoints():
-            line.drop_unfinished_savepoint(requested)
-            self._savepoints().make(requested, SAVED_BY, comment)
-        return requested
+        return keep_newest(Target(self._spark, self._path, self._name), comment)
 
     def drop_savepoints(self, keep: str) -> tuple[str, ...]:
         """Remove every savepoint of ours but one; those of others stay."""
-        line = self._timeline()
-        old = tuple(one for one, user in line.savepoints().items() if user == SAVED_BY and one != keep)
-        for requested in old:
-            self._savepoints().remove(requested)
-        return old
+        return drop_ours(Target(self._spark, self._path, self._name), keep)
 
     @contextmanager
     def lease(self, owner: str) -> Iterator[None]:
@@ -282,10 +284,6 @@ class HudiLake:
         if pin is None:
             raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
         return pin
-
-    def _savepoints(self) -> Savepoints:
-        has_metadata_table = bool(self._timeline().properties().get(METADATA_PARTITIONS, ""))
-        return Savepoints(self._spark, self._path, self._name, has_metadata_table)
 
     def _target(self, table: LakeTable) -> Target:
         return Target(self._spark, self._path, table.name)

@@ -59,15 +59,20 @@ def clear(target: Target, files: Files, lease: Lease | None) -> tuple[str, ...]:
     if lease is not None:
         _drop_lock(target, files, lease)
     for requested in found.dead:
-        try:
-            roll_back(target.spark, target.path, target.name, requested)
-        except Py4JJavaError as error:
-            names = " <- ".join(cause_names(error))
-            raise LakeError(
-                f"Hudi table {target.path}: instant {requested} of a killed writer cannot be rolled back ({names})",
-                fix="hudi-reconcile doctor",
-            ) from error
+        rolled_back(target, requested)
     return found.dead
+
+
+def rolled_back(target: Target, requested: str) -> None:
+    """Roll an instant of a dead writer back. Raises LakeError where that fails."""
+    try:
+        roll_back(target.spark, target.path, target.name, requested)
+    except Py4JJavaError as error:
+        names = " <- ".join(cause_names(error))
+        raise LakeError(
+            f"Hudi table {target.path}: instant {requested} of a killed writer cannot be rolled back ({names})",
+            fix="hudi-reconcile doctor",
+        ) from error
 
 
 def _look(target: Target, files: Files, lease: Lease | None) -> Leftovers:

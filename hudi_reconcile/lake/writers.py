@@ -16,9 +16,15 @@ def writers_of(line: Timeline, files: Files, path: str, beating: frozenset[str])
     """
     newest = [action for action in line.completed()[:NEWEST] if not line.is_service(action)]
     ours = {action.requested for key in OURS for _, action in line.metadata(key, archived=False, newest=NEWEST)}
-    alive = beating | heartbeats(files, path)
-    silent = tuple(one for one in writers_in_flight(line) if one not in alive)
+    silent = silent_writers(line, files, path, beating)
     return Writers(len(newest), sum(action.requested not in ours for action in newest), silent)
+
+
+def silent_writers(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> tuple[str, ...]:
+    """The instants in flight that have no heartbeat, oldest first; `beating` as above."""
+    in_flight = writers_in_flight(line)
+    alive = beating | heartbeats(files, path) if in_flight else beating
+    return tuple(one for one in in_flight if one not in alive)
 
 
 def heartbeats(files: Files, path: str) -> frozenset[str]:

@@ -189,6 +189,14 @@ class Lake(Protocol):
         """Who else writes the table, as far as it tells."""
         ...
 
+    def silent_writers(self) -> tuple[str, ...]:
+        """The instants in flight whose writers keep no heartbeat, oldest first; none where there is no table."""
+        ...
+
+    def roll_back(self, requested: str) -> None:
+        """Roll back an instant that never completed; its writer, should it live, fails. Wants the lease."""
+        ...
+
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it, which differ by it alone.
 

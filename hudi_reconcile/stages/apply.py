@@ -16,9 +16,10 @@ from hudi_reconcile.core.result import Guard, TableResult
 from hudi_reconcile.core.segments import HashSegments, parse
 from hudi_reconcile.core.standing import accepted
 from hudi_reconcile.core.values import Instant, SourceTable
-from hudi_reconcile.core.writers import refuse_default_writer, told_of
+from hudi_reconcile.core.writers import refuse_silent, told_of
 from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
+from hudi_reconcile.stages.beside import clear_way
 from hudi_reconcile.stages.commits import PARTS, PLAN_LABEL, Work, Written, first_of, with_landed, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
 from hudi_reconcile.stages.evolve import correctable
@@ -64,16 +65,18 @@ def apply(
         )
         if no:
             return refused(job, plan, no)
+        cleared = clear_way(job, edges.lake, approval.dead_writers)
         taken_over = accepted(standing, approval.accept)
         work = replace(_work(job, plan, findings_path, action, edges), quarantine=quarantine, accepted=taken_over)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
-        return _carried_out(work, edges, complete=_is_whole(plan, {*landed, action or "all"}))
+        done = _carried_out(work, edges, complete=_is_whole(plan, {*landed, action or "all"}))
+        return replace(done, notes=(*cleared, *done.notes))
 
 
 def _carried_out(work: Work, edges: Edges, *, complete: bool) -> TableResult:
     job, plan = work.job, work.plan
     writers = edges.lake.writers()
-    refuse_default_writer(job.name, writers)
+    refuse_silent(job.name, writers.without_heartbeat)
     planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(work.action or "", plan.upserts + plan.deletes)
     done = done_result(job, plan, _execute(work, edges), planned=planned, complete=complete)
     notes = (*done.notes, *told_of(writers))

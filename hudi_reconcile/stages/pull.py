@@ -21,6 +21,7 @@ from hudi_reconcile.core.text_marks import odd_shapes
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.core.window import is_empty, next_checkpoint
 from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
+from hudi_reconcile.stages.beside import clear_way, refuse_beside, slipped_in
 from hudi_reconcile.stages.cut import cut_of
 from hudi_reconcile.stages.overwrite import allowed, overwrites, refuse_torn
 from hudi_reconcile.stages.pull_start import Start, carry, refuse_changed, start_of
@@ -42,13 +43,15 @@ class _Done:
     null_rows: int = 0
     greatest_group_rows: int = 0
     write_seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
     """Bring the lake up to the source's safe bound. `full` reads every row whatever the checkpoint says.
 
     Raises RefusedError for a lake table that this tool did not make or whose checkpoint is lost, and for a replacement
-    that would delete more than is allowed; nothing is written then. Raises SourceError where the source's columns change
+    that would delete more than is allowed; nothing is written then. Raises RefusedError, too, beside a writer with Hudi's
+    default settings in flight, where there are rows to write. Raises SourceError where the source's columns change
     meanwhile: pages that are in the lake stay, no other is written.
     """
     source, lake = edges.source, edges.lake
@@ -56,6 +59,9 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
         start = start_of(job, source, lake, full=full)
         if is_empty(start.window):
             return _result(job, start, _Done(start.existing, start.before))
+        start = replace(start, notes=(*start.notes, *clear_way(job, lake, approval.dead_writers)))
+        if start.whole and start.existing is not None:
+            refuse_beside(job, lake)  # before all rows are read for nothing
         start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))
         done = _Done(start.existing, start.before)
         if start.existing is not None and start.whole and overwrites(job):
@@ -88,6 +94,7 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
         standing = standing_guards(held, start.standing, deletes=found.gone_rows, regressed=0, verb="pull")
         allowed(job, found, staged.rows, approval, standing)
         gone = found.gone_rows
+        refuse_beside(job, lake)
         return lake.overwrite(rows, table, checkpoint, labels)
 
     done = _Done(table, start.before)
@@ -138,6 +145,7 @@ def _added(done: _Done, page: Page, staged: Staged, after: CheckpointAt, lake: L
         null_rows=done.null_rows + staged.null_watermark_rows,
         greatest_group_rows=max(done.greatest_group_rows, staged.rows if page.is_group else 0),
         write_seconds=done.write_seconds,
+        notes=(*done.notes, *slipped_in(lake, after.instant)),
     )
 
 
@@ -182,6 +190,7 @@ def _write(
     elif land is not None:
         instant = land(rows, checkpoint, labels)
     else:
+        refuse_beside(job, lake)
         instant = lake.upsert(rows, done.existing, checkpoint, labels)
     return CheckpointAt(checkpoint, instant)
 
@@ -194,7 +203,7 @@ def _new_table(job: TableJob, table: SourceTable) -> NewTable:
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
     adds = done.pages and start.existing is not None and not (start.whole and overwrites(job))
     before = None if start.before is None else start.before.checkpoint
-    notes = (*start.notes, *(taken_over_notes(before, start.standing) if adds else ()))
+    notes = (*start.notes, *done.notes, *(taken_over_notes(before, start.standing) if adds else ()))
     if not done.greatest_group_rows:
         return notes
     names = ", ".join(start.watermark.order.columns)

@@ -553,6 +553,15 @@ class FakeLake:
     def writers(self) -> Writers:
         return self.others
 
+    def silent_writers(self) -> tuple[str, ...]:
+        self.journal.reached("lake.silent_writers")
+        return self.others.without_heartbeat
+
+    def roll_back(self, requested: str) -> None:
+        self.journal.reached("lake.roll_back")
+        left = tuple(one for one in self.others.without_heartbeat if one != requested)
+        self.others = replace(self.others, without_heartbeat=left)
+
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         if self.cleaned:
             raise RefusedError("the rows from before may be cleaned", fix="sweep")
