@@ -31,6 +31,7 @@ _EVOLVE = "tests/unit/stages/test_evolve.py"
 _SCOPE = "tests/unit/stages/test_scope.py"
 _GUARDS = "tests/unit/core/test_guards.py"
 _BESIDE, _SILENT = "tests/unit/stages/test_beside.py", "tests/integration/lake/test_lake_beside.py"
+_REPLAYED, _LAGGING = "tests/unit/stages/test_replayed.py", "tests/integration/source/test_mysql_replica.py"
 _STANDING = "tests/unit/stages/test_standing.py"
 _PINS = "tests/integration/lake/test_lake_pins.py"
 _STORY = f"{_MAIN}::test_late_commit_silent_updates_and_deletes_are_found_repaired_and_proved"
@@ -82,7 +83,10 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_SWEEP}::test_plan_from_a_replica_has_a_guard_against_its_deletes",
         f"{_APPLY}::test_deletes_of_a_replica_are_refused_and_allowed_by_their_own_word_and_upserts_go_through",
         "tests/unit/core/test_replica.py::test_bound_of_a_replica_lies_five_seconds_below_clock_and_replay",
-        "tests/unit/stages/test_replayed.py::test_replica_behind_the_checkpoint_deletes_nothing_and_says_why",
+        f"{_REPLAYED}::test_replica_behind_the_checkpoint_deletes_nothing_and_says_why",
+        f"{_REPLAYED}::test_replica_that_shows_an_older_state_than_the_lake_was_brought_to_deletes_nothing",
+        f"{_REPLAYED}::test_replica_that_has_stopped_is_neither_pulled_from_nor_believed",
+        f"{_LAGGING}::test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_does_not_tell",
     ),
     "S19": (
         f"{_SNAPSHOT}::test_parts_and_counts_of_one_look_see_one_moment_whatever_is_committed_meanwhile",

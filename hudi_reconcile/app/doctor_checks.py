@@ -59,7 +59,8 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
         yield Check(
             "replica",
             "warn",
-            "the server is a replica: the primary's open transactions cannot be seen, and replay can lag",
+            "the server is a replica: the primary's open transactions cannot be seen, and replay can lag"
+            + (f"; {server.replica_says}" if server.replica_says else ""),
             "read from the primary, or set pull.overlap above the longest transaction plus the lag",
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hudi_reconcile.core.kinds import Column
-from hudi_reconcile.core.replica import REPLICA
+from hudi_reconcile.core.replica import REPLICA, as_of
 
 TableType = Literal["copy_on_write", "merge_on_read"]
 Ordering = Literal["tool", "event_time", "commit_time"]
@@ -121,6 +121,8 @@ class Checkpoint:
     has one, `incrementing_value` the id reached (with a watermark: at that watermark); without one the watermark is empty.
     `read_seq` is the greatest `_hr_read_seq` handed out so far. `columns` are the lake names of the source's columns at the
     last pull, `dropped` those that only the lake has kept; both empty where an earlier version wrote the checkpoint.
+    `where` is a digest of the filter and `timeline` the number of the server's history that the lake's rows were pulled with,
+    `as_of_micros` the source's time up to which the lake was brought (UTC); each None where that is not on record.
     """
 
     strategy: str
@@ -136,6 +138,7 @@ class Checkpoint:
     dropped: tuple[str, ...] = ()
     where: str | None = None
     timeline: str | None = None
+    as_of_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,8 @@ class Moment:
     `snapshot` is the engine's own name of the moment. `version_bound` is the same bound in the database's own numbers of row
     versions: every transaction below it has ended. None where the database has no such numbers.
     `notes` are what a reader of the result must know about it. `replayed_micros` is the time of the last transaction that a
-    replica shows, None where it shows all that it was sent, and where the server is none.
+    replica shows, None where it shows all that it was sent, where it does not tell, and where the server is none. `stopped`
+    says why a replica gets nothing any more; empty where it does, or does not tell.
     """
 
     clock_micros: int
@@ -199,6 +203,11 @@ class Moment:
     version_bound: int | None = None
     notes: tuple[str, ...] = ()
     replayed_micros: int | None = None
+    stopped: str = ""
+
+    def as_of(self, earlier_micros: int | None) -> int | None:
+        """The source's time up to which rows read now bring a lake that was brought to another before."""
+        return as_of(earlier_micros, self.clock_micros, self.replayed_micros, is_replica=self.is_replica)
 
     @property
     def is_replica(self) -> bool:

@@ -27,6 +27,7 @@ _LATER = (
     "where",
     "timeline",
 )  # written only where they say something
+_NUMBERS = ("as_of_micros",)  # so too
 _LISTS = ("columns", "dropped")  # so too
 _FIX = "run the version of hudi-reconcile that wrote it, or pull again with --full"
 
@@ -39,7 +40,7 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
 
 
 def _is_blank(name: str, value: object) -> bool:
-    return (name in _LATER and value is None) or (name in _LISTS and not value)
+    return (name in (*_LATER, *_NUMBERS) and value is None) or (name in _LISTS and not value)
 
 
 def parse_checkpoint(text: str) -> Checkpoint:
@@ -53,7 +54,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
     if found.get("version") != VERSION:
         raise _unreadable(f"version {found.get('version')!r}, this program knows {VERSION}")
     names = set(found) - {"version"}
-    needed = set(_NAMES) - {*_LATER, *_LISTS}
+    needed = set(_NAMES) - {*_LATER, *_NUMBERS, *_LISTS}
     if not needed <= names <= set(_NAMES):
         raise _unreadable(f"keys {sorted(names)}, expected {sorted(needed)}")
     return _checked(found)
@@ -83,8 +84,12 @@ def _checked(found: Mapping[str, object]) -> Checkpoint:
     odd = [name for name, value in later.items() if not (value is None or isinstance(value, str))]
     if odd:
         raise _unreadable(f"{', '.join(odd)} is no text")
+    numbers = {name: found.get(name) for name in _NUMBERS}
+    odd = [name for name, value in numbers.items() if not (value is None or type(value) is int)]
+    if odd:
+        raise _unreadable(f"{', '.join(odd)} is no integer")
     lists = {name: _names(name, found.get(name, [])) for name in _LISTS}
-    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity, **later, **lists)  # type: ignore[arg-type]
+    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity, **later, **numbers, **lists)  # type: ignore[arg-type]
 
 
 def _names(name: str, found: object) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ class ServerFacts:
     """The server, and the role that we are there.
 
     `grant_to_see` is the statement that would let the role see every open transaction (`sees_all`); empty where there is none.
-    `has_tls` is None where only the driver knows.
+    `has_tls` is None where only the driver knows. `replica_says` is what a replica tells of its lag, where it is known to tell.
     """
 
     product: str
@@ -27,6 +27,7 @@ class ServerFacts:
     blind_seconds: float
     is_superuser: bool
     is_replica: bool
+    replica_says: str = ""
 
 
 @dataclass(frozen=True, slots=True)

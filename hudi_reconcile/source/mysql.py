@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -13,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.replica import REPLICA
+from hudi_reconcile.core.replica import REPLICA, replica_bound
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import watermark_text
 from hudi_reconcile.source import mysql_session, plane
@@ -27,6 +28,7 @@ from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import mysql
 from hudi_reconcile.sql.pushdown import mysql as pushdown
+from hudi_reconcile.sql.replication import NONE, QUERIES, replication
 
 _READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
 _UNKNOWN_ROWS = 1_000_000  # of a view whose plan this user may not see
@@ -100,6 +102,7 @@ class MysqlEngine(ServerEngine):
         seen = self._plane.one(mysql.CLOCK_QUERY) if row is None else row
         clock = int(seen["clock_micros"])
         is_replica = bool(seen["is_replica"])
+        told = replication(clock, self._channels()) if is_replica else NONE
         oldest, running = (None, None) if row is None else (row["oldest_micros"], row["running_seconds"])
         bound, why = mysql.bound(
             clock,
@@ -108,7 +111,11 @@ class MysqlEngine(ServerEngine):
             sees_all=row is not None,
             is_replica=is_replica,
         )
-        return Moment(clock, bound, why, _snapshot(clock), notes=(REPLICA,) if is_replica else ())
+        if is_replica:
+            bound, why = min((bound, why), replica_bound(clock, told.replayed_micros))
+        notes = tuple(note for note in (REPLICA if is_replica else "", told.untold) if note)
+        found = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=told.replayed_micros)
+        return replace(found, stopped=told.stopped)
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours."""
@@ -131,6 +138,7 @@ class MysqlEngine(ServerEngine):
             blind_seconds=mysql.BLIND_DELAY_MICROS / 1_000_000,
             is_superuser=bool(row["supers"]),
             is_replica=bool(row["is_replica"]),
+            replica_says=self._lag_told() if row["is_replica"] else "",
         )
 
     def table_facts(self, request: TableRequest) -> TableFacts:
@@ -177,6 +185,28 @@ class MysqlEngine(ServerEngine):
             if "(error 1227)" in error.message:
                 return None
             raise
+
+    def _channels(self) -> Sequence[Mapping[str, Any]] | None:
+        """What the server says of the channels of its replication; None where this user may not ask."""
+        for sql in QUERIES:
+            try:
+                return self.rows(sql)
+            except SourceError as error:
+                if "(error 1227)" in error.message:
+                    return None
+                if "(error 1064)" not in error.message:
+                    raise
+        return None
+
+    def _lag_told(self) -> str:
+        clock = int(self._plane.one(mysql.CLOCK_QUERY)["clock_micros"])
+        told = replication(clock, self._channels())
+        lag = (
+            ""
+            if told.replayed_micros is None
+            else f"{(clock - told.replayed_micros) // 1_000_000} s behind its primary"
+        )
+        return told.stopped or told.untold or lag
 
     def _can_read(self, table: str) -> bool:
         try:

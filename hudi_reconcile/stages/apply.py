@@ -145,6 +145,7 @@ def _execute(work: Work, edges: Edges) -> Done:
     if checkpoint is None and not work.scope.lake_table.owned:
         checkpoint = taken_over(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
     earlier = None if checkpoint is None else checkpoint.checkpoint
+    work = replace(work, as_of_micros=moment.as_of(None))
     return _verified(work, edges, write_corrections(work, rechecked, earlier, moment.clock_micros))
 
 

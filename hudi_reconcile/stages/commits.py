@@ -35,7 +35,7 @@ class Work:
     """A plan's corrections that are still to be made, and where.
 
     `followed` is the lake table as they leave it. `first`: an earlier apply made its first commit only. `accepted`: the
-    filter and history that a person took over for the lake's rows.
+    filter and history that a person took over for the lake's rows. `as_of_micros`: the source's time that they show.
     """
 
     job: TableJob
@@ -49,6 +49,7 @@ class Work:
     first: Instant | None = None
     quarantine: Quarantine | None = None
     accepted: Standing = UNKNOWN
+    as_of_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoin
         blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
         return replace(blank, incrementing=work.job.incrementing)
     where, timeline = work.accepted.where or earlier.where, work.accepted.timeline or earlier.timeline
-    return replace(earlier, read_seq=read_seq, where=where, timeline=timeline)
+    as_of = max((at for at in (earlier.as_of_micros, work.as_of_micros) if at is not None), default=None)
+    return replace(earlier, read_seq=read_seq, where=where, timeline=timeline, as_of_micros=as_of)
 
 
 def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, last: bool) -> Instant:

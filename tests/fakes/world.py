@@ -165,6 +165,7 @@ class FakeSource:
     snapshot: dict[int | None, Row] | None = None
     moment_notes: tuple[str, ...] = ()
     replayed_micros: int | None = None
+    stopped: str = ""
     stands: Standing = field(default_factory=lambda: Standing("none", "1"))
     reads: list[tuple[tuple[int, ...] | None, int]] = field(default_factory=list)  # segments asked for, rows given
 
@@ -214,7 +215,8 @@ class FakeSource:
         name = f"{self.transaction}:{self.transaction}:"
         version_bound = self.transaction + 1 if self.open_since is None else self.open_since
         bound = now - self.bound_lag_micros
-        return Moment(now, bound, "fake", name, version_bound, self.moment_notes, self.replayed_micros)
+        notes, replayed = self.moment_notes, self.replayed_micros
+        return Moment(now, bound, "fake", name, version_bound, notes, replayed, self.stopped)
 
     def standing(self) -> Standing:
         return self.stands

@@ -75,14 +75,34 @@ def any_maria() -> Iterator[MariaServer]:
             password=where.password or "",
         )
         return
+    with run_maria(*_programs("set TEST_MARIADB_URL, or apt-get install mariadb-server")) as running:
+        yield running
+
+
+@contextmanager
+def replicated_maria() -> Iterator[tuple[MariaServer, MariaServer]]:
+    """A primary and a read-only replica of it that has caught up, from installed binaries; skipped or failed as above."""
+    programs = _programs("apt-get install mariadb-server")
+    with (
+        run_maria(*programs, "--log-bin=bin", "--server-id=1") as primary,
+        run_maria(*programs, "--server-id=2", "--read-only=1") as replica,
+    ):
+        with replica.connect() as admin, admin.cursor() as cursor:
+            cursor.execute(
+                f"change master to master_host='127.0.0.1', master_port={primary.port}, master_user='{primary.user}', "
+                f"master_password='{primary.password}', master_use_gtid=no"
+            )
+            cursor.execute("start slave")
+        yield primary, replica
+
+
+def _programs(how: str) -> tuple[Path, Path]:
     server, install = find_program("mariadbd", "mysqld"), find_program("mariadb-install-db", "mysql_install_db")
     if server is None or install is None:
-        reason = "no MariaDB: set TEST_MARIADB_URL, or apt-get install mariadb-server"
         if os.environ.get("REQUIRE_MARIADB"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with run_maria(server, install) as running:
-        yield running
+            pytest.fail(f"no MariaDB: {how}")
+        pytest.skip(f"no MariaDB: {how}")
+    return server, install
 
 
 def find_program(*names: str) -> Path | None:
@@ -93,7 +113,7 @@ def find_program(*names: str) -> Path | None:
 
 
 @contextmanager
-def run_maria(server: Path, install: Path) -> Iterator[MariaServer]:
+def run_maria(server: Path, install: Path, *further: str) -> Iterator[MariaServer]:
     """A fresh server for the length of a block; as root it runs as an unprivileged user. Durability is off."""
     home = Path(tempfile.mkdtemp(prefix="hr-mariadb-"))
     try:
@@ -107,7 +127,7 @@ def run_maria(server: Path, install: Path) -> Iterator[MariaServer]:
         )
         port = free_port()
         files = [f"--datadir={data}", f"--socket={home / 's'}", f"--pid-file={home / 'pid'}", f"--init-file={script}"]
-        process = run.started([str(server), "--no-defaults", *files, f"--port={port}", *_SETTINGS])
+        process = run.started([str(server), "--no-defaults", *files, f"--port={port}", *_SETTINGS, *further])
         try:
             found = MariaServer(port=port, password=password)
             _wait(found, process, home / "log")

@@ -311,7 +311,9 @@ def test_server_that_takes_no_writes_is_a_replica_whose_primary_cannot_be_seen(m
     assert facts.is_replica
     assert moment.clock_micros - moment.bound_micros == 5 * SECOND
     assert moment.bound_why.startswith("clock of a replica")
-    assert moment.notes == (REPLICA,)
+    assert moment.notes[0] == REPLICA
+    assert "tells of no replication" in moment.notes[1]
+    assert "tells of no replication" in facts.replica_says
 
 
 def test_session_cannot_write(many: MariaDatabase) -> None:

@@ -28,6 +28,8 @@ MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
         st.text(),
         *[st.none() | st.text()] * 3,
         *[st.lists(st.text()).map(tuple)] * 2,
+        *[st.none() | st.text()] * 2,
+        MICROS,
     )
 )
 def test_checkpoint_is_read_back_as_it_was_written(checkpoint: Checkpoint) -> None:
@@ -58,6 +60,8 @@ def document(**changes: Any) -> str:
         (document(version="remove"), "version None"),
         (document(read_seq="remove"), "keys"),
         (document(surplus=1), "surplus"),
+        (document(as_of_micros="1"), "as_of_micros is no integer"),
+        (document(timeline=1), "timeline is no text"),
         (document(read_seq="4"), "read_seq"),
         (document(read_seq=True), "read_seq"),
         (document(watermark_micros=1.5), "watermark_micros"),

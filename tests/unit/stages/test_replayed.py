@@ -8,9 +8,9 @@ import pytest
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.replica import replica_bound
+from hudi_reconcile.core.replica import REPLICA, replica_bound
 from hudi_reconcile.stages.pull import pull
-from tests.fakes.world import World, job, swept
+from tests.fakes.world import World, applied, at_checkpoint, job, swept
 
 SECOND = 1_000_000
 
@@ -73,13 +73,109 @@ def test_what_was_pulled_from_a_replica_is_never_ahead_of_it() -> None:
     assert swept(fresh).result.outcome is Outcome.DRIFT
 
 
-def test_numbers_have_no_clock_and_say_nothing() -> None:
-    settings = {"strategy": "incrementing", "watermark": (), "incrementing": "id"}
-    world = lagging(60)
-    pull(job(**settings), world.edges, full=True)
-    world.source.delete(1)
+CLOCKLESS: list[dict[str, Any]] = [
+    {"strategy": "incrementing", "watermark": (), "incrementing": "id"},
+    {"strategy": "full", "watermark": ()},
+]
 
-    assert swept(world, **settings).result.outcome is Outcome.DRIFT
+
+def clockless(settings: dict[str, Any], replayed_seconds: int | None) -> World:
+    """A lake brought up to date from the primary at second 100, and a replica of it that lacks a row."""
+    world = World.new()
+    world.clock.now_micros = 100 * SECOND
+    for key in range(1, 10):
+        world.source.put(key, key, key)
+    pull(job(**settings), world.edges, full=False)
+    world.source.delete(9)
+    world.source.moment_notes = (REPLICA,)
+    world.source.replayed_micros = None if replayed_seconds is None else replayed_seconds * SECOND
+    return world
+
+
+@pytest.mark.parametrize("settings", CLOCKLESS)
+def test_replica_that_shows_an_older_state_than_the_lake_was_brought_to_deletes_nothing(
+    settings: dict[str, Any],
+) -> None:
+    found = swept(clockless(settings, 60), **settings)
+
+    assert (found.result.outcome, found.draft) == (Outcome.UNVERIFIED, None)
+    assert "what the source had at 1970-01-01T00:01:40.000000Z" in found.result.unverified[0].why
+
+
+@pytest.mark.parametrize("settings", CLOCKLESS)
+def test_whole_fetch_from_a_replica_that_shows_an_older_state_is_refused(settings: dict[str, Any]) -> None:
+    world = clockless(settings, 60)
+    before = world.lake_holds()
+
+    with pytest.raises(SourceError, match="nothing was written"):
+        pull(job(**settings), world.edges, full=True)
+
+    assert world.lake_holds() == before
+
+
+@pytest.mark.parametrize("settings", CLOCKLESS)
+@pytest.mark.parametrize("replayed_seconds", [None, 98, 101])
+def test_replica_that_shows_as_much_as_the_lake_has_is_believed(
+    settings: dict[str, Any], replayed_seconds: int | None
+) -> None:
+    assert swept(clockless(settings, replayed_seconds), **settings).result.outcome is Outcome.DRIFT
+
+
+@pytest.mark.parametrize("settings", CLOCKLESS)
+def test_what_was_pulled_from_a_replica_is_as_old_as_that_replica(settings: dict[str, Any]) -> None:
+    world = clockless(settings, 60)
+    fresh = World(world.journal, world.clock, world.source, type(world.lake)(world.journal))
+    pull(job(**settings), fresh.edges, full=False)
+    world.clock.now_micros += 1_000 * SECOND
+    world.source.delete(8)
+
+    assert swept(fresh, **settings).result.outcome is Outcome.DRIFT
+
+
+def test_replica_that_was_asked_when_it_had_caught_up_does_not_make_the_lake_younger_than_it_is_known_to_be() -> None:
+    world = clockless(CLOCKLESS[0], None)
+    world.clock.now_micros += 1_000 * SECOND
+    world.source.put(10, 10, 10)
+    pull(job(**CLOCKLESS[0]), world.edges, full=False)
+    world.source.replayed_micros = 200 * SECOND  # the last transaction; since then none
+
+    assert swept(world, **CLOCKLESS[0]).result.outcome is Outcome.DRIFT
+    at = world.lake.checkpoint()
+    assert at is not None
+    assert at.checkpoint.as_of_micros == 100 * SECOND
+
+
+def test_correction_from_the_primary_brings_the_lake_up_to_its_time() -> None:
+    world = clockless(CLOCKLESS[0], None)
+    world.source.moment_notes = ()
+    world.clock.now_micros += 1_000 * SECOND
+    applied(world, swept(world, **CLOCKLESS[0]).draft, **CLOCKLESS[0])
+    world.source.put(9, 9, 9)
+    world.source.replayed_micros = 200 * SECOND
+
+    assert swept(world, **CLOCKLESS[0]).result.outcome is Outcome.UNVERIFIED
+
+
+def test_checkpoint_that_kept_no_time_is_held_against_nothing() -> None:
+    world = clockless(CLOCKLESS[0], 60)
+    at_checkpoint(world, as_of_micros=None)
+
+    assert swept(world, **CLOCKLESS[0]).result.outcome is Outcome.DRIFT
+
+
+@pytest.mark.parametrize("settings", [{}, *CLOCKLESS])
+def test_replica_that_has_stopped_is_neither_pulled_from_nor_believed(settings: dict[str, Any]) -> None:
+    world = clockless(settings, None)
+    world.source.stopped = "replication into this replica has stopped"
+
+    found = swept(world, **settings)
+    assert (found.result.outcome, found.draft) == (Outcome.UNVERIFIED, None)
+    assert "has stopped" in found.result.unverified[0].why
+    with pytest.raises(SourceError, match="has stopped; nothing was written"):
+        pull(job(**settings), world.edges, full=True)
+
+    world.source.put(9, 9, 9)
+    assert swept(world, **settings).result.outcome is Outcome.CLEAN
 
 
 @pytest.mark.parametrize(
