@@ -62,7 +62,7 @@ def refuse_silent(table: str, silent: Collection[str]) -> None:
         raise RefusedError(
             f"table {table}: {why}; nothing was written beside it",
             fix="let it end, then run the same command again; if it died, run it again (it rolls its instant back) or, where "
-            f"it never will, add {named} to this command; and give it {SETTINGS}",
+            f"it never will run again, pull or apply with {named}; and give it {SETTINGS}",
         )
 
 

@@ -91,7 +91,8 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
         nonlocal gone
         found = lake.would_overwrite(rows, table)
         held = None if start.before is None else start.before.checkpoint
-        standing = standing_guards(held, start.standing, deletes=found.gone_rows, regressed=0, verb="pull")
+        # Asked again: a server that was replaced while rows were read may lack some.
+        standing = standing_guards(held, source.standing(), deletes=found.gone_rows, regressed=0, verb="pull")
         allowed(job, found, staged.rows, approval, standing)
         gone = found.gone_rows
         refuse_beside(job, lake)
@@ -117,6 +118,9 @@ def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
     back = to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.origin())
     if back is None:
         return start
+    if silent := lake.silent_writers():
+        note = f"not handed back to HoodieStreamer: a writer without heartbeat is in flight ({', '.join(silent)})"
+        return replace(start, notes=(*start.notes, f"{note}; the next pull that reads does it"))
     lake.hand_back(done.existing, back.key, back.value)
     return replace(start, notes=(*start.notes, f"handed back to HoodieStreamer: {back.key}={back.value}"))
 

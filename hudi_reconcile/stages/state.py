@@ -17,6 +17,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Pulled, SideState, TableResult
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, LakeTable, Moment
 from hudi_reconcile.ports import Edges, Lake, Origin, Source
+from hudi_reconcile.stages.beside import refuse_beside
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
@@ -43,7 +44,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
     """Let the next pull begin after `value`; None: at the beginning. Commits the new checkpoint and no row.
 
     Raises UsageError for a value that is none of the table's watermark or lies above the safe bound, RefusedError for a
-    table that this tool did not make.
+    table that this tool did not make, and beside a writer with Hudi's default settings in flight.
     """
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
@@ -51,6 +52,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         table = existing(job, lake.look())
         refuse_mismatch(job, described, table)
         refuse_foreign(job, described, table, lake.origin, "apply")
+        refuse_beside(job, lake)  # our cleaning would roll back what it is writing
         watermark = watermark_of(job, described)
         moment = source.moment()
         mark = None if value is None else _mark(job, watermark, value, source, moment)

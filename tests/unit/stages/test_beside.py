@@ -9,6 +9,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.state import set_state
 from tests.fakes.world import World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200))
@@ -89,6 +90,20 @@ def test_silent_writer_that_begins_just_before_our_commit_is_told_of() -> None:
     notes = pull(job(), world.edges, full=False).notes
 
     assert [note for note in notes if SILENT in note and "may be lost" in note]
+
+
+@pytest.mark.parametrize("value", ["1970-01-01T00:00:00.000100", None])
+def test_checkpoint_is_not_set_beside_a_silent_writer_whose_instant_our_cleaning_would_roll_back(
+    value: str | None,
+) -> None:
+    world = pulled(*ROWS)
+    beside(world)
+    before = list(world.lake.commits)
+
+    with pytest.raises(RefusedError, match="no heartbeat"):
+        set_state(job(), world.edges, value, by="me@here")
+
+    assert world.lake.commits == before
 
 
 def test_writer_that_a_person_calls_dead_is_rolled_back_and_its_table_written() -> None:

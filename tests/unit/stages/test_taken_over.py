@@ -9,6 +9,7 @@ import pytest
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.values import Instant
+from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.ports import Origin
 from hudi_reconcile.sql import xmin
 from hudi_reconcile.stages.pull import pull
@@ -196,3 +197,19 @@ def test_correction_carries_the_checkpoint_that_was_taken_over_with_the_sources_
     assert carried.checkpoint.columns == ("at", "id", "v")
     assert carried.checkpoint.text == "1970-01-01T00:00:09.999999"
     assert world.lake.made_by.streamer_checkpoint == "1970-01-01 00:00:10"
+
+
+def test_checkpoint_is_handed_back_by_a_later_pull_where_the_streamer_began_meanwhile() -> None:
+    world = streamed("1970-01-01 00:00:10", *ROWS)
+    world.journal.before(
+        "lake.upsert", lambda: setattr(world.lake, "others", Writers(without_heartbeat=("00000000000000000",)))
+    )
+
+    beside = pull(job(adopt=True), world.edges, full=False)
+
+    assert any(note.startswith("not handed back to HoodieStreamer") for note in beside.notes)
+    assert "lake.hand_back" not in world.journal.calls
+    world.lake.others = Writers()
+    world.source.put(5, 50, 40_000_000)
+    pull(job(adopt=True), world.edges, full=False)
+    assert world.lake.made_by.streamer_checkpoint == "1970-01-01 00:00:40"
