@@ -23,7 +23,7 @@ SCHEMA = "schema"
 # table has neither.
 PART = "part"
 PARTITIONS = "partitions"
-WHERE, TIMELINE = "source_where", "source_timeline"
+WHERE, TIMELINE, POSITION = "source_where", "source_timeline", "source_position"
 
 
 @dataclass(frozen=True, slots=True)

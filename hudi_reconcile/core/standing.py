@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 
+from hudi_reconcile.core.gtids import position_after, went_back
 from hudi_reconcile.core.result import Guard
 from hudi_reconcile.core.values import Checkpoint
 
@@ -20,10 +21,14 @@ WORDS = (FILTER, RESTORED)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`where` is a digest of the filter, `timeline` the number of the server's history; None where it is not known."""
+    """`where` is a digest of the filter, `timeline` the number of the server's history; None where it is not known.
+
+    `position` are the ids of a server's transactions, for servers that number no histories (`core/gtids.py`).
+    """
 
     where: str | None = None
     timeline: str | None = None
+    position: str | None = None
 
 
 UNKNOWN = Standing()
@@ -41,13 +46,18 @@ def standing_after(before: Checkpoint | None, now: Standing, *, anew: bool) -> S
     """
     if anew or before is None:
         return now
-    return Standing(before.where or now.where, before.timeline or now.timeline)
+    position = position_after(before.position, now.position)
+    return Standing(before.where or now.where, before.timeline or now.timeline, position)
 
 
 def unrecorded(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
     """What is known now and not of the lake's rows: of checkpoints of earlier versions, and of other tools' tables."""
-    was = UNKNOWN if before is None else Standing(before.where, before.timeline)
-    pairs = (("source.where", was.where, now.where), ("the server's timeline", was.timeline, now.timeline))
+    was = UNKNOWN if before is None else Standing(before.where, before.timeline, before.position)
+    pairs = (
+        ("source.where", was.where, now.where),
+        ("the server's timeline", was.timeline, now.timeline),
+        ("the server's GTIDs", was.position, now.position),
+    )
     return tuple(what for what, then, here in pairs if then is None and here is not None)
 
 
@@ -78,7 +88,9 @@ def unknown_notes(before: Checkpoint | None, now: Standing, *, deletes: int, reg
 
 def accepted(now: Standing, words: Collection[str]) -> Standing:
     """What a person took over by the words of `--accept`."""
-    return Standing(now.where if FILTER in words else None, now.timeline if RESTORED in words else None)
+    if RESTORED not in words:
+        return Standing(now.where if FILTER in words else None)
+    return Standing(now.where if FILTER in words else None, now.timeline, now.position)
 
 
 def standing_guards(
@@ -99,11 +111,12 @@ def standing_guards(
                 fix=f"rows outside source.where look deleted; if they are to go: {verb} with --accept {FILTER}",
             )
         )
-    if before is not None and None not in (before.timeline, now.timeline) and before.timeline != now.timeline:
+    history = _other_history(before, now)
+    if history:
         found.append(
             Guard(
                 RESTORED,
-                limit=f"nothing deleted or set back: pulled on the server's timeline {before.timeline}, now {now.timeline}",
+                limit=f"nothing deleted or set back: {history}",
                 found=deletes + regressed,
                 ok=deletes + regressed == 0,
                 fix="the server was promoted or restored since: rows it lost may be right in the lake; look at the findings; "
@@ -111,3 +124,13 @@ def standing_guards(
             )
         )
     return tuple(found)
+
+
+def _other_history(before: Checkpoint | None, now: Standing) -> str:
+    if before is None:
+        return ""
+    if None not in (before.timeline, now.timeline) and before.timeline != now.timeline:
+        return f"pulled on the server's timeline {before.timeline}, now {now.timeline}"
+    if before.position is not None and now.position is not None and went_back(before.position, now.position):
+        return "the server's GTIDs do not reach, or did not once, as far as when it was pulled"
+    return ""

@@ -122,7 +122,8 @@ class Checkpoint:
     `read_seq` is the greatest `_hr_read_seq` handed out so far. `columns` are the lake names of the source's columns at the
     last pull, `dropped` those that only the lake has kept; both empty where an earlier version wrote the checkpoint.
     `where` is a digest of the filter and `timeline` the number of the server's history that the lake's rows were pulled with,
-    `as_of_micros` the source's time up to which the lake was brought (UTC); each None where that is not on record.
+    `position` the ids of the server's transactions then, `as_of_micros` the source's time up to which the lake was brought
+    (UTC); each None where that is not on record.
     """
 
     strategy: str
@@ -139,6 +140,7 @@ class Checkpoint:
     where: str | None = None
     timeline: str | None = None
     as_of_micros: int | None = None
+    position: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

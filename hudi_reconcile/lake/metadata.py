@@ -26,6 +26,7 @@ _LATER = (
     "incrementing_value",
     "where",
     "timeline",
+    "position",
 )  # written only where they say something
 _NUMBERS = ("as_of_micros",)  # so too
 _LISTS = ("columns", "dropped")  # so too

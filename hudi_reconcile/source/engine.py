@@ -82,6 +82,10 @@ class Engine(Protocol):
         """The number of the server's history, which a promotion or a restore to a point in time changes; None: not told."""
         ...
 
+    def position(self) -> str | None:
+        """The ids of the server's transactions so far, where it keeps such; None on a replica, and where it does not."""
+        ...
+
     def one_snapshot(self) -> AbstractContextManager[str | None]:
         """While open, every statement and every read sees one moment; yields its name, None where this cannot be had."""
         ...

@@ -142,6 +142,10 @@ class JdbcEngine:
         """JDBC tells none."""
         return None
 
+    def position(self) -> str | None:
+        """JDBC tells none."""
+        return None
+
     def moment(self) -> Moment:
         """The database's clock, and 5 seconds less as the bound: JDBC shows no other session's transactions."""
         micros, where = self._clock()

@@ -117,6 +117,13 @@ class MysqlEngine(ServerEngine):
         found = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=told.replayed_micros)
         return replace(found, stopped=told.stopped)
 
+    def position(self) -> str | None:
+        """MySQL's `gtid_executed`, MariaDB's `gtid_current_pos`; a replica's says how far it lags, and is not told."""
+        if self._plane.one(mysql.CLOCK_QUERY)["is_replica"]:
+            return None
+        sql = "show global variables where variable_name in ('gtid_executed', 'gtid_current_pos')"
+        return next(("".join(str(row["Value"]).split()) for row in self._plane.rows(sql) if row["Value"]), None)
+
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours."""
         return mysql_session.jdbc_target(self.connection)

@@ -164,6 +164,10 @@ class ServerEngine:
         """Not told, unless an engine knows better."""
         return None
 
+    def position(self) -> str | None:
+        """Not told, unless an engine knows better."""
+        return None
+
     @property
     def sent(self) -> tuple[str, ...]:
         """The texts of all statements so far, in order."""

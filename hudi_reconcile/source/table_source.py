@@ -66,8 +66,8 @@ class TableSource:
         return self._engine.moment()
 
     def standing(self) -> Standing:
-        """The configured filter's digest, and the server's timeline."""
-        return Standing(digest_of(self._request.where), self._engine.timeline())
+        """The configured filter's digest, the server's timeline, and its transactions' ids."""
+        return Standing(digest_of(self._request.where), self._engine.timeline(), self._engine.position())
 
     @property
     def cores(self) -> int:

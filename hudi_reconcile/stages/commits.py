@@ -147,9 +147,11 @@ def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoin
     if earlier is None:
         blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
         return replace(blank, incrementing=work.job.incrementing)
-    where, timeline = work.accepted.where or earlier.where, work.accepted.timeline or earlier.timeline
+    taken = work.accepted
+    earlier = replace(earlier, where=taken.where or earlier.where, timeline=taken.timeline or earlier.timeline)
+    earlier = replace(earlier, position=taken.position or earlier.position)
     as_of = max((at for at in (earlier.as_of_micros, work.as_of_micros) if at is not None), default=None)
-    return replace(earlier, read_seq=read_seq, where=where, timeline=timeline, as_of_micros=as_of)
+    return replace(earlier, read_seq=read_seq, as_of_micros=as_of)
 
 
 def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, last: bool) -> Instant:

@@ -185,6 +185,7 @@ def _write(
         dropped=tuple(sorted(column.name for column in start.shape.dropped)),
         where=standing.where,
         timeline=standing.timeline,
+        position=standing.position,
         as_of_micros=start.moment.as_of(None if earlier is None else earlier.as_of_micros),
     )
     checkpoint = start.watermark.written(blank, reached)

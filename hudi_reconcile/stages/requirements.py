@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan import SCHEMA, TIMELINE, WHERE, Plan, Requirement
+from hudi_reconcile.core.gtids import went_back
+from hudi_reconcile.core.plan import POSITION, SCHEMA, TIMELINE, WHERE, Plan, Requirement
 from hudi_reconcile.core.standing import Standing
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.stages.request import TableJob
@@ -45,7 +46,7 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int,
 
 def standing_requirements(now: Standing) -> tuple[Requirement, ...]:
     """What an apply needs to find as the sweep found it: filter and history of the source."""
-    found = ((WHERE, now.where), (TIMELINE, now.timeline))
+    found = ((WHERE, now.where), (TIMELINE, now.timeline), (POSITION, now.position))
     return tuple(Requirement(name, value) for name, value in found if value is not None)
 
 
@@ -59,6 +60,16 @@ def refuse_changed_standing(job: TableJob, plan: Plan, now: Standing) -> None:
                 f"table {job.name}: {what} changed since the plan of run {plan.run_id}: planned {planned}, found {found}",
                 fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
             )
+    _refuse_gone_back(job, plan, now)
+
+
+def _refuse_gone_back(job: TableJob, plan: Plan, now: Standing) -> None:
+    planned = plan.required(POSITION)
+    if planned is not None and now.position is not None and went_back(planned, now.position):
+        raise RefusedError(
+            f"table {job.name}: the server's GTIDs do not reach as far as at the plan of run {plan.run_id}: it was set back",
+            fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
+        )
 
 
 def refuse_changed_schema(job: TableJob, plan: Plan, agreement: Agreement, accept: Collection[str]) -> None:

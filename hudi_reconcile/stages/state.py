@@ -62,7 +62,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         if before is not None:
             kept = before.checkpoint
             blank = replace(blank, columns=kept.columns, dropped=kept.dropped, where=kept.where, timeline=kept.timeline)
-            blank = replace(blank, as_of_micros=kept.as_of_micros)
+            blank = replace(blank, as_of_micros=kept.as_of_micros, position=kept.position)
         checkpoint = watermark.written(blank, mark)
         action = "reset" if value is None else "set"
         labels = {"kind": "state", "run_id": job.run_id, "state": action, "by": by}

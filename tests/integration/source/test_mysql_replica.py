@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from hudi_reconcile.core.connection import Connection
+from hudi_reconcile.core.gtids import went_back
 from hudi_reconcile.core.values import Moment
 from hudi_reconcile.source.facts import ServerFacts
 from hudi_reconcile.source.mysql import MysqlEngine
@@ -24,13 +27,24 @@ def run(server: MariaServer, *statements: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def asked(server: MariaServer, **login: str) -> tuple[Moment, ServerFacts]:
+@contextmanager
+def engine(server: MariaServer, **login: str) -> Iterator[MysqlEngine]:
     settings: dict[str, Any] = {"user": server.user, "password": server.password, **login}
     found = MysqlEngine(Connection(dialect="mysql", host=server.host, port=server.port, database="shop", **settings))
     try:
-        return found.moment(), found.server_facts()
+        yield found
     finally:
         found.close()
+
+
+def asked(server: MariaServer, **login: str) -> tuple[Moment, ServerFacts]:
+    with engine(server, **login) as found:
+        return found.moment(), found.server_facts()
+
+
+def position(server: MariaServer) -> str | None:
+    with engine(server) as found:
+        return found.position()
 
 
 def test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_does_not_tell() -> None:
@@ -42,6 +56,8 @@ def test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_do
             assert time.monotonic() < deadline
             time.sleep(0.1)
         caught_up, _ = asked(replica)
+        assert position(replica) is None
+        pulled = position(primary)
         guest, _ = asked(replica, user="guest", password="pw")
 
         run(replica, "stop slave", "change master to master_delay = 3600", "start slave")
@@ -52,7 +68,15 @@ def test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_do
         facts = asked(replica)[1]
         run(replica, "stop slave sql_thread")
         stopped, _ = asked(replica)
+        later = position(primary)
+        run(replica, "stop slave")
+        run(primary, "reset master", "insert into shop.t values (2)")
+        set_back = position(primary)
 
+    assert pulled is not None
+    assert later is not None
+    assert set_back is not None
+    assert (went_back(pulled, later), went_back(later, pulled), went_back(pulled, set_back)) == (False, True, True)
     assert (caught_up.is_replica, caught_up.replayed_micros, caught_up.stopped, len(caught_up.notes)) == (
         True,
         None,

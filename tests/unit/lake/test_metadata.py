@@ -30,6 +30,7 @@ MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
         *[st.lists(st.text()).map(tuple)] * 2,
         *[st.none() | st.text()] * 2,
         MICROS,
+        st.none() | st.text(),
     )
 )
 def test_checkpoint_is_read_back_as_it_was_written(checkpoint: Checkpoint) -> None:

@@ -124,6 +124,60 @@ def test_pull_that_replaces_the_table_has_nothing_to_take_over() -> None:
     assert not any("not known" in note for note in done.notes)
 
 
+def at(position: str) -> Standing:
+    return Standing("none", None, position)
+
+
+def standing_at(position: str) -> World:
+    """A lake that was pulled when the server had come to this position, and whose source lost a row since."""
+    world = World.new()
+    world.source.stands = at(position)
+    for row in ROWS:
+        world.source.put(*row)
+    pull(job(), world.edges, full=False)
+    world.source.delete(1)
+    return world
+
+
+def test_server_whose_ids_go_on_deletes_as_ever_and_one_that_was_set_back_by_its_word_only() -> None:
+    world = standing_at("0-1-100")
+    world.source.stands = at("0-1-101")
+    assert no(world) == []
+
+    world.source.stands = at("0-1-99")
+    plan = swept(world).draft
+
+    assert [guard.name for guard in no(world)] == ["restored_source"]
+    assert applied(world, plan).outcome is Outcome.REFUSED
+    assert applied(world, plan, approval=Approval(accept=frozenset({"restored_source"}))).outcome is Outcome.CORRECTED
+    world.source.delete(2)
+    assert no(world) == []
+
+
+def test_server_that_was_set_back_and_has_caught_up_by_other_transactions_is_not_forgotten() -> None:
+    world = standing_at("0-1-100")
+    world.source.stands = at("0-1-99")
+    world.source.put(4, 40, 400)
+    pull(job(), world.edges, full=False)
+    world.source.stands = at("0-1-200")
+
+    assert [guard.name for guard in no(world)] == ["restored_source"]
+    assert "did not once" in str(no(world)[0].limit)
+
+
+def test_plan_is_refused_where_the_server_was_set_back_since() -> None:
+    world = standing_at("0-1-100")
+    plan = swept(world).draft
+    world.source.stands = at("0-1-100,1-1-1")
+    assert applied(world, plan).outcome is Outcome.CORRECTED
+
+    world.source.delete(2)
+    plan = swept(world).draft
+    world.source.stands = at("0-1-100")
+    with pytest.raises(RefusedError, match="set back"):
+        applied(world, plan)
+
+
 def test_filter_is_kept_as_a_digest() -> None:
     assert digest_of(None) == "none"
     assert digest_of("status = 'secret'") != digest_of("status = 'open'")
