@@ -57,9 +57,9 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
         start = start_of(job, source, lake, full=full)
+        start = replace(start, notes=(*start.notes, *clear_way(job, lake, approval.dead_writers)))
         if is_empty(start.window):
             return _result(job, start, _Done(start.existing, start.before))
-        start = replace(start, notes=(*start.notes, *clear_way(job, lake, approval.dead_writers)))
         if start.whole and start.existing is not None:
             refuse_beside(job, lake)  # before all rows are read for nothing
         start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))

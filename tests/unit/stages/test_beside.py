@@ -81,6 +81,9 @@ def test_pull_that_has_nothing_to_write_does_not_care_who_writes() -> None:
     beside(world)
 
     assert pull(job(), world.edges, full=False).outcome is Outcome.PULLED
+    assert world.lake.silent_writers() == (SILENT,)
+    pull(job(), world.edges, full=False, approval=Approval(dead_writers=frozenset({SILENT})))
+    assert world.lake.silent_writers() == ()
 
 
 def test_silent_writer_that_begins_just_before_our_commit_is_told_of() -> None:
