@@ -87,10 +87,13 @@ def replicated_maria() -> Iterator[tuple[MariaServer, MariaServer]]:
         run_maria(*programs, "--log-bin=bin", "--server-id=1") as primary,
         run_maria(*programs, "--server-id=2", "--read-only=1") as replica,
     ):
+        with primary.connect() as admin, admin.cursor() as cursor:
+            cursor.execute("show master status")
+            file, place = cursor.fetchall()[0][:2]  # the users that each server begins with are in its log already
         with replica.connect() as admin, admin.cursor() as cursor:
             cursor.execute(
                 f"change master to master_host='127.0.0.1', master_port={primary.port}, master_user='{primary.user}', "
-                f"master_password='{primary.password}', master_use_gtid=no"
+                f"master_password='{primary.password}', master_log_file='{file}', master_log_pos={place}, master_use_gtid=no"
             )
             cursor.execute("start slave")
         yield primary, replica
