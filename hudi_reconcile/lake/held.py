@@ -20,17 +20,10 @@ def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> It
     """
     path = target.path
     taken = lease_file.take(files, path, owner, timeline_now(target.spark))
-    interrupted = False
-    try:
+    with lease_file.given_back(files, path, taken):
         if has_table(files, path) and (adopt or is_ours(Timeline(target.spark, path).properties())):
             with lease_file.Renewal(files, path, taken.heir):
                 recover.clear(target, files, taken.dead)
         lease_file.cleared(files, path, taken)
         with lease_file.Renewal(files, path, taken.lease):
             yield
-    except BaseException as error:
-        interrupted = not isinstance(error, Exception | GeneratorExit)
-        raise
-    finally:
-        if not interrupted:
-            lease_file.give_back(files, path, taken)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Self
 from uuid import uuid4
@@ -79,6 +80,23 @@ def give_back(files: Files, table_path: str, taken: Taken) -> None:
     found = _lease_at(files, path)
     if found is not None and found.token == taken.lease.token:
         files.delete(path)
+
+
+@contextmanager
+def given_back(files: Files, table_path: str, taken: Taken) -> Iterator[None]:
+    """Give the lease back at the end, and after an error; an interrupted process leaves it.
+
+    Java may be gone by then, through which files are removed, and only the lease of a dead process lets the next one take over.
+    """
+    interrupted = False
+    try:
+        yield
+    except BaseException as error:
+        interrupted = not isinstance(error, Exception | GeneratorExit)
+        raise
+    finally:
+        if not interrupted:
+            give_back(files, table_path, taken)
 
 
 class Renewal:

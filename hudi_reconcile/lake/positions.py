@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.consumers import Position, parse_position, position_text
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.lease_file import Renewal, give_back, take
+from hudi_reconcile.lake.lease_file import Renewal, given_back, take
 
 _SUFFIX = ".json"
 
@@ -41,20 +41,13 @@ class Positions:
     def held(self, consumer: str) -> Iterator[None]:
         """Keep other calls for this consumer out: two that deliver at once would leave its target behind its position.
 
-        An interrupted process leaves its lease, which the next one takes over: Java may be gone, through which files are removed.
+        An interrupted process leaves its lease, which the next one takes over.
         Raises RefusedError while another living process is at it.
         """
-        path, interrupted = f"{self._folder}/{consumer}", False
+        path = f"{self._folder}/{consumer}"
         taken = take(self._files, path, f"another call for consumer {consumer}", since="")
-        try:
-            with Renewal(self._files, path, taken.lease):
-                yield
-        except BaseException as error:
-            interrupted = not isinstance(error, Exception | GeneratorExit)
-            raise
-        finally:
-            if not interrupted:
-                give_back(self._files, path, taken)
+        with given_back(self._files, path, taken), Renewal(self._files, path, taken.lease):
+            yield
 
     def write(self, position: Position) -> None:
         """Store a position in place of the consumer's earlier one."""
