@@ -41,7 +41,7 @@ def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:
         people = {"planned_by": duties.planner.name, **people}
     if not one.table.policy.require_approval:
         return people
-    given = approval_for(plan, approvals(one.store.reports), duties)
+    given = approval_for(plan, approvals(one.store.reports, one.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
 
 

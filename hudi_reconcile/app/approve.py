@@ -11,6 +11,7 @@ from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.commands import PlanFile
 from hudi_reconcile.app.run import Call, Finished, finish
+from hudi_reconcile.app.store import store_of
 from hudi_reconcile.core.approval import Actor
 from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError
@@ -18,7 +19,6 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import Corrections, RunResult, TableResult
 from hudi_reconcile.evidence.approvals import APPROVE
-from hudi_reconcile.evidence.store import Store
 
 
 def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finished:
@@ -30,7 +30,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     now = clock.utc_micros()
     for one in found.values():
         _refuse_expired(one.plan, now)
-    with Store(call.config.reports).begin(now) as folder:
+    with store_of(call.config, os.environ).begin(now) as folder:
         results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
         provenance = {
             "tool": __version__,
@@ -38,10 +38,11 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
             "config": call.config_file,
             "by": who.name,
             "login": who.login,
+            "audit_head_before": folder.head_before,
         }
         result = RunResult(folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance)
         final = finish(folder, result)
-    return Finished(result, final)
+    return Finished(result, final, audit_head=folder.head)
 
 
 def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:

@@ -120,7 +120,8 @@ def _hashes(findings: Path) -> dict[str, str]:
 
 
 def _job(one: TableRun) -> TableJob:
-    return replace(job_of(one.table, one.folder.run_id), known=known_columns(one.store, one.table.name))
+    job = job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before)
+    return replace(job, known=known_columns(one.store, one.table.name))
 
 
 def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:

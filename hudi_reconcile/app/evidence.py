@@ -5,6 +5,7 @@ Never opens the source, and the lake only where it is asked what corrections cha
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 
 from hudi_reconcile.app.diff import RunDiff, diff_runs
 from hudi_reconcile.app.page import PageForm, index_page, mail_page, page_of
+from hudi_reconcile.app.store import ring_of_file, store_of
+from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
@@ -52,9 +55,18 @@ class Room:
         """The room of a reports folder; nothing is opened yet."""
         return Room(Store(reports))
 
+    def with_keys(self, config: Config | None, key_file: Path | None) -> Room:
+        """The room with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
+        if key_file is not None:
+            return Room(Store(self.store.reports, ring_of_file(key_file)))
+        return self if config is None else Room(store_of(config, os.environ))
+
     def verify(self, published: str | None) -> Verified:
-        """The whole audit log and every file that it names; `published` is a head that must be in it."""
-        return verify(self.store.reports, published)
+        """The whole audit log and every file that it names; `published` is a head that must be in it.
+
+        Raises AuditKeyError where lines are sealed with a key that the room lacks.
+        """
+        return verify(self.store.reports, published, self.store.keys)
 
     def findings(self, run: str, *, tables: Collection[str], kinds: Collection[str]) -> FoundFindings:
         """Every finding of a sweep or run, read while it is used.

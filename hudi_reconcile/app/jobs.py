@@ -27,8 +27,8 @@ def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
         raise NotBuiltError(f"not in this version: {listed}", fix=f"{found[0][0]}: {found[0][2]}")
 
 
-def job_of(table: TableConfig, run_id: str) -> TableJob:
-    """The table's settings for the stages."""
+def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob:
+    """The table's settings for the stages. `audit_head` is for what may commit."""
     return TableJob(
         name=table.name,
         lake_path=table.lake.path,
@@ -60,6 +60,7 @@ def job_of(table: TableConfig, run_id: str) -> TableJob:
         where=table.source.where,
         masked=frozenset(table.mask),
         change_log=table.lake.cdc_logging if table.lake.cdc else None,
+        audit_head=audit_head,
     )
 
 

@@ -21,6 +21,7 @@ from hudi_reconcile.app.datasets import ends_of
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of
 from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.page import page_of
+from hudi_reconcile.app.store import store_of
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
@@ -65,11 +66,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run that is on disk. `said` are lines for stderr, as they are."""
+    """A run that is on disk. `said` are lines for stderr, as they are. `audit_head` is the hash of its line in the log."""
 
     result: RunResult
     folder: Path
     said: tuple[str, ...] = ()
+    audit_head: str | None = None
 
 
 def perform(
@@ -84,13 +86,15 @@ def perform(
     refuse_not_built(config, tables)
     clock, who = HostClock(), actor(os.environ)
     started = clock.utc_micros()
-    with Store(config.reports).begin(started) as folder:
+    store = store_of(config, os.environ)
+    with store.begin(started) as folder:
         provenance: dict[str, Any] = {
             "tool": __version__,
             "python": platform.python_version(),
             "config": call.config_file,
             "by": who.name,
             "login": who.login,
+            "audit_head_before": folder.head_before,
             **({} if call.props is None else {"props": call.props}),
         }
         with open_world(config) as world:
@@ -103,12 +107,14 @@ def perform(
                 with with_session(world, expected_rows=expected_rows) as session:
                     provenance |= session_provenance(session)
                     for table in left:
-                        results[table.name] = _one(world, session, table, folder, act)
+                        one = TableRun(table, world.edges(table), folder, store, session)
+                        results[table.name] = _one(world, one, act)
         ended = clock.utc_micros()
         ordered = tuple(said_in_full(results[table.name], table, utc_text(started)) for table in tables)
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
         final = finish(folder, result)
-    return Finished(result, final, deliver(config.outputs, run_document(result), os.environ, ends_of(config, tables)))
+    said = deliver(config.outputs, run_document(result), os.environ, ends_of(config, tables))
+    return Finished(result, final, said, folder.head)
 
 
 def finish(folder: RunFolder, result: RunResult) -> Path:
@@ -144,26 +150,25 @@ def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, Tab
     return failed, expected_rows
 
 
-def _one(world: World, session: Session, table: TableConfig, folder: RunFolder, act: Act) -> TableResult:
+def _one(world: World, one: TableRun, act: Act) -> TableResult:
     begun = world.clock.monotonic_seconds()
     sent_before = len(world.engine.sent)
-    edges = world.edges(table)
     try:
-        result = act(TableRun(table, edges, folder, Store(world.config.reports), session))
+        result = act(one)
     except ReconcileError as error:
-        result = failure_result(table.name, error)
+        result = failure_result(one.table.name, error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
-        result = _unforeseen(table.name, error)
-    statements = edges.source.statements()
+        result = _unforeseen(one.table.name, error)
+    statements = one.edges.source.statements()
     own = len(statements) - sent_before
     seconds = world.clock.monotonic_seconds() - begun
-    spent = edges.source.spent()
+    spent = one.edges.source.spent()
     phases = {name: round(took, 3) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
     if phases:
         phases["other"] = round(seconds - sum(phases.values()), 3)
     cost = Cost(
         seconds=round(seconds, 3),
-        session_seconds=round(session.start_seconds, 3),
+        session_seconds=round(one.session.start_seconds, 3),
         source_statements=own,
         source_rows_fetched=result.cost.source_rows_fetched,
         lake_files_read=result.cost.lake_files_read,

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.run import Call, Finished, perform
+from hudi_reconcile.app.run import Call, Finished, TableRun, perform
 from hudi_reconcile.app.world import open_world, with_session
+from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.state import State, set_state, state_of
 
 Document = Mapping[str, object]
@@ -24,7 +25,13 @@ def run_set_state(call: Call, value: str | None) -> Finished:
     """Set the checkpoint of the call's tables; None: none, so that the next pull begins at the beginning."""
     command = "state reset" if value is None else "state set"
     by = actor(os.environ).name
-    return perform(command, call, lambda one: set_state(job_of(one.table, one.folder.run_id), one.edges, value, by=by))
+
+    def set_one(one: TableRun) -> TableResult:
+        return set_state(
+            job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before), one.edges, value, by=by
+        )
+
+    return perform(command, call, set_one)
 
 
 def _document(name: str, path: str, state: State) -> Document:

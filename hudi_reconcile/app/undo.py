@@ -40,7 +40,7 @@ def run_undo(call: Call, run_id: str) -> Finished:
     plans = {table["name"]: table["plan_id"] for table in tables if not table["already_applied"]}
 
     def take_back(one: TableRun) -> TableResult:
-        job = job_of(one.table, one.folder.run_id)
+        job = job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before)
         return undo(job, run_id, one.edges, finished_plan=plans.get(one.table.name))
 
     return perform("undo", call, take_back)

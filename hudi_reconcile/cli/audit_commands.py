@@ -1,8 +1,9 @@
-"""`audit verify`: is every line of the log, and every file of every run, what it was? Exits 1 where it is not."""
+"""`audit verify`: is every line of the log and every file, what it was? `audit purge`: old runs go, and are told."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -10,21 +11,28 @@ from hudi_reconcile.cli.documents import head
 from hudi_reconcile.cli.evidence_commands import room_of
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings
 from hudi_reconcile.cli.streams import emit, emit_json
+from hudi_reconcile.cli.work import duration_of
 from hudi_reconcile.core.outcome import Outcome
 
 
 @click.group()
 def audit() -> None:
-    """Verify the log of all runs."""
+    """Verify the log of all runs; remove old runs."""
 
 
 @audit.command()
 @click.option("--head", "published", metavar="HASH", help="A head that was printed before: it must be in the log.")
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The key that seals the log, where no config names it.",
+)
 @format_option
 @pass_settings
-def verify(settings: Settings, published: str | None, *, output_format: OutputFormat) -> Outcome:
+def verify(settings: Settings, published: str | None, *, key_file: Path | None, output_format: OutputFormat) -> Outcome:
     """Check every line of the log and every file of every run. Keep the printed head where nobody can change it."""
-    found = room_of(settings).verify(published)
+    found = room_of(settings, key_file=key_file, with_keys=True).verify(published)
     outcome = Outcome.DRIFT if found.flaws else Outcome.CLEAN
     if output_format == "json":
         emit_json({**head("audit verify", outcome), **asdict(found)})
@@ -32,5 +40,37 @@ def verify(settings: Settings, published: str | None, *, output_format: OutputFo
     for flaw in found.flaws:
         where = "log" if flaw.line is None else f"line {flaw.line}"
         emit(f"{where}{'' if flaw.run_id is None else f', run {flaw.run_id}'}: {flaw.what}")
-    emit(f"{'NOT INTACT' if found.flaws else 'intact'}: {found.lines} lines, {found.files} files, head {found.head}")
+    for one in found.purges:
+        emit(f"line {one.line}: {one.by} purged {len(one.runs)} runs at {one.at_utc}, {one.runs[0]} to {one.runs[-1]}")
+    sealed = f", {found.sealed} lines sealed" if found.sealed else ""
+    emit(
+        f"{'NOT INTACT' if found.flaws else 'intact'}: {found.lines} lines, {found.files} files{sealed}, head {found.head}"
+    )
+    if found.published_line is not None:
+        emit(
+            f"the published head is that of {f'line {found.published_line}' if found.published_line else 'an empty log'}"
+        )
     return outcome
+
+
+@audit.command()
+@click.option("--older-than", metavar="DURATION", help="Runs that began longer ago (365d). Default: audit.retention.")
+@click.option("--yes", is_flag=True, help="Remove them. Without it the runs are only listed.")
+@format_option
+@pass_settings
+def purge(settings: Settings, older_than: str | None, *, yes: bool, output_format: OutputFormat) -> Outcome:
+    """List the runs that are old enough to go; with --yes remove them, and name each in the audit log."""
+    from hudi_reconcile.app.purge import run_purge  # noqa: PLC0415 - keeps the work rooms out of --help
+
+    age = None if older_than is None else duration_of("--older-than", older_than)
+    found = run_purge(settings.load(), age, do=yes)
+    runs = (*found.old.unfinished, *found.old.runs)
+    if output_format == "json":
+        about = {"before_utc": found.before_utc, "runs": runs, "bytes": found.old.bytes}
+        emit_json({**head("audit purge", Outcome.CLEAN), **about, "purged": yes, "audit_head": found.head})
+        return Outcome.CLEAN
+    for run_id in runs:
+        emit(run_id)
+    told = f"{len(runs)} runs from before {found.before_utc}, {found.old.bytes:,} bytes"
+    emit(f"purged {told}; head {found.head}" if yes else f"{told}: nothing was removed; add --yes to remove them")
+    return Outcome.CLEAN

@@ -148,11 +148,14 @@ def _consumers(settings: Settings, tables: tuple[str, ...], output_format: Outpu
     return Outcome.CLEAN
 
 
-def room_of(settings: Settings) -> Room:
-    """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it."""
+def room_of(settings: Settings, *, key_file: Path | None = None, with_keys: bool = False) -> Room:
+    """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it.
+
+    `with_keys`: with the keys that seal the audit log, those of the config, or that of a file in their place.
+    """
     from hudi_reconcile.app.evidence import Room  # noqa: PLC0415 - keeps the work rooms out of --help
 
     without_config = settings.config_path == DEFAULT_CONFIG and not DEFAULT_CONFIG.exists()
-    if without_config and _DEFAULT_REPORTS.is_dir():
-        return Room.of(_DEFAULT_REPORTS)
-    return Room.of(settings.load().reports)
+    config = None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
+    room = Room.of(_DEFAULT_REPORTS if config is None else config.reports)
+    return room.with_keys(config, key_file) if with_keys else room

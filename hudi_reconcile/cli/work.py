@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -103,7 +104,7 @@ def sweep(
     output_format: OutputFormat,
 ) -> Outcome:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
-    seconds = None if budget is None else _seconds("--budget", budget)
+    seconds = None if budget is None else duration_of("--budget", budget).total_seconds()
     from hudi_reconcile.app.commands import run_sweep  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.part import Asked  # noqa: PLC0415 - as above
 
@@ -222,10 +223,12 @@ def told(finished: Finished, output_format: OutputFormat) -> Outcome:
         first = errors[0] if errors else None
         document["error"] = None if first is None else {"type": first.type, "message": first.message, "fix": first.fix}
         document["report"] = str(finished.folder / "report.html")
+        document["audit_head"] = finished.audit_head
         emit_json(document)
     else:
         emit(render_run(result))
         emit(f"report: {finished.folder / 'report.html'}")
+        emit(f"audit head: {finished.audit_head}")
     for error in errors:
         complain(f"error: {error.message}\nfix: {error.fix}")
     for line in finished.said:
@@ -244,8 +247,9 @@ def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan l
         raise RefusedError("the answer was no; nothing was written", fix=f"look first: {look}")
 
 
-def _seconds(option: str, text: str) -> float:
+def duration_of(option: str, text: str) -> timedelta:
+    """The duration that an option was given. Raises UsageError for another text."""
     try:
-        return parse_duration(text).total_seconds()
+        return parse_duration(text)
     except ValueError as error:
         raise UsageError(f"{option} {text!r}: {error}", fix=f"for example {option} 10m") from None

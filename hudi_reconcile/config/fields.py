@@ -38,6 +38,7 @@ from hudi_reconcile.config.scalars import (
     parse_duration,
     parse_share,
 )
+from hudi_reconcile.config.secrets import Secret, Template
 
 Location = tuple[str | int, ...]
 Finding = tuple[Location, str]
@@ -194,6 +195,14 @@ def _no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
     if repeated:
         raise ValueError("holds an entry twice")
     return values
+
+
+def secret_of(value: object, info: ValidationInfo, key: str) -> object:
+    """A text as a secret that is filled in when it is needed; `key` is where people look for it."""
+    if not isinstance(value, str):
+        return value
+    place = info.context if isinstance(info.context, Place) else Place("config", Path())
+    return Secret(Template.parse(value), f"{place.file}: {key}", place.folder)
 
 
 # YAML has lists only; what is frozen holds tuples.

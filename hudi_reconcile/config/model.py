@@ -13,21 +13,22 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema
 
+from hudi_reconcile.config.audit import AuditConfig
 from hudi_reconcile.config.fields import (
     LAX,
     Finding,
     LocalPath,
     Options,
-    Place,
     PositiveDuration,
     Raw,
     Section,
     Text,
     not_empty,
+    secret_of,
 )
 from hudi_reconcile.config.outputs import OutputsConfig
 from hudi_reconcile.config.paths import lake_path_findings
-from hudi_reconcile.config.secrets import HIDDEN, Secret, Template
+from hudi_reconcile.config.secrets import HIDDEN, Secret
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.urls import check_url
 from hudi_reconcile.core.errors import UsageError
@@ -38,10 +39,7 @@ _TOOLS_KEYS = frozenset({"dbtable", "query", "partitioncolumn", "lowerbound", "u
 
 
 def _secret(value: object, info: ValidationInfo) -> object:
-    if not isinstance(value, str):
-        return value
-    place = info.context if isinstance(info.context, Place) else Place("config", Path())
-    return Secret(Template.parse(value), f"{place.file}: source.password", place.folder)
+    return secret_of(value, info, "source.password")
 
 
 def _zone(name: str) -> str:
@@ -132,6 +130,7 @@ class Config(Section):
     jars: JarsConfig = Field(JarsConfig(), description="Where the Hudi bundle and the JDBC drivers come from.")
     reports: LocalPath = Field(Path("reports"), description="Folder of the runs.")
     outputs: OutputsConfig = Field(OutputsConfig(), description="Where else a run is told.")
+    audit: AuditConfig = Field(AuditConfig(), description="The log of all runs, and how long they are kept.")
     tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(not_empty)] = Field(description="The tables.")
 
     @classmethod

@@ -66,6 +66,11 @@ class Template:
         """False where the text stands for itself."""
         return any(isinstance(part, Reference) for part in self.parts)
 
+    @property
+    def is_one_reference(self) -> bool:
+        """True for a reference alone, without text around it and without a default."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], Reference) and self.parts[0].default is None
+
     def fill(self, env: Environment, read_file: ReadFile, *, folder: Path) -> str:
         """The text with every reference filled in; relative file names start at `folder`.
 

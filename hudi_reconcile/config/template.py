@@ -25,6 +25,7 @@ source:
 #   conf: {}                   # further spark.* settings
 # jars: {mode: auto, paths: []}  # auto | packages | paths
 # reports: reports             # one folder for each run
+# audit: {key: null, old_keys: [], retention: null, hold: false}  # docs/audit.md
 # outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, webhook: null, github: false}  # docs/rules.md
 
 tables:

@@ -15,7 +15,7 @@ from hudi_reconcile.config.fields import Location, Section
 from hudi_reconcile.core.spelling import nearest
 
 # Keys whose values may hold credentials, whatever their parent.
-_NEVER_REPEATED = frozenset({"url", "password", "jdbc", "conf", "options", "where", "query"})
+_NEVER_REPEATED = frozenset({"url", "password", "jdbc", "conf", "options", "where", "query", "audit"})
 _LONGEST_REPEATED = 60
 UNKNOWN_KEY = "unknown key"
 

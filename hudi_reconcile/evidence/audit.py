@@ -1,8 +1,9 @@
 """The log of all runs, `<reports>/audit.jsonl`: one canonical JSON line a run, each holding the hash of the last.
 
 A record's `hash` is the sha256 of the record's canonical JSON without `hash`; `previous` is the hash of the record
-before, 64 zeros in the first. Whoever changes a line, or a file that a line names, must rewrite every later line. Knows
-nothing of what a run means. The caller holds the store's lock around `append`.
+before, 64 zeros in the first. Whoever changes a line, or a file that a line names, must rewrite every later line. With a
+key a record is sealed too: `mac` is the HMAC-SHA256 of its canonical JSON without `hash` and `mac`, `key_id` says by which
+key. Knows nothing of what a run means. The caller holds the store's lock around `append`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.evidence.files import EvidenceError, write_all
+from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, lacking
 
 FIRST_PREVIOUS = "0" * 64
 _BLOCK_BYTES = 1 << 16
@@ -35,6 +37,11 @@ class Tail:
     torn: bytes = b""
     ended: bool = True
 
+    @property
+    def head(self) -> str:
+        """The hash of the last record; 64 zeros where there is none."""
+        return FIRST_PREVIOUS if self.last is None else str(self.last["hash"])
+
 
 def canonical(value: Record) -> bytes:
     r"""The one spelling of a record that is hashed: UTF-8, sorted keys, no blanks, non-ASCII escaped.
@@ -50,17 +57,30 @@ def record_hash(record: Record) -> str:
     return hashlib.sha256(canonical({key: value for key, value in record.items() if key != "hash"})).hexdigest()
 
 
-def append(path: Path, facts: Record) -> Record:
-    """Add one line, chained to the last, and bring it to the disk. Returns the record as written.
+def sealed_text(record: Record) -> bytes:
+    """What the key of a sealed record signs."""
+    return canonical({key: value for key, value in record.items() if key not in ("hash", "mac")})
+
+
+def refuse_to_unseal(path: Path, last: Record | None, keys: KeyRing) -> None:
+    """Raises AuditKeyError where the last line is sealed with a key that is not given: the next would break the seal."""
+    if last is not None and "key_id" in last and (keys.current is None or keys.find(last["key_id"]) is None):
+        raise lacking(last["key_id"], keys if keys.current is not None else NO_KEYS, f"the last line of {path}")
+
+
+def append(path: Path, facts: Record, keys: KeyRing = NO_KEYS) -> Record:
+    """Add one line, chained to the last and sealed where there is a key, and bring it to the disk. The record as written.
 
     A torn last line is cut off first, and its length and hash are kept in the new line (`torn`); a whole last line
     that only lacks its line end is kept.
 
     Raises:
         EvidenceError: the last whole line is no record, or the disk is full; the log is as it was.
+        AuditKeyError: the last line is sealed with a key that is not given.
     """
     tail = read_tail(path)
-    record = _chained(facts, tail)
+    refuse_to_unseal(path, tail.last, keys)
+    record = _chained(facts, tail, keys)
     with path.open("ab", buffering=0) as stream:
         descriptor = stream.fileno()
         os.ftruncate(descriptor, tail.whole_bytes)
@@ -117,13 +137,16 @@ def records(path: Path) -> Iterator[Record]:
 # Helpers
 
 
-def _chained(facts: Record, tail: Tail) -> Record:
+def _chained(facts: Record, tail: Tail, keys: KeyRing) -> Record:
     record: dict[str, Any] = {**facts, "version": 1, "seq": 1, "previous": FIRST_PREVIOUS}
     if tail.last is not None:
         record["seq"] = tail.last["seq"] + 1
         record["previous"] = tail.last["hash"]
     if tail.torn:
         record["torn"] = {"bytes": len(tail.torn), "sha256": hashlib.sha256(tail.torn).hexdigest()}
+    if keys.current is not None:
+        record["key_id"] = keys.current.key_id
+        record["mac"] = keys.current.mac(sealed_text(record))
     record["hash"] = record_hash(record)
     return record
 

@@ -15,6 +15,7 @@ FINDINGS_FOLDER = "findings"
 HELD_FOLDER = "held"
 RULES_FOLDER = "rules"
 BUILDING_PREFIX = ".tmp-"
+PURGE = "purge"  # the command of lines that name runs which are gone
 
 _RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")

@@ -18,6 +18,7 @@ from typing import Any, Self
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder, sync_tree, tree_hashes, write_new
+from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing
 from hudi_reconcile.evidence.names import (
     AUDIT_FILE,
     BUILDING_PREFIX,
@@ -36,11 +37,17 @@ STORE_LOCK = ".lock"
 class RunFolder:
     """One run's files, invisible until `finish`. A context manager: leaving it unfinished removes everything.
 
-    Fulfils `ports.Evidence`. Made by `Store.begin`.
+    Fulfils `ports.Evidence`. Made by `Store.begin`. `head_before` is the head of the audit log when the run began; `head`,
+    once it is finished, the hash of the run's own line.
     """
 
-    def __init__(self, reports: Path, run_id: str, *, lock_descriptor: int) -> None:
+    def __init__(
+        self, reports: Path, run_id: str, *, lock_descriptor: int, keys: KeyRing = NO_KEYS, head_before: str = ""
+    ) -> None:
         self.run_id = run_id
+        self.head_before = head_before
+        self.head: str | None = None
+        self._keys = keys
         self.path = building_path(reports, run_id)
         self._reports = reports
         self._lock_descriptor = lock_descriptor
@@ -108,7 +115,7 @@ class RunFolder:
             sync_tree(self.path)
             facts["files"] = tree_hashes(self.path)
             with file_lock(self._reports / STORE_LOCK):
-                audit.append(self._reports / AUDIT_FILE, facts)
+                self.head = str(audit.append(self._reports / AUDIT_FILE, facts, self._keys)["hash"])
                 self._logged = True
                 final = publish(self._reports, self.run_id)
         except OSError as error:

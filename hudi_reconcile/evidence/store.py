@@ -21,6 +21,7 @@ from typing import Any
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes, try_lock
+from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing
 from hudi_reconcile.evidence.names import (
     AUDIT_FILE,
     BUILDING_PREFIX,
@@ -46,23 +47,26 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """All runs of one reports folder. The folder is made by `begin`; reading never writes."""
+    """All runs of one reports folder. The folder is made by `begin`; reading never writes. `keys` seal the audit log."""
 
     reports: Path
+    keys: KeyRing = NO_KEYS
 
     def begin(self, now_micros: int) -> RunFolder:
         """Start a run folder, after tidying up what dead processes left.
 
         Raises:
             UsageError: the reports folder cannot be made or written.
-            EvidenceError: the audit log is damaged; said before any work is done.
+            EvidenceError: the audit log is damaged, or sealed with another key; said before any work is done.
         """
         try:
             self.reports.mkdir(parents=True, exist_ok=True)
             with file_lock(self.reports / STORE_LOCK):
-                audit.read_tail(self.reports / AUDIT_FILE)
+                path = self.reports / AUDIT_FILE
+                tail = audit.read_tail(path)
+                audit.refuse_to_unseal(path, tail.last, self.keys)
                 self._tidy()
-                return self._make(now_micros)
+                return self._make(now_micros, tail.head)
         except OSError as error:
             raise UsageError(
                 f"the reports folder {self.reports} cannot be written: {error.strerror}",
@@ -132,7 +136,7 @@ class Store:
             return f"use one of the newest: {', '.join(newest)}, or 'latest'"
         return "run hudi-reconcile sweep first" if commands is not None else "run hudi-reconcile pull or sweep first"
 
-    def _make(self, now_micros: int) -> RunFolder:
+    def _make(self, now_micros: int, head: str) -> RunFolder:
         run_id = run_id_at(now_micros, secrets.randbits(12))
         while (self.reports / run_id).exists() or building_path(self.reports, run_id).exists():
             run_id = run_id_at(now_micros, secrets.randbits(12))
@@ -140,7 +144,7 @@ class Store:
         if descriptor is None:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
         building_path(self.reports, run_id).mkdir()
-        return RunFolder(self.reports, run_id, lock_descriptor=descriptor)
+        return RunFolder(self.reports, run_id, lock_descriptor=descriptor, keys=self.keys, head_before=head)
 
     def _tidy(self) -> None:
         for entry in list(self.reports.glob(f"{BUILDING_PREFIX}*")):

@@ -1,19 +1,22 @@
 """Is the evidence what it was? Holds every line of the audit log against its chain, and every file against its line.
 
 Whoever edits, removes, reorders or adds a line breaks the chain after it. Cutting lines off the end leaves a whole chain:
-only a head that was published elsewhere (printed by `audit verify`) tells that. Reads only.
+only a head that was published elsewhere (printed by `audit verify`, carried by the lake's commits) tells that. Runs that a
+line says were purged have no files to check. Reads only.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record, canonical, record_hash
+from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record
+from hudi_reconcile.evidence.chain import Link, links
 from hudi_reconcile.evidence.files import EvidenceError, tree_hashes
-from hudi_reconcile.evidence.names import AUDIT_FILE, is_run_id
+from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, lacking
+from hudi_reconcile.evidence.names import AUDIT_FILE, PURGE, is_run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,70 +28,109 @@ class Flaw:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class PurgeLine:
+    """One line that says that runs were removed: which, by whom, when."""
+
+    line: int
+    by: str
+    at_utc: str
+    runs: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Verified:
-    """What was looked at, the hash of the last line (`head`), and what is wrong."""
+    """What was looked at, the hash of the last line (`head`), and what is wrong.
+
+    `sealed` lines were checked with a key. `published_line` is where the published head stands, 0 where the log was empty.
+    """
 
     lines: int = 0
     files: int = 0
     head: str = FIRST_PREVIOUS
+    sealed: int = 0
+    published_line: int | None = None
+    purges: list[PurgeLine] = field(default_factory=list)
     flaws: list[Flaw] = field(default_factory=list)
 
+    @property
+    def purged(self) -> frozenset[str]:
+        """The runs that were removed, or should have been."""
+        return frozenset(run_id for one in self.purges for run_id in one.runs)
 
-def verify(reports: Path, published: str | None = None) -> Verified:
+
+def verify(reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS) -> Verified:
     """Check the whole log, then every file of every run. `published` is a head that must be in the chain.
 
     A log that does not exist has no lines; runs that no line names are flaws.
+
+    Raises:
+        AuditKeyError: nothing is wrong as far as can be seen, but lines are sealed with a key that was not given.
     """
     found = Verified()
-    heads, named = {FIRST_PREVIOUS}, {}
-    for number, line in enumerate(_lines(reports / AUDIT_FILE), start=1):
-        found.lines = number
-        record = _record(line)
-        if record is None:
-            found.flaws.append(Flaw(number, None, "is no audit record: edited, or cut by a crash"))
+    heads, named = {FIRST_PREVIOUS: 0}, dict[str, tuple[int, Mapping[str, str]]]()
+    unchecked: Link | None = None
+    last: Link | None = None
+    for link in links(reports / AUDIT_FILE, keys):
+        found.lines = link.number
+        last = link
+        found.flaws += [Flaw(link.number, _run_of(link.record), what) for what in link.flaws]
+        if link.record is None:
             continue
-        run_id = str(record.get("run_id"))
-        found.flaws += [Flaw(number, run_id, what) for what in _chain_flaws(record, line, number, found.head)]
-        found.head = str(record.get("hash"))
-        heads.add(found.head)
-        files = record.get("files")
-        if isinstance(files, dict):
-            named[run_id] = (number, files)
-    if published is not None and published not in heads:
-        what = f"the published head {published} is not in the log: lines were cut off or rewritten"
-        found.flaws.append(Flaw(None, None, what))
-    for run_id, (number, files) in named.items():
-        found.files += len(files)
-        found.flaws += [Flaw(number, run_id, what) for what in _file_flaws(reports / run_id, files)]
-    found.flaws += [Flaw(None, run_id, "no line of the log names this run") for run_id in _runs(reports) - named.keys()]
+        found.sealed += link.sealed_by is not None and not link.unchecked
+        unchecked = unchecked or (link if link.unchecked else None)
+        found.head = str(link.record.get("hash"))
+        heads[found.head] = link.number
+        _read(link.number, link.record, named, found)
+    found.published_line = None if published is None else heads.get(published)
+    found.flaws += _end_flaws(last, keys, published, found)
+    _check_files(reports, named, found)
+    if unchecked is not None:
+        missing = lacking(unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}")
+        if not found.flaws:
+            raise missing
+        found.flaws.append(Flaw(unchecked.number, _run_of(unchecked.record), missing.message))
     return found
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    if path.exists():
-        with path.open("rb") as stream:
-            yield from stream
+def _read(number: int, record: Record, named: dict[str, tuple[int, Mapping[str, str]]], found: Verified) -> None:
+    """Take in what a line says: a run with its files, or runs that are gone."""
+    if record.get("command") == PURGE:
+        gone = tuple(str(one["run_id"]) for one in record.get("purged", ()))
+        found.purges.append(PurgeLine(number, str(record.get("by")), str(record.get("ended_utc")), gone))
+        found.flaws += [
+            Flaw(number, run_id, "says that a run was purged which no line before names, or another purge does")
+            for run_id in gone
+            if named.pop(run_id, None) is None
+        ]
+        return
+    files = record.get("files")
+    if isinstance(files, dict):
+        named[str(record.get("run_id"))] = (number, files)
 
 
-def _record(line: bytes) -> Record | None:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+def _end_flaws(last: Link | None, keys: KeyRing, published: str | None, found: Verified) -> Iterator[Flaw]:
+    if published is not None and found.published_line is None:
+        what = f"the published head {published} is not in the log: lines were cut off or rewritten"
+        yield Flaw(None, None, what)
+    if keys.current is not None and last is not None and last.record is not None and last.sealed_by is None:
+        what = "is not sealed though a key is given: written before there was one (the next run seals), or forged without it"
+        yield Flaw(last.number, _run_of(last.record), what)
 
 
-def _chain_flaws(record: Record, line: bytes, number: int, previous: str) -> Iterator[str]:
-    if record.get("hash") != record_hash(record) or line != canonical(record) + b"\n":
-        yield "was edited: its hash is not that of what it says"
-    if record.get("previous") != previous:
-        yield "does not follow the line before: one was edited, removed, added or moved"
-    if record.get("seq") != number:
-        yield f"says that it is line {record.get('seq')}"
+def _check_files(reports: Path, named: Mapping[str, tuple[int, Mapping[str, str]]], found: Verified) -> None:
+    for run_id, (number, files) in named.items():
+        found.files += len(files)
+        found.flaws += [Flaw(number, run_id, what) for what in _file_flaws(reports / run_id, files)]
+    for run_id in sorted(_runs(reports) - named.keys()):
+        if run_id in found.purged:
+            what = "was purged, and its folder is there: finish it with hudi-reconcile audit purge --yes"
+        else:
+            what = "no line of the log names this run"
+        found.flaws.append(Flaw(None, run_id, what))
 
 
-def _file_flaws(folder: Path, files: dict[str, str]) -> Iterator[str]:
+def _file_flaws(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
     if not folder.is_dir():
         yield "the run's folder is missing"
         return
@@ -104,6 +146,11 @@ def _file_flaws(folder: Path, files: dict[str, str]) -> Iterator[str]:
             yield f"{name} was added"
         elif files[name] != there[name]:
             yield f"{name} was changed"
+
+
+def _run_of(record: Mapping[str, Any] | None) -> str | None:
+    run_id = None if record is None else record.get("run_id")
+    return None if run_id is None else str(run_id)
 
 
 def _runs(reports: Path) -> set[str]:

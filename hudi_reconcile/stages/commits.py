@@ -162,8 +162,7 @@ def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, l
     # A plan counts as applied by the label of its last commit; a kill between the two leaves it to be applied again.
     part = f"{work.plan.plan_id}:{work.action or 'all'}"
     labels = {
-        "kind": "apply",
-        "run_id": job.run_id,
+        **job.labels("apply"),
         "sweep": work.plan.run_id,
         PLAN_LABEL: part if last else part + _FIRST,
     }

@@ -190,7 +190,7 @@ def _write(
     )
     checkpoint = start.watermark.written(blank, reached)
     rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq, start.shape)
-    labels = {"kind": "pull", "run_id": job.run_id}
+    labels = job.labels("pull")
     if done.existing is None:
         instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)
     elif land is not None:

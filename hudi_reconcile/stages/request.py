@@ -21,7 +21,7 @@ class TableJob:
 
     `watermark` and `incrementing` are those that the strategy uses. `limit_rows` is what a page of a pull holds.
     `known` is what earlier runs saw of the table's columns. `where` is the source's predicate, `masked` the columns of which
-    no value may be shown.
+    no value may be shown. `audit_head` is the head of the audit log when the run began.
     """
 
     name: str
@@ -54,11 +54,17 @@ class TableJob:
     is_text_watermark: bool = False
     where: str | None = None
     masked: frozenset[str] = frozenset()
+    audit_head: str = ""
 
     @property
     def moving(self) -> tuple[str, ...]:
         """The columns by which pulls go forward."""
         return self.watermark if self.incrementing is None else (*self.watermark, self.incrementing)
+
+    def labels(self, kind: str) -> dict[str, str]:
+        """What every commit of the run carries: what it is, by which run, and after which line of the audit log."""
+        head = {"audit_head": self.audit_head} if self.audit_head else {}
+        return {"kind": kind, "run_id": self.run_id, **head}
 
     known: KnownColumns = field(default_factory=KnownColumns)
 

@@ -65,7 +65,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
             blank = replace(blank, as_of_micros=kept.as_of_micros, position=kept.position)
         checkpoint = watermark.written(blank, mark)
         action = "reset" if value is None else "set"
-        labels = {"kind": "state", "run_id": job.run_id, "state": action, "by": by}
+        labels = {**job.labels("state"), "state": action, "by": by}
         instant = lake.mark(table, checkpoint, labels)
     was = None if before is None else before.checkpoint.text
     return TableResult(

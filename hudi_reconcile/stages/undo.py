@@ -52,7 +52,7 @@ def _undo(job: TableJob, applied_run: str, commit: Instant, table: LakeTable, ed
         raise RefusedError(f"table {job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
     read_seq = max(edges.clock.utc_micros(), checkpoint.checkpoint.read_seq + 1)
     found = edges.lake.taken_back(commit, table, read_seq)
-    labels = {"kind": "undo", "run_id": job.run_id, UNDO_LABEL: applied_run}
+    labels = {**job.labels("undo"), UNDO_LABEL: applied_run}
     instant = None
     if any(status == "ready" for _, status in found.counts):
         try:

@@ -1,0 +1,39 @@
+"""The runs of a config, with the keys that seal their log: read from environment or file when a run begins, never kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.secrets import Secret, read_text_file
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, audit_key
+from hudi_reconcile.evidence.store import Store
+
+
+def store_of(config: Config, env: Mapping[str, str]) -> Store:
+    """The store. Raises ConfigError where a key is missing, UsageError where it is too short."""
+    return Store(config.reports, ring_of(config, env))
+
+
+def ring_of(config: Config, env: Mapping[str, str]) -> KeyRing:
+    """The keys of the config. Raises as `store_of` does."""
+
+    def reveal(secret: Secret) -> str:
+        return secret.reveal(env, read_text_file)
+
+    audit = config.audit
+    if audit.key is None and not audit.old_keys:
+        return NO_KEYS
+    current = None if audit.key is None else audit_key(reveal(audit.key), "audit.key")
+    return KeyRing(current, tuple(audit_key(reveal(one), "audit.old_keys") for one in audit.old_keys))
+
+
+def ring_of_file(path: Path) -> KeyRing:
+    """The key of a file, for whoever checks a log without its config. Raises UsageError where it cannot be read."""
+    try:
+        text = read_text_file(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the key file {path} cannot be read", fix="name another file: --key-file PATH") from error
+    return KeyRing(audit_key(text.removesuffix("\n").removesuffix("\r"), str(path)))

@@ -1,0 +1,80 @@
+"""The audit log line by line: is each one as it was written, does it follow the one before, is it sealed? Reads only.
+
+Whoever edits, removes, reorders or adds a line breaks the chain after it, unless all later lines are written anew. With a
+key that is no way out: a line that is not sealed after one that is, and a seal that the key did not make, are flaws too.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record, canonical, record_hash, sealed_text
+from hudi_reconcile.evidence.keys import KeyRing
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One line, counted from 1. `record` is None where it is no JSON object; `is_whole` is False for one without line end.
+
+    `sealed_by` is the id of the key that it says it is sealed with, `unchecked` whether that key was not given.
+    """
+
+    number: int
+    record: Record | None
+    flaws: tuple[str, ...]
+    is_whole: bool
+    sealed_by: str | None = None
+    unchecked: bool = False
+
+
+def links(path: Path, keys: KeyRing) -> Iterator[Link]:
+    """Every line of the log, oldest first. A missing log has none."""
+    previous, was_sealed = FIRST_PREVIOUS, False
+    for number, line in enumerate(_lines(path), start=1):
+        is_whole = line.endswith(b"\n")
+        record = _record(line)
+        if record is None:
+            yield Link(number, None, ("is no audit record: edited, or cut by a crash",), is_whole)
+            continue
+        flaws = [*_chain_flaws(record, line, number, previous), *_seal_flaws(record, keys, was_sealed=was_sealed)]
+        sealed_by = str(record["key_id"]) if "key_id" in record else None
+        unchecked = sealed_by is not None and keys.find(sealed_by) is None
+        yield Link(number, record, tuple(flaws), is_whole, sealed_by, unchecked)
+        previous, was_sealed = str(record.get("hash")), was_sealed or sealed_by is not None
+
+
+def _chain_flaws(record: Record, line: bytes, number: int, previous: str) -> Iterator[str]:
+    if record.get("hash") != record_hash(record) or line != canonical(record) + b"\n":
+        yield "was edited: its hash is not that of what it says"
+    if record.get("previous") != previous:
+        yield "does not follow the line before: one was edited, removed, added or moved"
+    if record.get("seq") != number:
+        yield f"says that it is line {record.get('seq')}"
+
+
+def _seal_flaws(record: Record, keys: KeyRing, *, was_sealed: bool) -> Iterator[str]:
+    if "key_id" not in record:
+        if was_sealed:
+            yield "is not sealed, though lines before it are: written by somebody without the key"
+        return
+    key = keys.find(record["key_id"])
+    if key is not None and not hmac.compare_digest(key.mac(sealed_text(record)), str(record.get("mac"))):
+        yield "was not sealed by the key that it names: forged"
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    if path.exists():
+        with path.open("rb") as stream:
+            yield from stream
+
+
+def _record(line: bytes) -> Record | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,80 @@
+"""Removes old runs, and says so in the audit log: a line names each run that goes, so that the chain still holds.
+
+The line comes first: a purge that was killed has said what it removes, and the next one finishes it. Runs go by age alone,
+the oldest first and without gaps, so that nothing older than a run that is gone is ever gone on from.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder
+from hudi_reconcile.evidence.names import AUDIT_FILE, PURGE, run_id_at
+from hudi_reconcile.evidence.run_folder import STORE_LOCK
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.verify import Verified, verify
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """What a purge would remove: runs, oldest first; `unfinished` of them an earlier purge has named already."""
+
+    runs: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    bytes: int
+
+
+def old_runs(store: Store, before_micros: int) -> Old:
+    """The runs that began before a moment, and what a killed purge left. Removes nothing.
+
+    Raises:
+        RefusedError: the evidence is not what it was; to remove some of it would remove the proof of that.
+        AuditKeyError: the log is sealed with a key that was not given.
+    """
+    found = verify(store.reports, keys=store.keys)
+    there = sorted(store.run_ids())
+    unfinished = tuple(run_id for run_id in there if run_id in found.purged)
+    _refuse_flaws(store, found)
+    end = run_id_at(before_micros, 0)
+    runs = tuple(run_id for run_id in there if run_id < end and run_id not in found.purged)
+    sizes = (path.stat().st_size for run_id in runs + unfinished for path in (store.reports / run_id).rglob("*"))
+    return Old(runs, unfinished, sum(sizes))
+
+
+def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
+    """Log the runs, then remove them. Returns the log's head. `facts` are what the line says beside: who, when, how old.
+
+    Raises:
+        EvidenceError: the log or a folder could not be written; what was logged is finished by the next purge.
+    """
+    path = store.reports / AUDIT_FILE
+    with file_lock(store.reports / STORE_LOCK):
+        lines = {str(line.get("run_id")): line for line in audit.records(path)} if old.runs else {}
+        if old.runs:
+            gone = [{"run_id": run_id, "hash": lines[run_id]["hash"]} for run_id in old.runs]
+            audit.append(path, {**facts, "command": PURGE, "run_id": None, "tables": [], "purged": gone}, store.keys)
+        for run_id in (*old.unfinished, *old.runs):
+            try:
+                shutil.rmtree(store.reports / run_id)
+            except OSError as error:
+                raise EvidenceError(
+                    f"run {run_id} could not be removed: {error.strerror}",
+                    fix="make the folder writable, then: hudi-reconcile audit purge --yes",
+                ) from error
+        sync_folder(store.reports)
+        return audit.read_tail(path).head
+
+
+def _refuse_flaws(store: Store, found: Verified) -> None:
+    """Folders that a killed purge left, whole or in part, are none."""
+    flaws = [flaw for flaw in found.flaws if flaw.run_id not in found.purged]
+    if flaws:
+        raise RefusedError(
+            f"{store.reports} is not what it was ({len(flaws)} flaws): a purge would remove the proof of it",
+            fix="look: hudi-reconcile audit verify",
+        )

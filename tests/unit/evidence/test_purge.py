@@ -1,0 +1,93 @@
+"""Old runs go, the chain holds, and the log says what is gone; nothing else ever goes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.keys import KeyRing, audit_key
+from hudi_reconcile.evidence.purge import old_runs, purge
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.verify import verify
+from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
+
+FACTS = {"by": "alice", "login": "alice@desk", "ended_utc": "2026-11-21T12:00:00Z", "older_than": "90d"}
+
+
+def test_runs_from_before_go_and_the_log_names_them_and_still_holds(store: Store, write_run: RunWriter) -> None:
+    ids = [write_run() for _ in range(4)]
+    before = verify(store.reports).head
+
+    old = old_runs(store, NOON_MICROS + 2 * SECOND)
+    assert (old.runs, old.unfinished, store.run_ids()) == (tuple(ids[:2]), (), ids[::-1])
+    assert old.bytes > 0
+    head = purge(store, old, FACTS)
+
+    found = verify(store.reports, before)
+    assert (found.flaws, found.head, found.lines, found.published_line) == ([], head, 5, 4)
+    assert [(one.line, one.by, one.runs) for one in found.purges] == [(5, "alice", tuple(ids[:2]))]
+    assert store.run_ids() == ids[:1:-1]
+    later = write_run()
+    assert verify(store.reports).flaws == []
+    assert old_runs(store, NOON_MICROS + 2 * SECOND).runs == ()
+    assert later in store.run_ids()
+
+
+def test_purge_that_was_killed_is_told_and_finished_by_the_next(
+    store: Store, write_run: RunWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [write_run() for _ in range(3)]
+    old = old_runs(store, NOON_MICROS + 2 * SECOND)
+
+    def killed(_: Path) -> None:
+        raise OSError(5, "killed")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(shutil, "rmtree", killed)
+        with pytest.raises(EvidenceError, match="could not be removed"):
+            purge(store, old, FACTS)
+    (store.reports / ids[0] / "result.json").unlink()  # half of it is gone
+
+    told = {flaw.run_id: flaw.what for flaw in verify(store.reports).flaws}
+    assert set(told) == set(ids[:2])
+    assert all("audit purge --yes" in what for what in told.values())
+    left = old_runs(store, NOON_MICROS)
+    assert (left.runs, left.unfinished) == ((), tuple(ids[:2]))
+    purge(store, left, FACTS)
+    assert (verify(store.reports).flaws, verify(store.reports).lines) == ([], 4)
+
+
+def test_evidence_that_was_changed_is_not_purged_away(store: Store, write_run: RunWriter) -> None:
+    run_id = write_run()
+    (store.reports / run_id / "report.html").write_text("clean")
+
+    with pytest.raises(RefusedError, match="remove the proof"):
+        old_runs(store, NOON_MICROS + SECOND)
+
+
+def test_line_that_purges_what_no_line_names_is_a_flaw(store: Store, write_run: RunWriter) -> None:
+    run_id = write_run()
+    purge(store, old_runs(store, NOON_MICROS + SECOND), FACTS)
+    again = {**FACTS, "command": "purge", "run_id": None, "tables": [], "purged": [{"run_id": run_id, "hash": "x"}]}
+    audit.append(store.reports / "audit.jsonl", again)
+
+    (flaw,) = verify(store.reports).flaws
+    assert (flaw.line, flaw.run_id) == (3, run_id)
+
+
+def test_line_of_a_purge_is_sealed_as_every_other(store: Store) -> None:
+    keyed = Store(store.reports, KeyRing(audit_key("0123456789abcdef", "test")))
+    with keyed.begin(NOON_MICROS) as folder:
+        folder.write_result(
+            {"command": "sweep", "outcome": "clean", "exit_code": 0, "started_utc": "", "ended_utc": "", "tables": []}
+        )
+        folder.finish()
+
+    purge(keyed, old_runs(keyed, NOON_MICROS + SECOND), FACTS)
+
+    assert verify(store.reports, keys=keyed.keys).sealed == 2
