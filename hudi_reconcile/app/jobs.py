@@ -9,6 +9,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import NotBuiltError
 from hudi_reconcile.core.jdbc_url import is_jdbc
+from hudi_reconcile.core.masking import SHOW, Masking
 from hudi_reconcile.core.result import CompareSettings
 from hudi_reconcile.core.values import PartitionField
 from hudi_reconcile.source.request import TableRequest
@@ -58,10 +59,15 @@ def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob
         rename=dict(table.compare.rename),
         tolerance=dict(table.compare.tolerance),
         where=table.source.where,
-        masked=frozenset(table.mask),
+        masking=masking_of(table),
         change_log=table.lake.cdc_logging if table.lake.cdc else None,
         audit_head=audit_head,
     )
+
+
+def masking_of(table: TableConfig) -> Masking:
+    """Which of the table's columns are shown to nobody."""
+    return Masking.of(table.mask, table.personal)
 
 
 def settings_of(table: TableConfig) -> CompareSettings:
@@ -87,7 +93,7 @@ def request_of(table: TableConfig) -> TableRequest:
         partition_columns=tuple(field.column for field in table.lake.partition_by),
         exclude=tuple(table.compare.exclude),
         rename=dict(table.compare.rename),
-        hidden=frozenset(table.mask),
+        hidden=frozenset(name for name, how in table.mask.items() if how != SHOW),
     )
 
 

@@ -91,7 +91,7 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: Compared
     from hudi_reconcile.rules.engine import SparkRules  # noqa: PLC0415 - keeps Great Expectations out of runs without rules
 
     name = one.table.name
-    job = RuleJob(job_of(one.table, one.folder.run_id), rules, fail_on, frozenset(one.table.mask))
+    job = RuleJob(job_of(one.table, one.folder.run_id), rules, fail_on)
     return check(
         job, one.edges, SparkRules(), compared=compared, keys_folder=lambda rule: one.folder.rule_keys(name, rule)
     )

@@ -11,13 +11,14 @@ from functools import partial
 
 from hudi_reconcile.app.clock import HostClock
 from hudi_reconcile.app.engines import by_jvm, engine_of, needs_session, session_request
-from hudi_reconcile.app.jobs import request_of
+from hudi_reconcile.app.jobs import masking_of, request_of
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.spelling import Masks
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.agreement import Agreement
+from hudi_reconcile.core.masking import shown_columns
 from hudi_reconcile.core.segments import Segmentation
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
@@ -59,8 +60,7 @@ class World:
         kept = {} if table.lake.adopt else retention(table.lake.keep_commits)
         options, adopt = {**kept, **table.lake.options}, table.lake.adopt
         lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt)
-        masks = Masks(dict(table.mask), secrets.token_bytes(32))
-        make = partial(_comparer, self.session, table.name, masks)
+        make = partial(_comparer, self.session, table, secrets.token_bytes(32))
         return Edges(self._source(table), lake, make, self.clock)
 
     def _jvm(self) -> object:
@@ -73,8 +73,11 @@ class World:
         return TableSource(self.engine, request_of(table), spark, zone=self.config.source.time_zone)
 
 
-def _comparer(session: Session, name: str, masks: Masks, agreement: Agreement, cut: Segmentation) -> Comparer:
-    return SparkComparer(session.spark, name, masks, agreement=agreement, cut=cut)
+def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
+    in_paths = tuple(field.column for field in table.lake.partition_by)
+    names = (one.column.name for one in agreement.columns)
+    masks = Masks(masking_of(table).of_columns(names, shown_columns(agreement, in_paths)), key)
+    return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut)
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def table_findings(table: Raw) -> Iterator[Finding]:
     keys = {name.lower(): "a key column" for name in source.texts("key")}
     needed = {**_moving_columns(pull), **keys}
     places = set(_partition_columns(table.section("lake")))
-    for column in table.keys("mask"):
+    for column in (name for name in table.keys("mask") if table.section("mask").get(name) != "show"):
         # Findings show keys and partition paths, the result shows the checkpoint: a mask on one would be a promise not kept.
         if role := needed.get(column.lower()):
             yield ("mask", column), f"is {role}, which findings and checkpoints show; it cannot be masked"

@@ -34,7 +34,7 @@ from hudi_reconcile.core.reserved import reserved_of
 from hudi_reconcile.core.values import READ_SEQ, ChangeLog, PartitionField, TableType
 
 Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
-Mask = Literal["hmac", "redact"]
+Mask = Literal["hmac", "redact", "show"]
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
 _RUN_FILES = frozenset({"result.json", "report.html"})
@@ -248,7 +248,10 @@ class TableConfig(Section):
     compare: CompareConfig = Field(CompareConfig(), description="What equality leaves out or allows for.")
     sweep: SweepConfig = Field(SweepConfig(), description="How the two sides are compared.")
     policy: PolicyConfig = Field(PolicyConfig(), description="Guards of apply.")
-    mask: dict[Text, Mask] = Field({}, description="Column -> hmac | redact.")
+    mask: dict[Text, Mask] = Field({}, description="Column -> hmac | redact | show.")
+    personal: Mask = Field(
+        "redact", description="Columns named like personal data that `mask` does not name: hmac | redact | show."
+    )
     rules: LocalPath | None = Field(None, description="Rules file of this table.")
 
     @classmethod

@@ -57,7 +57,8 @@ tables:
     # sweep: {mode: auto, segments: auto, settle: 0s, snapshot: none}  # mode: auto | pushdown | stream
     # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, max_plan_age: 1d, savepoint: deletes,
     #          quarantine: false}  # true: corrections that break a rule of severity error are held back
-    # mask: {}                 # column -> hmac | redact; keys cannot be masked
+    # mask: {}                 # column -> hmac | redact | show; keys cannot be masked
+    # personal: redact         # hmac | redact | show: columns named like personal data (email, phone, name, iban ...)
     # rules: rules/orders.yaml
 """
 

@@ -24,12 +24,11 @@ KeysFolder = Callable[[str], tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RuleJob:
-    """What is to be checked on a table. `hidden` are the source columns whose values are not shown."""
+    """What is to be checked on a table."""
 
     job: TableJob
     rules: RuleSet
     fail_on: Severity = "error"
-    hidden: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,9 @@ def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: Ground) -> 
     for rule in job.rules.rules:
         if rule not in on_batch:
             try:
-                found[rule.id] = _own(rule, job, edges, Summed(edges.source, engine, ground.rows, job.hidden), ground)
+                found[rule.id] = _own(
+                    rule, job, edges, Summed(edges.source, engine, ground.rows, job.job.masking), ground
+                )
             except ReconcileError as error:  # one rule that cannot be asked hides no other
                 found[rule.id] = Measured(problem=error.message, fix=error.fix)
     return found

@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation, localcontext
 
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Column
+from hudi_reconcile.core.masking import AS_NAMED, Masking
 from hudi_reconcile.core.rule_verdict import Measured
 from hudi_reconcile.core.rules import Drift, Freshness, Total
 from hudi_reconcile.core.spelling import nearest
@@ -46,12 +47,12 @@ def drift(check: Drift, compared: Compared | None, *, table: str) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """Where a total is taken: the source, and the lake's rows. `hidden` are source columns whose values are not shown."""
+    """Where a total is taken: the source, and the lake's rows. `masking`: sums of masked columns are not shown."""
 
     source: Source
     engine: RuleEngine
     rows: Frame
-    hidden: frozenset[str] = frozenset()
+    masking: Masking = AS_NAMED
 
 
 def total(check: Total, where: Summed) -> Measured:
@@ -68,7 +69,7 @@ def total(check: Total, where: Summed) -> Measured:
         except InvalidOperation:
             raise UnverifiedError(f"the source's sum of {column.name} is no finite number", fix="look at it") from None
     detail = f"source {in_source:f}, lake {in_lake:f}, difference {difference:f}"
-    return Measured(int(not within), 1, detail="" if column.name in where.hidden else detail)
+    return Measured(int(not within), 1, detail="" if where.masking.how(column.name) else detail)
 
 
 def freshness(check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str) -> Measured:

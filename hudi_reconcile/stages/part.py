@@ -76,7 +76,13 @@ def partitions_of(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Partit
     """The partitions of a plan; None where it is about all. Raises UsageError where rows no longer tell them."""
     if not paths:
         return None
-    rule = rule_of(job.name, scope.table, scope.lake_table, job.partition_by, masked=job.masked)
+    rule = rule_of(
+        job.name,
+        scope.table,
+        scope.lake_table,
+        job.partition_by,
+        masked=job.masking.named_among(column.name for column in scope.described.columns),
+    )
     return PartitionScope(rule, paths, near(rule, paths))
 
 
@@ -128,7 +134,13 @@ def _partitions(
 ) -> tuple[PartitionScope | None, tuple[PartitionRows, ...]]:
     if not part.partitions:
         return None, ()
-    rule = rule_of(job.name, scope.table, scope.lake_table, job.partition_by, masked=job.masked)
+    rule = rule_of(
+        job.name,
+        scope.table,
+        scope.lake_table,
+        job.partition_by,
+        masked=job.masking.named_among(column.name for column in scope.described.columns),
+    )
     listed = lake.partitions(pinned(lake)[0], rule)
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 

@@ -19,6 +19,7 @@ from hudi_reconcile.stages.lake_state import UntrustedWindowError, refuse_foreig
 from hudi_reconcile.stages.overwrite import overwrites
 from hudi_reconcile.stages.replayed import behind, refuse_behind
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.scope import refuse_masked_key
 from hudi_reconcile.stages.taken_over import taken_over
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
 
@@ -66,6 +67,7 @@ def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
 def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     """Settle it. Raises RefusedError for a lake table or checkpoint that rows must not be added to."""
     described = source.describe()
+    refuse_masked_key(job, described)
     watermark = watermark_of(job, described)
     existing = lake.look()
     table = described if existing is None else carried(described, existing)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal
 
 from hudi_reconcile.core.coverage import Coverage
+from hudi_reconcile.core.masking import AS_NAMED, Masking
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS
 from hudi_reconcile.core.schema_drift import KnownColumns
 from hudi_reconcile.core.values import ChangeLog, PartitionField, TableType
@@ -20,7 +21,7 @@ class TableJob:
     """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say.
 
     `watermark` and `incrementing` are those that the strategy uses. `limit_rows` is what a page of a pull holds.
-    `known` is what earlier runs saw of the table's columns. `where` is the source's predicate, `masked` the columns of which
+    `known` is what earlier runs saw of the table's columns. `where` is the source's predicate, `masking` says of which columns
     no value may be shown. `audit_head` is the head of the audit log when the run began.
     """
 
@@ -53,7 +54,7 @@ class TableJob:
     limit_rows: int | None = None
     is_text_watermark: bool = False
     where: str | None = None
-    masked: frozenset[str] = frozenset()
+    masking: Masking = AS_NAMED
     audit_head: str = ""
 
     @property

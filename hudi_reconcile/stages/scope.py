@@ -13,6 +13,7 @@ from hudi_reconcile.core.carry import carried
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.evolution import NOTHING_PULLED, Past
 from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Kind
+from hudi_reconcile.core.masking import masking_notes, shown_columns
 from hudi_reconcile.core.result import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.schema_drift import Columns, changes
 from hudi_reconcile.core.values import Checkpoint, LakeTable, SourceTable
@@ -54,6 +55,7 @@ def scope_of(
     writes them. Raises UsageError for a tolerance on a column that cannot have one.
     """
     refuse_tolerance(job, described)
+    refuse_masked_key(job, described)
     left_out = job.exclude - {*job.moving, *also}
     declared = described if whole else without(described, left_out)
     table = carried(declared, lake_table)
@@ -127,6 +129,25 @@ def settings_notes(job: TableJob) -> tuple[str, ...]:
         allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.tolerance.items())
         notes.append(f"differences allowed (compare.tolerance), unequal segments joined row by row: {allowed}")
     return tuple(notes)
+
+
+def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
+    """Which columns are masked for their names, and which cannot be."""
+    names = tuple(one.column.name for one in scope.agreement.columns)
+    in_paths = (*(field.column for field in job.partition_by), *scope.lake_table.partition_fields)
+    notes = masking_notes(job.masking, names, shown_columns(scope.agreement, in_paths))
+    absent = job.masking.absent(column.name for column in scope.described.columns)
+    return (*notes, f"mask names what the source has not, and hides nothing by it: {absent}") if absent else notes
+
+
+def refuse_masked_key(job: TableJob, described: SourceTable) -> None:
+    """Raises UsageError for a mask on a column of the key, which the database may have named: findings show keys."""
+    found = ", ".join(sorted(job.masking.named_among(described.key)))
+    if found:
+        raise UsageError(
+            f"table {job.name}: mask names {found}, part of the key, which findings and plans show; it cannot be masked",
+            fix=f"remove it from mask, or name other columns under source.key (key: {', '.join(described.key)})",
+        )
 
 
 def pending_notes(scope: Scope, watermark: Watermark, checkpoint: Checkpoint | None) -> tuple[str, ...]:

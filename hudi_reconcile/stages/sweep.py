@@ -30,7 +30,15 @@ from hudi_reconcile.stages.lake_state import existing
 from hudi_reconcile.stages.part import WHOLE, covered, left_behind, partition_columns, reached
 from hudi_reconcile.stages.replayed import behind, unreplayed
 from hudi_reconcile.stages.request import Part, TableJob
-from hudi_reconcile.stages.scope import Scope, hidden_digits, pending_notes, precision_of, scope_of, settings_notes
+from hudi_reconcile.stages.scope import (
+    Scope,
+    hidden_digits,
+    masked_notes,
+    pending_notes,
+    precision_of,
+    scope_of,
+    settings_notes,
+)
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.steady import Seen, altered, unsteady
 from hudi_reconcile.stages.walk import in_part
@@ -226,7 +234,7 @@ def _segments_compared(ground: Ground, found: Confirmed) -> int:
 
 
 def _notes(job: TableJob, ground: Ground, found: Confirmed) -> tuple[str, ...]:
-    notes = list(settings_notes(job))
+    notes = [*settings_notes(job), *masked_notes(job, ground.scope)]
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
         notes.append(f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")

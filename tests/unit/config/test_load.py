@@ -209,6 +209,16 @@ def test_wrong_line_is_named_with_its_number_its_key_and_no_secret(
     assert CANARY not in "\n".join(found)
 
 
+def test_columns_named_like_personal_data_make_no_config_fail_wherever_they_stand() -> None:
+    text = with_line(7, "    source: {table: t, key: [email]}").replace("watermark: [updated_at]", "watermark: [birth]")
+    text = text.replace("lake: {path: lake/orders}", "lake: {path: lake/orders, partition_by: [name]}")
+
+    table = load(text + "    mask: {EMAIL: show, birth: show, name: show}\n    personal: hmac\n").tables[0]
+
+    assert (load(text).tables[0].personal, table.personal) == ("redact", "hmac")
+    assert dict(table.mask) == {"EMAIL": "show", "birth": "show", "name": "show"}
+
+
 def test_mask_on_a_partition_column_is_refused_since_paths_would_show_it() -> None:
     lake = (
         "    lake: {path: x, partition_by: [region, month(Born)]}\n    mask: {born: redact, Region: hmac, note: redact}"
@@ -222,7 +232,7 @@ def test_mask_on_a_partition_column_is_refused_since_paths_would_show_it() -> No
 WRONG_MORE = [
     ("    mask: {order_id: hmac}", "tables[0].mask.order_id: is a key column"),
     ("    mask: {Updated_At: redact}", "tables[0].mask.Updated_At: is a watermark column"),
-    ("    mask: {email: sha}", "tables[0].mask.email: expected hmac | redact, found 'sha'"),
+    ("    mask: {email: sha}", "tables[0].mask.email: expected hmac | redact | show, found 'sha'"),
     ("    quarantine: {}", "tables[0].quarantine: unknown key (legal: name, source"),
     ("    rules: 3", "tables[0].rules: expected text"),
     ("    compare: {exclude: [order_id]}", "tables[0].compare.exclude[0]: is a key column"),

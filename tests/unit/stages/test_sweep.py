@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
 from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.masking import Masking
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.replica import REPLICA
 from hudi_reconcile.ports import KeyFaults
@@ -470,3 +471,21 @@ def test_many_segments_look_twice_only_where_something_differs() -> None:
 
     assert done.result.segments == {"compared": 10, "unequal": 1}
     assert done.rows_fetched == 99 + 2 * 9
+
+
+def test_mask_on_the_key_that_the_database_names_is_refused_since_findings_show_it() -> None:
+    world = pulled(*ROWS)
+    masked = {"masking": Masking.of({"ID": "hmac"}, "redact")}
+
+    with pytest.raises(UsageError, match="mask names id, part of the key"):
+        swept(world, **masked)
+    with pytest.raises(UsageError, match="mask names id, part of the key"):
+        pull(job(**masked), world.edges, full=False)
+
+
+def test_mask_that_names_no_column_of_the_source_is_said_to_hide_nothing() -> None:
+    notes = swept(pulled(*ROWS), masking=Masking.of({"v": "hmac", "w": "redact"}, "redact")).result.notes
+
+    assert [note for note in notes if "mask" in note] == [
+        "mask names what the source has not, and hides nothing by it: w"
+    ]

@@ -1,0 +1,128 @@
+"""Which columns' values are shown to nobody: those that the config names, and those named like personal data.
+
+A name is taken apart at underscores, blanks, digits and changes of case; whole words count, so that `emails_sent_by` is none
+and `customerEmail` is one. Pure; how a value is hidden is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from hudi_reconcile.core.agreement import Agreement
+
+How = Literal["hmac", "redact"]
+SHOW: Final = "show"
+
+_PERSONAL: Final = """
+    address addr bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname forename fullname gender iban
+    lastname maiden mail mobile msisdn nationality nickname passport phone phonenumber postcode religion salary sex ssn street
+    surname telephone username zip zipcode
+"""
+# `name` alone may be anybody's; beside one of these it is the name of a thing.
+_NAME: Final = "name"
+_NAMED_THINGS: Final = """
+    app application bank brand branch bucket category channel city class cluster column country currency database db department
+    device domain event feature field file folder group host item job key language location method metric model module object
+    package partition path plan process product program project property queue region role rule schema server service shop site
+    source state status store system table tag target task team topic type unit version warehouse
+"""
+PERSONAL_WORDS: Final = frozenset(_PERSONAL.split())
+_THINGS: Final = frozenset(_NAMED_THINGS.split())
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def is_personal(column: str) -> bool:
+    """True where the name looks like one of personal data.
+
+    >>> [is_personal(name) for name in ("customerEmail", "phone_2", "name", "product_name", "renamed", "IBANText")]
+    [True, True, True, False, False, True]
+    """
+    words = set(words_of(column))
+    return not words.isdisjoint(PERSONAL_WORDS) or (_NAME in words and words.isdisjoint(_THINGS))
+
+
+def words_of(name: str) -> Iterator[str]:
+    """The words of a name in snake, camel or any other case, in lower case.
+
+    >>> list(words_of("e_mail2HTTPServer-Ñame"))
+    ['e', 'mail', 'http', 'server', 'ñame']
+    """
+    for letters in _LETTERS.findall(name):
+        yield from (word.lower() for word in (_WORD.findall(letters) if letters.isascii() else [letters]))
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """What the config says of one table: how columns are masked by name, and what becomes of those named like personal data.
+
+    `named` is in lower case and may hold `show`; case does not count, for a mask that missed its column would show it.
+    """
+
+    named: Mapping[str, str] = field(default_factory=dict)
+    personal: str = "redact"
+
+    @staticmethod
+    def of(named: Mapping[str, str], personal: str) -> Masking:
+        """The masking of a config's table."""
+        return Masking({name.lower(): how for name, how in named.items()}, personal)
+
+    def how(self, column: str) -> str | None:
+        """`hmac` or `redact`; None where the column is shown."""
+        said = self.named.get(column.lower())
+        if said is None and is_personal(column):
+            said = self.personal
+        return None if said == SHOW else said
+
+    def of_columns(self, columns: Iterable[str], shown: Collection[str] = ()) -> dict[str, str]:
+        """The masked columns among these, and how; but for those that have to be `shown`."""
+        found = ((name, self.how(name)) for name in columns if name not in shown)
+        return {name: how for name, how in found if how is not None}
+
+    def named_among(self, columns: Iterable[str]) -> frozenset[str]:
+        """The columns among these that the config itself says are masked."""
+        return frozenset(name for name in columns if self.named.get(name.lower(), SHOW) != SHOW)
+
+    def absent(self, columns: Iterable[str]) -> str:
+        """What the config names and the source has not, joined by commas."""
+        known = {name.lower() for name in columns}
+        return ", ".join(sorted(name for name in self.named if name not in known))
+
+
+AS_NAMED = Masking()
+
+
+def shown_columns(agreement: Agreement, in_paths: Collection[str]) -> dict[str, str]:
+    """The columns of which values are shown whatever their names, each with the reason.
+
+    `in_paths` are columns, by source or lake name, that the lake's partition paths are made of.
+    """
+    places = {name.lower() for name in in_paths}
+    found = {
+        one.column.name: "the lake's partition paths hold it, and findings show those"
+        for one in agreement.columns
+        if not places.isdisjoint((one.column.name.lower(), one.column.lake_name.lower()))
+    }
+    moving = agreement.watermark if agreement.incrementing is None else (*agreement.watermark, agreement.incrementing)
+    found |= {one.column.name: "pulls go by it, and findings and checkpoints show it" for one in moving}
+    return found | {one.column.name: "it is part of the key, by which findings name a row" for one in agreement.key}
+
+
+def masking_notes(masking: Masking, columns: Iterable[str], shown: Mapping[str, str]) -> tuple[str, ...]:
+    """What was masked for its name alone, and what could not be; one line each."""
+    by_name = [name for name in columns if name.lower() not in masking.named and is_personal(name)]
+    hidden = ", ".join(name for name in by_name if name not in shown)
+    notes = []
+    if hidden and masking.personal != SHOW:
+        notes.append(
+            f"masked, being named like personal data ({masking.personal}): {hidden}; "
+            "to see one: mask: {COLUMN: show}, to see all: personal: show"
+        )
+    if masking.personal != SHOW:
+        notes += [
+            f"named like personal data and NOT masked: {name}: {shown[name]}" for name in by_name if name in shown
+        ]
+    return tuple(notes)

@@ -1,0 +1,116 @@
+"""Which columns are hidden: by the config's word, by their names, and never those that name a row or a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.agreement import Agreement, Compared
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.masking import PERSONAL_WORDS, Masking, is_personal, masking_notes, shown_columns, words_of
+
+CASES: dict[str, Callable[[list[str]], str]] = {
+    "snake": "_".join,
+    "SCREAMING": lambda words: "_".join(words).upper(),
+    "camel": lambda words: words[0] + "".join(word.title() for word in words[1:]),
+    "Pascal": lambda words: "".join(word.title() for word in words),
+    "blanks": " ".join,
+    "numbered": lambda words: "1".join(words) + "2",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "email",
+            "E_MAIL",
+            "e-mail",
+            "customer_email",
+            "userPhoneNumber",
+            "Name",
+            "firstName",
+            "customer_name",
+            "IBAN",
+        ),
+        *("ibanNo", "ssn", "date_of_birth", "birthDate", "dob", "street", "homeAddress1", "Zip", "contact name"),
+    ],
+)
+def test_column_named_like_personal_data_is_known(name: str) -> None:
+    assert is_personal(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("product_name", "fileName", "TABLE_NAME", "renamed", "mailbox", "emailed", "phones_sold", "ssns", "order_id"),
+        *("amount", "note", "status", "signature", "country", "namespace", "addressable", ""),
+    ],
+)
+def test_column_of_which_only_a_part_of_a_word_looks_like_it_is_not(name: str) -> None:
+    assert not is_personal(name)
+
+
+@given(
+    st.sampled_from(sorted(CASES)), st.sampled_from(sorted(PERSONAL_WORDS)), st.sampled_from(["", "x", "old", "order"])
+)
+def test_whole_word_is_found_in_every_way_to_write_names(case: str, word: str, other: str) -> None:
+    words = [one for one in (other, word) if one]
+
+    assert is_personal(CASES[case](words))
+    assert list(words_of(CASES[case](words))) == words
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_name_that_can_be_judged(name: str) -> None:
+    assert is_personal(name) in (True, False)
+
+
+def test_word_of_the_config_goes_before_the_name_and_case_does_not_count() -> None:
+    masking = Masking.of({"EMAIL": "show", "Note": "hmac"}, "redact")
+
+    assert [masking.how(name) for name in ("email", "note", "NOTE", "phone", "amount")] == [
+        None, "hmac", "hmac", "redact", None,
+    ]  # fmt: skip
+    assert Masking.of({}, "show").how("email") is None
+    assert Masking.of({}, "hmac").of_columns(("email", "phone", "x"), {"phone"}) == {"email": "hmac"}
+    assert masking.named_among(("email", "note", "phone")) == {"note"}
+    assert masking.absent(("email", "Phone")) == "note"
+
+
+def compared(name: str) -> Compared:
+    return Compared(0, Column(name, Kind.TEXT, "text"), "string")
+
+
+AGREED = Agreement(
+    tuple(compared(name) for name in ("email", "phone_day", "birth", "name", "mail_seq", "note")),
+    key=(compared("email"),),
+    watermark=(compared("birth"),),
+    unverified=(),
+    incrementing=compared("mail_seq"),
+)
+
+
+def test_what_names_a_row_or_a_path_is_shown_and_said_with_the_reason() -> None:
+    shown = shown_columns(AGREED, ("Phone_Day",))
+    names = [one.column.name for one in AGREED.columns]
+
+    notes = masking_notes(Masking(), names, shown)
+
+    assert set(shown) == {"email", "birth", "phone_day", "mail_seq"}
+    assert Masking().of_columns(names, shown) == {"name": "redact"}
+    assert notes[0].startswith("masked, being named like personal data (redact): name; ")
+    assert [note.split(": ")[1:] for note in notes[1:]] == [[name, shown[name]] for name in names if name in shown]
+    assert "key" in shown["email"]
+    assert "paths" in shown["phone_day"]
+
+
+def test_switched_off_by_column_or_as_a_whole_it_says_nothing() -> None:
+    names = ("email", "note")
+
+    assert masking_notes(Masking.of({"Email": "show"}, "redact"), names, {}) == ()
+    assert masking_notes(Masking.of({"email": "hmac"}, "redact"), names, {}) == ()
+    assert masking_notes(Masking.of({}, "show"), names, {"email": "key"}) == ()
