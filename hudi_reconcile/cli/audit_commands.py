@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hudi_reconcile.cli.documents import head
 from hudi_reconcile.cli.evidence_commands import room_of
-from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings
+from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, table_option
 from hudi_reconcile.cli.streams import emit, emit_json
-from hudi_reconcile.cli.work import duration_of
+from hudi_reconcile.cli.work import call_of, duration_of
 from hudi_reconcile.core.outcome import Outcome
+
+if TYPE_CHECKING:
+    from hudi_reconcile.app.audit_lake import LakeCommit
 
 
 @click.group()
 def audit() -> None:
-    """Verify the log of all runs; remove old runs."""
+    """Verify the log of all runs, also against the lake; remove old runs."""
 
 
 @audit.command()
@@ -74,3 +78,31 @@ def purge(settings: Settings, older_than: str | None, *, yes: bool, output_forma
     told = f"{len(runs)} runs from before {found.before_utc}, {found.old.bytes:,} bytes"
     emit(f"purged {told}; head {found.head}" if yes else f"{told}: nothing was removed; add --yes to remove them")
     return Outcome.CLEAN
+
+
+@audit.command()
+@table_option
+@format_option
+@pass_settings
+def lake(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+    """List our commits in the lake, each with its run and plan, and hold them against the log. Exits 1 where one does not fit."""
+    from hudi_reconcile.app.audit_lake import lake_commits  # noqa: PLC0415 - keeps Spark out of --help
+
+    found = lake_commits(call_of(settings, tables))
+    outcome = Outcome.DRIFT if any(one.flaws for one in found) else Outcome.CLEAN
+    if output_format == "json":
+        emit_json({**head("audit lake", outcome), "commits": [asdict(one) for one in found]})
+        return outcome
+    for one in found:
+        emit(f"{one.table}  {one.instant}  {one.kind:<6} run {one.run_id}{_where(one)}")
+        for what in one.flaws:
+            emit(f"  NOT OK  {what}")
+    emit(f"{'NOT INTACT' if outcome is Outcome.DRIFT else 'intact'}: {len(found)} commits of ours are not archived yet")
+    return outcome
+
+
+def _where(one: LakeCommit) -> str:
+    named = {"plan": one.plan, "of sweep": one.sweep, "takes back": one.undoes}
+    told = "".join(f", {name} {value}" for name, value in named.items() if value)
+    line = "" if one.line is None else f" (line {one.line})"
+    return f"{line}{told}{'' if one.after_line is None else f', after line {one.after_line}'}"

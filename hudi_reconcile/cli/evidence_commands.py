@@ -5,6 +5,7 @@ Never opens the source; the lake and Spark only for `history --consumers` and `r
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.formats import FindingsFormat, format_findings
 from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
+from hudi_reconcile.report.trend import trend_of
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.evidence import AskLake, Room
@@ -110,19 +112,25 @@ def report(
 @format_option
 @pass_settings
 def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, output_format: OutputFormat) -> Outcome:
-    """List runs and their outcomes, newest first."""
+    """List runs and their outcomes, newest first; of the tables of -t, how drift went over their comparisons."""
     if consumers:
         return _consumers(settings, tables, output_format)
     runs = room_of(settings).history(tables)
     if output_format == "json":
-        emit_json({**head("history", Outcome.CLEAN), "runs": [past.document for past in runs]})
+        listed = [past.document for past in runs]
+        trends = {name: asdict(trend) for name in tables if (trend := trend_of(name, listed)) is not None}
+        emit_json({**head("history", Outcome.CLEAN), "runs": listed, "trends": trends})
         return Outcome.CLEAN
-    printed = False
+    printed, kept = False, []
     for past in runs:
+        kept += [past.document] if tables else []
         emit(
             f"{past.run_id}  {past.command:<10}  {past.outcome:<10}  {past.why or past_tables_text(past.document['tables'])}"
         )
         printed = True
+    for name in tables:
+        if (trend := trend_of(name, kept)) is not None:
+            emit(f"{name}: {trend.sentence} {trend.last_whole} {trend.last_right}")
     if not printed:
         complain("no runs yet")
     return Outcome.CLEAN

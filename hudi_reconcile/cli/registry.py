@@ -66,7 +66,12 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("changes", "changes_command:changes", "List what changed in a table, and what was a correction."),
             Entry("report", "evidence_commands:report", "Rebuild the HTML report from a run's files."),
             Entry("history", "evidence_commands:history", "List runs and their outcomes, newest first."),
-            Entry("audit", "audit_commands:audit", "Verify the log of all runs; remove old runs.", is_group=True),
+            Entry(
+                "audit",
+                "audit_commands:audit",
+                "Verify the log and the commits of all runs; let old runs go.",
+                is_group=True,
+            ),
         ),
     ),
 )

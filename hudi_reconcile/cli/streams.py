@@ -90,7 +90,9 @@ def emit(text: str) -> None:
 def emit_json(document: Mapping[str, object]) -> None:
     """Write the one JSON document of this call."""
     _OUT.document_written = True
-    _OUT.write(f"{json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)}\n")
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    # JSON escapes C0 alone; a terminal obeys more. All that is left of these stands inside of texts.
+    _OUT.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
     _OUT.flush()
 
 

@@ -255,6 +255,20 @@ def test_history_as_json_of_a_table_is_one_document(swept: str, capsys: pytest.C
     assert (past["run_id"], past["outcome"], past["tables"][0]["findings"]["deleted"]) == (swept, "drift", 3)
 
 
+def test_history_of_a_table_ends_in_its_trend(reports: Path, swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(reports, all_stories()["drift"], at=60, stored=STORED)
+
+    run(["history", "-t", "orders"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    run(["history", "-t", "orders", "--format", "json"])
+    trend = document_of(capsys)["trends"]["orders"]
+
+    assert last.startswith(
+        "orders: Drifted rows over the last 2 comparisons: 9 to 9, 9 in the newest. Last compared whole: "
+    )
+    assert ([point["drift"] for point in trend["points"]], trend["points"][0]["run_id"]) == ([9, 9], swept)
+
+
 def test_commands_without_reports_or_config_say_what_to_do(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["history"]) == 2
     assert "hudi-reconcile init" in capsys.readouterr().err

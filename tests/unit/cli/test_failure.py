@@ -177,6 +177,18 @@ def test_control_characters_in_a_message_are_made_visible(ending: Raised, capsys
     assert capsys.readouterr().err == "error: table \\x1b[31mred\\x1b[0m \\u202eabc\\r\\x9b\nfix: x\\x07\n"
 
 
+def test_json_on_stdout_says_the_same_without_a_character_that_a_terminal_obeys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = {"key": "a\x1b[31m\x7f\x9b31m\u202eb\u2066\tn\n\u00fc", "list": ["\x85"]}
+    emit_json(document)
+
+    out = capsys.readouterr().out
+    assert json.loads(out) == document
+    assert [letter for letter in out if not letter.isprintable() and letter != "\n"] == []
+    assert "\u00fc" in out
+
+
 @pytest.mark.parametrize(("returned", "code"), [(outcome, outcome.exit_code) for outcome in Outcome])
 def test_returned_outcome_is_the_exit_code(ending: Raised, returned: Outcome, code: int) -> None:
     ending.append(returned)

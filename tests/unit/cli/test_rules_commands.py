@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hudi_reconcile.cli.main import run
+from tests.support.docs import ROOT, blocks
 
 CONFIG = """version: 1
 source: {url: "postgresql+psycopg://r@127.0.0.1:1/d"}
@@ -37,6 +38,13 @@ def test_lint_says_ok_and_what_is_in_each_file(rules: Path, capsys: pytest.Captu
         "rules/orders.yaml: ok (table orders, 1 rule, 1 waiver)\n"
         "  note: the waiver of r-1 expired on 2020-01-01: it waives nothing\n"
     )
+
+
+@pytest.mark.parametrize("block", [one for one in blocks(ROOT / "docs" / "rules.md", "yaml") if "rules:" in one])
+def test_rules_that_the_document_shows_are_rules(rules: Path, block: str) -> None:
+    rules.write_text(block if block.startswith("version") else f"version: 1\ntable: orders\n{block}")
+
+    assert run(["rules", "lint"]) == 0
 
 
 @pytest.mark.parametrize("call", [["rules", "lint"], ["check"], ["run"], ["rules", "lint", "rules/orders.yaml"]])

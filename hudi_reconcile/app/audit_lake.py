@@ -1,0 +1,95 @@
+"""`audit lake`: the commits of ours in each lake table, held against the audit log. Opens Spark and the lakes, asks no source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_reconcile.app.run import Call
+from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.world import open_world, with_session
+from hudi_reconcile.evidence.audit import FIRST_PREVIOUS
+from hudi_reconcile.evidence.chain import links
+from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.keys import lacking
+from hudi_reconcile.evidence.names import AUDIT_FILE
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.lake.labels import HEAD, KIND, PLAN, RUN, SWEEP, UNDO, Labelled, labelled_commits
+
+_NO_LINE = "no line of the log names its run: it was killed before it could, or the line was removed"
+_NO_HEAD = "the log does not hold the head that it carries: lines were cut off or rewritten"
+
+
+@dataclass(frozen=True, slots=True)
+class LakeCommit:
+    """One commit, and where the log has it: `line` is its run's, `after_line` that of the head that it carries (0: an empty log).
+
+    `instant` is the completion time. `plan` and `sweep` are those of an apply, `undoes` the run that an undo takes back.
+    """
+
+    table: str
+    instant: str
+    kind: str
+    run_id: str
+    plan: str | None
+    sweep: str | None
+    undoes: str | None
+    audit_head: str | None
+    line: int | None
+    after_line: int | None
+    flaws: tuple[str, ...]
+
+
+def lake_commits(call: Call) -> tuple[LakeCommit, ...]:
+    """Our commits of the call's tables that are not archived, newest first.
+
+    Raises:
+        EvidenceError: the log itself is not what it was; AuditKeyError where its key is missing.
+        LakeError: a timeline cannot be read.
+    """
+    runs, heads = _log(store_of(call.config, os.environ))
+    with open_world(call.config) as world, with_session(world, expected_rows=0) as session:
+        return tuple(
+            _commit(table.name, one, runs, heads)
+            for table in call.tables
+            if world.edges(table).lake.look() is not None
+            for one in labelled_commits(session.spark, table.lake.path)
+        )
+
+
+def _log(store: Store) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The line of each run and of each head."""
+    runs, heads = dict[str, int](), {FIRST_PREVIOUS: 0}
+    for link in links(store.reports / AUDIT_FILE, store.keys):
+        if link.unchecked:
+            raise lacking(link.sealed_by, store.keys, f"line {link.number} of {store.reports / AUDIT_FILE}")
+        if link.flaws or link.record is None:
+            raise EvidenceError(
+                f"line {link.number} of {store.reports / AUDIT_FILE} is not as it was written",
+                fix="look at it: hudi-reconcile audit verify",
+            )
+        runs[str(link.record.get("run_id"))] = link.number
+        heads[str(link.record["hash"])] = link.number
+    return runs, heads
+
+
+def _commit(table: str, found: Labelled, runs: Mapping[str, int], heads: Mapping[str, int]) -> LakeCommit:
+    labels = found.labels
+    run_id, head = labels.get(RUN, ""), labels.get(HEAD)
+    line, after = runs.get(run_id), None if head is None else heads.get(head)
+    flaws = [_NO_LINE] * (line is None) + [_NO_HEAD] * (head is not None and after is None)
+    plan = labels.get(PLAN)
+    return LakeCommit(
+        table,
+        found.instant.completed,
+        labels[KIND],
+        run_id,
+        None if plan is None else plan.split(":")[0],
+        labels.get(SWEEP),
+        labels.get(UNDO),
+        head,
+        line,
+        after,
+        tuple(flaws),
+    )
