@@ -7,14 +7,12 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from hudi_reconcile.app.engines import session_request
-from hudi_reconcile.change_queries.lines import Mask
+from hudi_reconcile.app.masks import LakeMasks, lake_masks
 from hudi_reconcile.change_queries.query import Findings, answered, as_frame, listed, printed, saved, texts, told
-from hudi_reconcile.compare.spelling import hmac_column
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
@@ -64,17 +62,20 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Rows `n`, `op`, `key`, `before`, `after`, `instant`, `correction`; the range they are of; what the reader must know."""
+    """Rows `n`, `op`, `key`, `before`, `after`, `instant`, `correction`; the range they are of; what the reader must know.
+
+    `masks` hide what `lines` shows, and nothing else.
+    """
 
     rows: Frame
     span: Span
     notes: tuple[str, ...]
-    masks: Mapping[str, Mask]
+    masks: LakeMasks
     table: LakeTable
 
     def lines(self) -> Iterator[str]:
         """The answer as JSON texts, ordered by instant, with masked columns hidden; while Spark is open."""
-        return printed(self.rows, self.masks)
+        return printed(self.rows, self.masks.shown(secrets.token_bytes(32)))
 
     def save(self, folder: str) -> None:
         """Write the rows as Parquet into `folder/after=<instant>/upto=<instant>`, in place of what the same range left there."""
@@ -182,8 +183,7 @@ def ask(config: Config, asked: Asked, session: Session) -> Answered:
     names = {lake: source for source, lake in asked.table.compare.rename.items()}
     findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
     rows = told(found, span.commits, findings, corrections_only=asked.corrections_only)
-    masks = masks_of(asked.table, secrets.token_bytes(32))
-    return Answered(rows, span, (*span.notes, *notes), masks, history.table)
+    return Answered(rows, span, (*span.notes, *notes), lake_masks(asked.table, history.table), history.table)
 
 
 def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
@@ -193,15 +193,6 @@ def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
         return listed(history.alive(span.commits), span.commits)
     few = history.bytes_around(span.commits) <= FEW_BYTES
     return answered(asked.kind, history.versions(span.commits), span.commits, few=few)
-
-
-def masks_of(table: TableConfig, key: bytes) -> Mapping[str, Mask]:
-    """What is shown of masked columns, by lake column; a partition column derived from one is masked as it is."""
-    rename = table.compare.rename
-    masks = {rename.get(name, name): how for name, how in table.mask.items()}
-    derived = {one.lake_name: table.mask[one.column] for one in table.lake.partition_by if one.column in table.mask}
-    show = partial(hmac_column, key=key)
-    return {name: None if how == "redact" else show for name, how in {**derived, **masks}.items()}
 
 
 def _refuse_unanswerable(asked: Asked, table: LakeTable) -> None:

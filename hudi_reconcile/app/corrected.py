@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hudi_reconcile.app.changes import FEW_BYTES, masks_of
+from hudi_reconcile.app.changes import FEW_BYTES
 from hudi_reconcile.app.engines import session_request
+from hudi_reconcile.app.masks import LakeMasks, lake_masks
 from hudi_reconcile.change_queries.query import Findings, answered, first_of, held, printed, summed, told
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
@@ -54,7 +55,9 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
         with evaluating(table.lake.path):
             found = answered("full-delta", history.versions(commits), commits, few=few)
             rows = told(found, commits, findings, corrections_only=False)
-            document = _told(table, result, rows, findings, [column.name for column in history.table.columns])
+            masks = lake_masks(table, history.table)
+            shown = [column.name for column in history.table.columns if column.name not in masks.hidden]
+            document = _told(result, rows, findings, masks, {names.get(name, name): name for name in shown})
         _commits(history, result["corrections"]["instants"])  # a cleaner may have been at work meanwhile
     except UsageError as error:
         return {"untold": error.message}
@@ -77,11 +80,10 @@ def _commits(history: HudiHistory, instants: Sequence[str]) -> tuple[Commit, ...
     return mine
 
 
-def _told(table: TableConfig, result: Document, rows: Frame, findings: Findings, names: Sequence[str]) -> Document:
+def _told(result: Document, rows: Frame, findings: Findings, masks: LakeMasks, columns: Mapping[str, str]) -> Document:
+    """`columns`: lake column by source column, of those that may be shown."""
     counts, keys = summed(rows)
-    lines = printed(first_of(rows, SAMPLE_ROWS), masks_of(table, secrets.token_bytes(32)))
-    sources = {lake: source for source, lake in table.compare.rename.items()}
-    columns = {sources.get(name, name): name for name in names if sources.get(name, name) not in table.mask}
+    lines = printed(first_of(rows, SAMPLE_ROWS), masks.shown(secrets.token_bytes(32)))
     return {
         "counts": dict(counts),
         "keys": keys,

@@ -75,7 +75,7 @@ class World:
 
 def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
     in_paths = tuple(field.column for field in table.lake.partition_by)
-    names = (one.column.name for one in agreement.columns)
+    names = {one.column.name: one.column.lake_name for one in agreement.columns}
     masks = Masks(masking_of(table).of_columns(names, shown_columns(agreement, in_paths)), key)
     return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut)
 

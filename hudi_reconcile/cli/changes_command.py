@@ -113,6 +113,8 @@ class _Output:
             found.save(self.into)
             self.delivered.append(span)
             return
+        for note in found.masks.notes:
+            complain(f"note: {note}")
         printed = False
         for line in format_changes(found.lines(), self.how, {**self._head(), **span}):
             emit_data(f"{line}\n")

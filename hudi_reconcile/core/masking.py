@@ -70,16 +70,27 @@ class Masking:
         """The masking of a config's table."""
         return Masking({name.lower(): how for name, how in named.items()}, personal)
 
-    def how(self, column: str) -> str | None:
-        """`hmac` or `redact`; None where the column is shown."""
+    def how(self, column: str, lake_name: str = "") -> str | None:
+        """`hmac` or `redact`; None where the column is shown. The config names source columns; either name may look personal."""
         said = self.named.get(column.lower())
-        if said is None and is_personal(column):
+        if said is None and self.by_name(column, lake_name):
             said = self.personal
         return None if said == SHOW else said
 
-    def of_columns(self, columns: Iterable[str], shown: Collection[str] = ()) -> dict[str, str]:
-        """The masked columns among these, and how; but for those that have to be `shown`."""
-        found = ((name, self.how(name)) for name in columns if name not in shown)
+    def by_name(self, column: str, lake_name: str = "") -> bool:
+        """True where the config leaves the column to its name, and that looks like one of personal data."""
+        return column.lower() not in self.named and (is_personal(column) or is_personal(lake_name))
+
+    def of_columns(self, columns: Mapping[str, str], shown: Collection[str] = ()) -> dict[str, str]:
+        """The masked columns among these, and how. `columns`: lake name by source name.
+
+        Columns that have to be `shown` are masked by the word of the config alone.
+        """
+        found = (
+            (name, self.how(name, lake_name))
+            for name, lake_name in columns.items()
+            if name not in shown or not self.by_name(name, lake_name)
+        )
         return {name: how for name, how in found if how is not None}
 
     def named_among(self, columns: Iterable[str]) -> frozenset[str]:
@@ -96,24 +107,42 @@ AS_NAMED = Masking()
 
 
 def shown_columns(agreement: Agreement, in_paths: Collection[str]) -> dict[str, str]:
-    """The columns of which values are shown whatever their names, each with the reason.
-
-    `in_paths` are columns, by source or lake name, that the lake's partition paths are made of.
-    """
-    places = {name.lower() for name in in_paths}
-    found = {
-        one.column.name: "the lake's partition paths hold it, and findings show those"
-        for one in agreement.columns
-        if not places.isdisjoint((one.column.name.lower(), one.column.lake_name.lower()))
-    }
+    """The columns of a comparison of which values are shown whatever their names, each with the reason."""
     moving = agreement.watermark if agreement.incrementing is None else (*agreement.watermark, agreement.incrementing)
-    found |= {one.column.name: "pulls go by it, and findings and checkpoints show it" for one in moving}
-    return found | {one.column.name: "it is part of the key, by which findings name a row" for one in agreement.key}
+    compared = (*agreement.columns, *moving, *agreement.key)
+    return shown_names(
+        {one.column.name: one.column.lake_name for one in compared},
+        key=[one.column.name for one in agreement.key],
+        moving=[one.column.name for one in moving],
+        in_paths=in_paths,
+    )
 
 
-def masking_notes(masking: Masking, columns: Iterable[str], shown: Mapping[str, str]) -> tuple[str, ...]:
-    """What was masked for its name alone, and what could not be; one line each."""
-    by_name = [name for name in columns if name.lower() not in masking.named and is_personal(name)]
+def shown_names(
+    columns: Mapping[str, str], *, key: Collection[str], moving: Collection[str], in_paths: Collection[str]
+) -> dict[str, str]:
+    """The columns of which values are shown whatever their names, each with the reason. `columns`: lake name by source name.
+
+    `key` and `moving` (what pulls go by) are source names; `in_paths` are columns, by either name, that the lake's
+    partition paths are made of. Case does not count.
+    """
+    reasons = (
+        (key, "it is part of the key, by which findings name a row"),
+        (moving, "pulls go by it, and findings and checkpoints show it"),
+        (in_paths, "the lake's partition paths hold it, and findings show those"),
+    )
+    found: dict[str, str] = {}
+    for names, why in reasons:
+        known = {name.lower() for name in names}
+        for name, lake_name in columns.items():
+            if name.lower() in known or (names is in_paths and lake_name.lower() in known):
+                found.setdefault(name, why)
+    return found
+
+
+def masking_notes(masking: Masking, columns: Mapping[str, str], shown: Mapping[str, str]) -> tuple[str, ...]:
+    """What was masked for its name alone, and what could not be; one line each. `columns`: lake name by source name."""
+    by_name = [name for name, lake_name in columns.items() if masking.by_name(name, lake_name)]
     hidden = ", ".join(name for name in by_name if name not in shown)
     notes = []
     if hidden and masking.personal != SHOW:

@@ -69,7 +69,7 @@ def total(check: Total, where: Summed) -> Measured:
         except InvalidOperation:
             raise UnverifiedError(f"the source's sum of {column.name} is no finite number", fix="look at it") from None
     detail = f"source {in_source:f}, lake {in_lake:f}, difference {difference:f}"
-    return Measured(int(not within), 1, detail="" if where.masking.how(column.name) else detail)
+    return Measured(int(not within), 1, detail="" if where.masking.how(column.name, column.lake_name) else detail)
 
 
 def freshness(check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str) -> Measured:

@@ -133,7 +133,7 @@ def settings_notes(job: TableJob) -> tuple[str, ...]:
 
 def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
     """Which columns are masked for their names, and which cannot be."""
-    names = tuple(one.column.name for one in scope.agreement.columns)
+    names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
     in_paths = (*(field.column for field in job.partition_by), *scope.lake_table.partition_fields)
     notes = masking_notes(job.masking, names, shown_columns(scope.agreement, in_paths))
     absent = job.masking.absent(column.name for column in scope.described.columns)

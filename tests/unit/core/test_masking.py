@@ -69,6 +69,23 @@ def test_any_text_is_a_name_that_can_be_judged(name: str) -> None:
     assert is_personal(name) in (True, False)
 
 
+def alike(*names: str) -> dict[str, str]:
+    """Columns that are called the same on both sides."""
+    return {name: name for name in names}
+
+
+@given(st.sampled_from(["c17", "email"]), st.sampled_from(["c18", "phone"]), st.sampled_from(["hmac", "redact"]))
+def test_column_with_two_names_is_masked_for_either_and_shown_by_its_name_at_the_source(
+    name: str, lake_name: str, personal: str
+) -> None:
+    looks = (name, lake_name) != ("c17", "c18")
+
+    assert Masking.of({}, personal).how(name, lake_name) == (personal if looks else None)
+    assert len(masking_notes(Masking.of({}, personal), {name: lake_name}, {})) == looks
+    assert Masking.of({name: "show"}, personal).how(name, lake_name) is None
+    assert Masking.of({lake_name: "show"}, personal).how(name, lake_name) == (personal if looks else None)
+
+
 def test_word_of_the_config_goes_before_the_name_and_case_does_not_count() -> None:
     masking = Masking.of({"EMAIL": "show", "Note": "hmac"}, "redact")
 
@@ -76,7 +93,8 @@ def test_word_of_the_config_goes_before_the_name_and_case_does_not_count() -> No
         None, "hmac", "hmac", "redact", None,
     ]  # fmt: skip
     assert Masking.of({}, "show").how("email") is None
-    assert Masking.of({}, "hmac").of_columns(("email", "phone", "x"), {"phone"}) == {"email": "hmac"}
+    assert Masking.of({}, "hmac").of_columns(alike("email", "phone", "x"), {"phone"}) == {"email": "hmac"}
+    assert Masking.of({"Phone": "hmac"}, "show").of_columns(alike("phone"), {"phone"}) == {"phone": "hmac"}
     assert masking.named_among(("email", "note", "phone")) == {"note"}
     assert masking.absent(("email", "Phone")) == "note"
 
@@ -96,7 +114,7 @@ AGREED = Agreement(
 
 def test_what_names_a_row_or_a_path_is_shown_and_said_with_the_reason() -> None:
     shown = shown_columns(AGREED, ("Phone_Day",))
-    names = [one.column.name for one in AGREED.columns]
+    names = alike(*(one.column.name for one in AGREED.columns))
 
     notes = masking_notes(Masking(), names, shown)
 
@@ -109,7 +127,7 @@ def test_what_names_a_row_or_a_path_is_shown_and_said_with_the_reason() -> None:
 
 
 def test_switched_off_by_column_or_as_a_whole_it_says_nothing() -> None:
-    names = ("email", "note")
+    names = alike("email", "note")
 
     assert masking_notes(Masking.of({"Email": "show"}, "redact"), names, {}) == ()
     assert masking_notes(Masking.of({"email": "hmac"}, "redact"), names, {}) == ()

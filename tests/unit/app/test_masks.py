@@ -1,0 +1,85 @@
+"""What a change query shows of a lake table: no more than a sweep of it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hudi_reconcile.app.masks import lake_masks
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.agreement import agree
+from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.masking import Masking, shown_columns
+from hudi_reconcile.core.values import LakeColumn, LakeTable, SourceTable
+
+SOURCE = ("id", "email", "Phone", "c17", "note", "birth", "zip", "name", "updated_at")
+RENAME = {"c17": "salary", "email": "contact", "id": "mail_id"}
+
+
+def table(**settings: Any) -> TableConfig:
+    return TableConfig.model_validate(
+        {
+            "name": "people",
+            "source": {"table": "public.people", "key": ["id"]},
+            "pull": {"strategy": "timestamp", "watermark": ["updated_at"]},
+            "lake": {"path": "lake/people", "partition_by": ["month(birth)", "zip"]},
+            "compare": {"rename": RENAME},
+            **settings,
+        }
+    )
+
+
+def lake(*more: str) -> LakeTable:
+    names = (*(RENAME.get(name, name) for name in SOURCE), "birth_month", "_hr_read_seq", *more)
+    return LakeTable(
+        path="lake/people",
+        name="people",
+        type="copy_on_write",
+        version=9,
+        columns=tuple(LakeColumn(name, "string") for name in names),
+        record_key=("mail_id",),
+        partition_fields=("birth_month", "zip"),
+        ordering_fields=("_hr_read_seq",),
+        ordering="tool",
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"personal": "hmac"},
+        {"personal": "show"},
+        {"mask": {"Note": "hmac", "EMAIL": "show"}},
+        {"mask": {"note": "redact", "c17": "show"}, "personal": "hmac"},
+    ],
+)
+def test_change_query_masks_what_a_sweep_masks_and_says_the_same_of_it(settings: dict[str, Any]) -> None:
+    config = table(**settings)
+    columns = tuple(Column(name, Kind.TEXT, "text", lake_name=RENAME.get(name, "")) for name in SOURCE)
+    source = SourceTable("public.people", columns, ("id",), 9, "db")
+    agreed = agree(
+        source, lake(), watermark=("updated_at",), exclude=frozenset(), partition_by=config.lake.partition_by
+    )
+    names = {one.column.name: one.column.lake_name for one in agreed.columns}
+    shown = shown_columns(agreed, [one.column for one in config.lake.partition_by])
+    swept = Masking.of(config.mask, config.personal).of_columns(names, shown)
+
+    found = lake_masks(config, lake())
+
+    assert dict(found.hidden) == {RENAME.get(name, name): how for name, how in swept.items()}
+    assert len(names) == len(SOURCE)
+    assert bool(found.notes) is (config.personal != "show")
+
+
+def test_column_that_only_the_lake_has_is_masked_for_its_name_there_and_the_key_is_shown_with_the_reason() -> None:
+    found = lake_masks(table(), lake("old_iban", "old_note"))
+
+    assert dict(found.hidden) == dict.fromkeys(("contact", "Phone", "salary", "name", "old_iban"), "redact")
+    assert found.notes[0].startswith(
+        "masked, being named like personal data (redact): email, Phone, c17, name, old_iban;"
+    )
+    assert {note.split(": ")[1] for note in found.notes[1:]} == {"id", "birth", "zip", "birth_month"}
+    assert [how is None for how in found.shown(b"key").values()] == [True] * 5
+    assert all(lake_masks(table(personal="hmac"), lake()).shown(b"key").values())
