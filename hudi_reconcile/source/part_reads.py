@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.repeatable import UNREADABLE, of_message
 from hudi_reconcile.core.retry import Passing, driver_reason, of_text, rounds, wait_seconds
 from hudi_reconcile.ports import ReadCost
 
@@ -121,9 +122,10 @@ def _one(spark: SparkSession, work: Work, number: int, group: str, over: threadi
 def _judged(error: Exception) -> tuple[Passing, str]:
     text = str(error)
     found = driver_reason(text)
-    if found is not None and "DataException" in found[0]:  # its text quotes the value
-        return Passing.STAYS, "a value could not be read as its type"
-    return of_text(text), type(error).__name__ if found is None else found[1][:_REASON_CHARS]
+    if found is None:
+        return of_text(text), type(error).__name__
+    reason = of_message(found[1], kind=found[0], whole=text)
+    return Passing.STAYS if reason == UNREADABLE else of_text(text), reason[:_REASON_CHARS]
 
 
 def _failed(work: Work, number: int, attempts: int, error: Exception, *, judged: tuple[Passing, str]) -> Exception:

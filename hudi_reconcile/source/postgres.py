@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.repeatable import of_message
 from hudi_reconcile.core.replica import REPLICA, replica_bound
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source import plane
@@ -296,4 +297,5 @@ def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageErro
         return plane.not_granted(connection, reason)
     if state == "57014":
         return plane.cancelled(connection, f": {reason}")
-    return SourceError(f"{connection.place}: {reason} (SQLSTATE {state})", fix="run: hudi-reconcile doctor")
+    said = of_message(reason, state=state)
+    return SourceError(f"{connection.place}: {said} (SQLSTATE {state})", fix="run: hudi-reconcile doctor")

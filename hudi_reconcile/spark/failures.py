@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hudi_reconcile.core.cleaned import cleaner_passed
 from hudi_reconcile.core.errors import ReconcileError, SourceError
+from hudi_reconcile.core.repeatable import of_message
 from hudi_reconcile.core.retry import driver_reason
 
 
@@ -18,6 +19,5 @@ def named_failure(error: Exception) -> ReconcileError | None:
     if found is None:
         return cleaner_passed(str(error))
     name, reason = found
-    if "DataException" in name:  # its text quotes the value
-        reason = "a value could not be read as its type"
+    reason = of_message(reason, kind=name, whole=str(error))
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix="run the same command again")

@@ -14,6 +14,7 @@ from typing import Any
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
 from hudi_reconcile.core.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported
 from hudi_reconcile.core.jdbc_url import without_secrets
+from hudi_reconcile.core.repeatable import of_message
 
 MOST_ROWS = 1_000  # of one small statement
 _NUMBER_CODES = frozenset({-6, 5, 4, -5, 2, 3})
@@ -206,9 +207,7 @@ def _refused(login: Login, cause: Any, *, connecting: bool) -> ReconcileError:
     state = str(cause.getSQLState() or "") if "SQL" in kind.upper() else ""
     lines = str(cause.getMessage() or kind).strip().splitlines()
     reason = without_secrets(lines[0] if lines else kind, login.url, login.properties.get("password", ""))
-    reason = reason[:_REASON_CHARS]
-    if state.startswith("22"):  # the text of a data exception quotes the value
-        reason = "a value could not be read as its type"
+    reason = of_message(reason, state=state, kind=kind, whole="\n".join(lines))[:_REASON_CHARS]
     if state.startswith("28") or (state.startswith("08") and "authenti" in reason.lower()):
         return SourceError(
             f"{login.place}: the database refused the login: {reason}",
