@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-# C0 but for tab and line end, DEL, C1, and the marks that reorder text on a screen.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+from hudi_reconcile.core.terminal import json_safe, printable
 
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong here: whoever read stdout stopped
@@ -90,9 +88,8 @@ def emit(text: str) -> None:
 def emit_json(document: Mapping[str, object]) -> None:
     """Write the one JSON document of this call."""
     _OUT.document_written = True
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
     # JSON escapes C0 alone; a terminal obeys more. All that is left of these stands inside of texts.
-    _OUT.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    _OUT.write(json_safe(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)) + "\n")
     _OUT.flush()
 
 
@@ -125,15 +122,6 @@ def complain(text: str) -> None:
         print(printable(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints
     except OSError:
         return
-
-
-def printable(text: str) -> str:
-    r"""The text with control and direction characters as escapes; line ends and tabs stay.
-
-    >>> printable("a\x1b[31mb")
-    'a\\x1b[31mb'
-    """
-    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def log_to_stderr(level: int) -> None:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from hudi_reconcile.report.formats import aligned, key_text, safe_json, value_text
+from hudi_reconcile.core.terminal import json_safe
+from hudi_reconcile.report.formats import aligned, key_text, value_text
 from hudi_reconcile.report.visible import visible
 
 ChangesFormat = Literal["table", "ndjson", "json"]
@@ -19,14 +20,14 @@ def format_changes(lines: Iterable[str], how: ChangesFormat, head: Mapping[str, 
     `head` are the fields that stand before them in the one document of `json`.
     """
     if how == "ndjson":
-        return map(safe_json, lines)
+        return map(json_safe, lines)
     if how == "json":
-        return _document(map(safe_json, lines), head)
+        return _document(map(json_safe, lines), head)
     return aligned(HEAD, (_row(json.loads(line)) for line in lines))
 
 
 def _document(lines: Iterator[str], head: Mapping[str, object]) -> Iterator[str]:
-    yield f'{json.dumps(head, ensure_ascii=False)[:-1]}, "changes": ['
+    yield f'{json_safe(json.dumps(head, ensure_ascii=False))[:-1]}, "changes": ['
     last = next(lines, None)
     for line in lines:
         yield f"{last},"

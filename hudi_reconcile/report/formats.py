@@ -6,10 +6,10 @@ import csv
 import io
 import itertools
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from hudi_reconcile.core.terminal import json_safe
 from hudi_reconcile.report.visible import visible, visible_value
 
 FindingsFormat = Literal["table", "ndjson", "csv"]
@@ -17,14 +17,13 @@ CSV_COLUMNS = ("table", "kind", "action", "key", "columns", "source", "lake")
 
 _SEEN_FIRST = 200
 _WIDEST = 48
-# JSON escapes C0 only; these pass through raw and some terminals obey or lose them.
-_RAW_CONTROLS = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide ones count in some languages
 
 
 def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
     """The findings (JSON texts of contract §6) as output lines without line ends, in the same order, all of them."""
     if how == "ndjson":
-        return map(safe_json, lines)
+        return map(json_safe, lines)
     if how == "csv":
         return _csv_lines(lines)
     return aligned(("table", "kind", "action", "key", "columns"), (_table_row(json.loads(line)) for line in lines))
@@ -50,14 +49,9 @@ def csv_cell(text: str) -> str:
     >>> csv_cell("=1+1"), csv_cell("  @x"), csv_cell("-5"), csv_cell("plain")
     ("'=1+1", "'  @x", "'-5", 'plain')
     """
-    if text[:1] in ("\t", "\r", "\n") or text.lstrip()[:1] in tuple("=+-@"):
+    if text[:1] in ("\t", "\r", "\n") or text.lstrip()[:1] in _FORMULA:
         return "'" + text
     return text
-
-
-def safe_json(line: str) -> str:
-    """The JSON text with characters escaped that JSON lets pass and some terminals obey or lose."""
-    return _RAW_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def _csv_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -69,13 +63,16 @@ def _csv_lines(lines: Iterable[str]) -> Iterator[str]:
         # Before Python 3.13 only the characters of the line end make the writer quote a cell that holds them.
         writer = csv.writer(buffer, lineterminator="\r\n")
         writer.writerow([csv_cell(_csv_text(cell)) for cell in (*cells, finding["source"], finding["lake"])])
-        yield _RAW_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", buffer.getvalue().removesuffix("\r\n"))
+        yield json_safe(buffer.getvalue().removesuffix("\r\n"))
 
 
 def _csv_text(cell: object) -> str:
     if cell is None:
         return ""
-    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(cell, str):
+        return cell
+    # Where commas are for decimals, spreadsheets cut at semicolons, also in here: what follows one could be a formula.
+    return json.dumps(cell, ensure_ascii=False, separators=(",", ":")).replace(";", "\\u003b")
 
 
 def aligned(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_reconcile.core.terminal import json_safe
 from hudi_reconcile.report.formats import CSV_COLUMNS, FindingsFormat, csv_cell, format_findings
 from tests.unit.report.stories import FINDINGS, finding
 
@@ -42,7 +43,7 @@ def test_csv_cells_come_back_from_a_csv_reader(text: str) -> None:
     finding_read = dict(zip(head, cells, strict=True))
 
     assert json.loads(finding_read["key"]) == {text: text}
-    assert finding_read["table"] == csv_cell(text)
+    assert finding_read["table"] == json_safe(csv_cell(text))
     assert finding_read["source"] == ""
     assert json.loads(finding_read["lake"]) == {"values": {text: text}}
 
@@ -55,7 +56,20 @@ def test_text_table_holds_no_character_that_a_terminal_obeys(text: str) -> None:
     assert not [letter for letter in "".join(lines) if unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"}]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "  =1", "\n=1", "\u00a0=1"])
+@given(st.text() | st.sampled_from([";=1", "; @x", "\x1b]0;=x\x07"]))
+def test_csv_holds_no_formula_and_no_character_that_a_terminal_obeys(text: str) -> None:
+    written = "\n".join(format_findings([named(text)], "csv"))
+    cells = [cell for row in csv.reader(io.StringIO(written, newline="")) for cell in row]
+    # Where a spreadsheet cuts at semicolons, quote marks count only at the begin of a cell.
+    cells += [part for cell in cells if cell.startswith("{") for part in cell.split(";")]
+
+    assert not [cell for cell in cells if cell.lstrip()[:1] in tuple("=+-@")]
+    assert json_safe(written) == written
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "  =1", "\n=1", "\u00a0=1", "\uff1d1", " \uff20x"]
+)
 def test_csv_cell_that_a_spreadsheet_would_run_is_quoted(text: str) -> None:
     assert csv_cell(text) == f"'{text}"
 

@@ -1,0 +1,29 @@
+"""Text that no terminal obeys: control characters, and those that reorder or hide what stands beside them, as escapes. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+
+# C0 but for tab and line end, DEL, C1; what reorders, joins or has no width; line separators; tags.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    r"""The text with such characters as escapes; line ends and tabs stay.
+
+    >>> printable("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def json_safe(text: str) -> str:
+    r"""JSON, or a part of it, with those characters escaped that JSON lets pass: it says the same.
+
+    >>> json_safe('"a\u202eb"')
+    '"a\\u202eb"'
+    """
+    return _OBEYED.sub(lambda found: json.dumps(found[0])[1:-1], text)

@@ -1,0 +1,51 @@
+"""Whatever a text holds, a terminal shows it and obeys none of it; JSON still says the same."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_reconcile.core.terminal import json_safe, printable
+
+ODD = st.characters(categories=["Cc", "Cf", "Zl", "Zp", "Zs", "Lu"])
+BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+TEXTS = st.text(ODD | st.characters(exclude_categories=["Cs"]))
+
+
+def obeyed(text: str) -> list[str]:
+    """What a terminal acts on, by Unicode's own tables: controls, separators of lines, and what turns the direction."""
+    return [
+        letter
+        for letter in text
+        if letter not in "\t\n"
+        and (unicodedata.category(letter) in {"Cc", "Zl", "Zp"} or unicodedata.bidirectional(letter) in BIDI)
+    ]
+
+
+@given(TEXTS)
+def test_printed_text_holds_nothing_that_a_terminal_obeys_and_stays_what_it_is_once_escaped(text: str) -> None:
+    shown = printable(text)
+
+    assert obeyed(shown) == []
+    assert printable(shown) == shown
+    assert [letter for letter in text if letter.isalnum()] == [
+        letter for letter in shown if letter.isalnum()
+    ] or shown != text
+
+
+@given(st.recursive(TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
+def test_json_says_the_same_and_holds_nothing_that_a_terminal_obeys(document: object) -> None:
+    for indent in (None, 2):
+        shown = json_safe(json.dumps(document, ensure_ascii=False, indent=indent))
+
+        assert json.loads(shown) == document
+        assert obeyed(shown) == []
+
+
+def test_marks_of_direction_tags_and_what_has_no_width_are_spelled_out() -> None:
+    assert printable("a\u202eb\u200bc\ufeffd\U000e0041e\u061cf\r\n\tg") == (
+        "a\\u202eb\\u200bc\\ufeffd\\U000e0041e\\u061cf\\r\n\tg"
+    )
