@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping
 
-from hudi_reconcile import __version__
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.commands import PlanFile
-from hudi_reconcile.app.run import Call, Finished, finish
+from hudi_reconcile.app.run import Call, Finished, finish, made_by
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.core.approval import Actor
 from hudi_reconcile.core.approved import Approved
@@ -32,14 +30,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
         _refuse_expired(one.plan, now)
     with store_of(call.config, os.environ).begin(now) as folder:
         results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
-        provenance = {
-            "tool": __version__,
-            "python": platform.python_version(),
-            "config": call.config_file,
-            "by": who.name,
-            "login": who.login,
-            "audit_head_before": folder.head_before,
-        }
+        provenance = made_by(call, who, folder)
         result = RunResult(folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance)
         final = finish(folder, result)
     return Finished(result, final, audit_head=folder.head)

@@ -25,6 +25,7 @@ from hudi_reconcile.app.store import store_of
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.approval import Actor
 from hudi_reconcile.core.errors import ReconcileError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Cost, Failure, RunResult, TableResult, run_document
@@ -88,15 +89,7 @@ def perform(
     started = clock.utc_micros()
     store = store_of(config, os.environ)
     with store.begin(started) as folder:
-        provenance: dict[str, Any] = {
-            "tool": __version__,
-            "python": platform.python_version(),
-            "config": call.config_file,
-            "by": who.name,
-            "login": who.login,
-            "audit_head_before": folder.head_before,
-            **({} if call.props is None else {"props": call.props}),
-        }
+        provenance = made_by(call, who, folder)
         with open_world(config) as world:
             stand = dict(ready or {})
             asked = [table for table in tables if table.name not in stand]
@@ -115,6 +108,19 @@ def perform(
         final = finish(folder, result)
     said = deliver(config.outputs, run_document(result), os.environ, ends_of(config, tables))
     return Finished(result, final, said, folder.head)
+
+
+def made_by(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
+    """What made a run: the tool, its config, who ran it, and the head of the log when it began."""
+    return {
+        "tool": __version__,
+        "python": platform.python_version(),
+        "config": call.config_file,
+        "by": who.name,
+        "login": who.login,
+        "audit_head_before": folder.head_before,
+        **({} if call.props is None else {"props": call.props}),
+    }
 
 
 def finish(folder: RunFolder, result: RunResult) -> Path:

@@ -283,8 +283,7 @@ class PostgresEngine(ServerEngine):
 
 def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
     state = getattr(error.orig, "sqlstate", None)
-    lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
-    reason = lines[0] if lines else type(error.orig).__name__
+    reason = next(filter(None, map(str.strip, str(error.orig).splitlines())), type(error.orig).__name__)
     if state == "28P01" or "password authentication failed" in reason:
         return plane.password_refused(connection)
     if is_poolers_refusal(reason):
@@ -297,5 +296,5 @@ def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageErro
         return plane.not_granted(connection, reason)
     if state == "57014":
         return plane.cancelled(connection, f": {reason}")
-    said = of_message(reason, state=state)
-    return SourceError(f"{connection.place}: {said} (SQLSTATE {state})", fix="run: hudi-reconcile doctor")
+    said = f"{of_message(reason, state=state)} (SQLSTATE {state})"
+    return SourceError(f"{connection.place}: {said}", fix="run: hudi-reconcile doctor")

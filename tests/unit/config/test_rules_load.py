@@ -37,7 +37,7 @@ from hudi_reconcile.core.rules import (
 )
 from tests.support.docs import ROOT, blocks
 
-DOCUMENTED, OUTPUTS = blocks(ROOT / "docs" / "rules.md", "yaml")
+DOCUMENTED, SERVICE_LEVELS, OUTPUTS = blocks(ROOT / "docs" / "rules.md", "yaml")
 
 
 def one(rule: str) -> Rule:
@@ -87,7 +87,7 @@ def test_documented_outputs_are_a_part_of_the_config() -> None:
     assert "canary" not in str(shown_tree(loaded))
 
 
-@pytest.mark.parametrize("text", [DOCUMENTED, TEMPLATE])
+@pytest.mark.parametrize("text", [DOCUMENTED, TEMPLATE, f"version: 1\ntable: orders\n{SERVICE_LEVELS}"])
 def test_schema_accepts_what_the_reader_accepts(text: str) -> None:
     parse_rules(text, "r.yaml", None)
 
