@@ -32,6 +32,7 @@ from hudi_reconcile.report.trend import trend_of
 if TYPE_CHECKING:
     from hudi_reconcile.app.evidence import AskLake, Room
     from hudi_reconcile.app.page import PageForm
+    from hudi_reconcile.config.model import Config
 
 _DEFAULT_REPORTS = Path("reports")
 
@@ -67,11 +68,15 @@ def findings(
 @pass_settings
 def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
     """Show what apply would do with RUN's plan (a run id, or latest), and what its guards say."""
+    from hudi_reconcile.app.plan_approvals import plan_approvals  # noqa: PLC0415 - keeps the work rooms out of --help
+
     planned = room_of(settings).plans(run, tables=tables)
+    needed = plan_approvals(_config_of(settings), planned.plans)
     if output_format == "json":
-        emit_json({**head("plan", Outcome.CLEAN), "run_id": planned.run["run_id"], "plans": list(planned.plans)})
+        about = {"run_id": planned.run["run_id"], "plans": list(planned.plans), "approvals": dict(needed)}
+        emit_json({**head("plan", Outcome.CLEAN), **about})
     else:
-        emit("\n\n".join(plan_text(planned.run, one) for one in planned.plans))
+        emit("\n\n".join(plan_text(planned.run, one, needed.get(one["table"])) for one in planned.plans))
     return Outcome.CLEAN
 
 
@@ -156,6 +161,12 @@ def _consumers(settings: Settings, tables: tuple[str, ...], output_format: Outpu
     return Outcome.CLEAN
 
 
+def _config_of(settings: Settings) -> Config | None:
+    """The config; None where there is none but its default reports folder."""
+    without_config = settings.config_path == DEFAULT_CONFIG and not DEFAULT_CONFIG.exists()
+    return None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
+
+
 def room_of(settings: Settings, *, key_file: Path | None = None, with_keys: bool = False) -> Room:
     """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it.
 
@@ -163,7 +174,6 @@ def room_of(settings: Settings, *, key_file: Path | None = None, with_keys: bool
     """
     from hudi_reconcile.app.evidence import Room  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    without_config = settings.config_path == DEFAULT_CONFIG and not DEFAULT_CONFIG.exists()
-    config = None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
+    config = _config_of(settings)
     room = Room.of(_DEFAULT_REPORTS if config is None else config.reports)
     return room.with_keys(config, key_file) if with_keys else room

@@ -15,9 +15,12 @@ Document = Mapping[str, Any]
 _MINUTES_FROM = 120  # seconds
 
 
-def plan_text(run: Document, plan: Document) -> str:
-    """What apply would do with a plan, whether its guards let it, and the command to type next."""
-    return "\n".join([*_plan_lines(plan), "", *_next_lines(run, plan)])
+def plan_text(run: Document, plan: Document, approval: Document | None = None) -> str:
+    """What apply would do with a plan, whether its guards let it, and the command to type next.
+
+    `approval` is what people said of it, None where its table's policy asks nobody.
+    """
+    return "\n".join([*_plan_lines(plan), *_approval_lines(approval), "", *_next_lines(run, plan, approval)])
 
 
 def past_tables_text(tables: Sequence[Document]) -> str:
@@ -73,7 +76,22 @@ def _plan_lines(plan: Document) -> Iterator[str]:
             yield f"          fix: {visible(guard['fix'])}"
 
 
-def _next_lines(run: Document, plan: Document) -> Iterator[str]:
+def _approval_lines(approval: Document | None) -> Iterator[str]:
+    if approval is None:
+        return
+    yield ""
+    yield "approval (policy.require_approval)"
+    if approval["given"] is None:
+        yield f"  cannot be told: {visible(approval['why'])}"
+    for one in approval["given"] or ():
+        yield f"  {visible(one['by'])} ({visible(one['login'])}) at {one['at_utc']}"
+    if approval["given"] == []:
+        yield "  given by nobody yet"
+    if approval["approver"] == "other":
+        yield "  counts of somebody who neither planned nor applies it (policy.approver: other)"
+
+
+def _next_lines(run: Document, plan: Document, approval: Document | None) -> Iterator[str]:
     stopped = [guard["name"] for guard in plan["guards"] if not guard["ok"]]
     tool, run_id, table = command_prefix(run), shlex.quote(plan["run_id"]), shlex.quote(plan["table"])
     if not plan["upserts"] + plan["deletes"]:
@@ -84,6 +102,8 @@ def _next_lines(run: Document, plan: Document) -> Iterator[str]:
         yield f"  {tool} findings {run_id} -t {table}"
         return
     yield "next:"
+    if approval is not None and not approval["given"]:
+        yield f"  {tool} approve {run_id} -t {table} --as NAME"
     yield f"  {tool} apply {run_id} -t {table}"
 
 

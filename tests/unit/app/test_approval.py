@@ -15,6 +15,7 @@ from hudi_reconcile.app.approval import allowed
 from hudi_reconcile.app.approve import run_approve
 from hudi_reconcile.app.clock import HostClock
 from hudi_reconcile.app.commands import PlanFile
+from hudi_reconcile.app.plan_approvals import plan_approvals
 from hudi_reconcile.app.run import Call, TableRun
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import RefusedError, UsageError
@@ -111,6 +112,27 @@ def test_approval_holds_for_no_other_plan(
 
     with pytest.raises(RefusedError, match="by nobody"):
         allowed(table_run(call), replace(plan, deletes=plan.deletes + 1))
+
+
+def test_whoever_looks_at_a_plan_sees_who_approved_it_and_not_who_approved_another(
+    call: Call, plan: Plan, approve: Approve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {"table": "orders", "plan_id": plan.plan_id, "upserts": plan.upserts, "deletes": plan.deletes}
+    before = plan_approvals(call.config, [shown])
+    log_in(monkeypatch, "alice@desk")
+    approve("Alice")
+
+    (given,) = plan_approvals(call.config, [shown])["orders"]["given"]
+
+    assert before == {"orders": {"approver": "other", "given": [], "why": ""}}
+    assert (given["by"], given["login"]) == ("Alice", "alice@desk")
+    assert plan_approvals(call.config, [shown | {"plan_id": "another"}])["orders"]["given"] == []
+    assert plan_approvals(call.config, [shown | {"table": "elsewhere"}]) == plan_approvals(None, [shown]) == {}
+    log = call.config.reports / "audit.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"Alice", b"Alicf"))
+    edited = plan_approvals(call.config, [shown])["orders"]
+    assert edited["given"] is None
+    assert "cannot be trusted" in edited["why"]
 
 
 def test_plan_too_old_to_be_applied_is_not_approved_and_leaves_no_run(call: Call, plan: Plan, approve: Approve) -> None:

@@ -37,6 +37,22 @@ def test_plan_with_a_guard_that_says_no_shows_the_fix_and_does_not_offer_apply(s
     assert "yaml apply " not in text
 
 
+def test_plan_that_needs_an_approval_says_who_gave_one_and_else_how_to_ask_for_it(stories: Mapping[str, Story]) -> None:
+    run, plan = stories["drift"].run, plan_of(stories["drift"])
+    word = {"by": "alice\x1b", "login": "alice@desk", "at_utc": "2026-11-21T14:00:00Z"}
+
+    nobody = plan_text(run, plan, {"approver": "other", "given": [], "why": ""})
+    given = plan_text(run, plan, {"approver": "any", "given": [word], "why": ""})
+    unknown = plan_text(run, plan, {"approver": "any", "given": None, "why": "line 2 is not as it was written"})
+
+    approve = "hudi-reconcile -c shop/reconcile.yaml approve 20261121T132616Z-3f9a1c -t orders --as NAME\n"
+    assert "given by nobody yet\n  counts of somebody who neither planned nor applies it" in nobody
+    assert [approve in text for text in (nobody, given, unknown)] == [True, False, True]
+    assert "alice⟨ESC⟩ (alice@desk) at 2026-11-21T14:00:00Z" in given
+    assert "cannot be told: line 2 is not as it was written" in unknown
+    assert all(text.endswith("apply 20261121T132616Z-3f9a1c -t orders") for text in (nobody, given, unknown))
+
+
 def test_plan_without_corrections_has_nothing_to_apply(stories: Mapping[str, Story]) -> None:
     plan = plan_of(stories["drift"]) | {"upserts": 0, "deletes": 0, "by_kind": {}}
 
