@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.demo.postgres import PostgresServer
+from hudi_reconcile.spark.session import jvm_of
 from tests.support.canaries import artefacts_below, hashes, held_in, number_spellings, spellings
 from tests.support.chat import SECRET, Chat, chat
 from tests.support.docs import ROOT, TOOL, commands
@@ -179,7 +180,6 @@ def story(
     pytestconfig: pytest.Config,
 ) -> Iterator[Story]:
     """Pull, drift, sweep, the document's walk, and a nightly run with rules that fail and hold a correction back."""
-    assert spark is not None
     told = Story(tmp_path_factory.mktemp("audit"))
     with fresh_database(postgres_server) as database, pytest.MonkeyPatch.context() as patch, chat(200) as hook:
         patch.chdir(told.folder)
@@ -192,6 +192,7 @@ def story(
         looked_at(told)
         told.posted = hook.bodies
         # The JVM writes past Python's stderr.
+        jvm_of(spark).org.apache.logging.log4j.LogManager.getLogger("test").error("the JVM \x1b[31mlogged")
         told.printed += pytestconfig.pluginmanager.getplugin("capturemanager").read_global_capture()
         ((total,),) = database.query("select sum(salary) from orders")
         told.secrets += number_spellings(total)
@@ -270,6 +271,8 @@ def test_values_of_masked_columns_stand_in_no_artefact_and_those_of_others_do(st
     assert {".html", ".json", ".jsonl", ".ndjson", ".xml", ".prom", ".md", ".parquet", ".commit"} <= suffixes
     assert held_in(everything, ["_hr.audit_head"])[0][0].startswith(".hoodie/timeline/")
     assert len(story.posted) >= 4
+    assert held_in(everything, ["the JVM ?[31mlogged"])
+    assert "\x1b" not in "".join(story.printed)
     notes = next(table["notes"] for run in story.runs("sweep") for table in story.result(run)["tables"])
     masked = "masked, being named like personal data (redact): Email, phone_no, salary;"
     assert any(note.startswith(masked) for note in notes)
