@@ -17,8 +17,8 @@ from hudi_reconcile.evidence.names import AUDIT_FILE
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.lake.labels import HEAD, KIND, PLAN, RUN, SWEEP, UNDO, Labelled, labelled_commits
 
-_NO_LINE = "no line of the log names its run: it was killed before it could, or the line was removed"
-_NO_HEAD = "the log does not hold the head that it carries: lines were cut off or rewritten"
+_NO_LINE = "no line of the log names its run: it was killed before it could, logs elsewhere (`reports`), or the line was removed"
+_NO_HEAD = "the log does not hold the head that it carries: lines were cut off or rewritten, or its run logs elsewhere"
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,6 +279,23 @@ def test_values_of_masked_columns_stand_in_no_artefact_and_those_of_others_do(st
     assert any(f"note: {masked}" in text for text in story.printed)
 
 
+def test_masks_hide_what_is_shown_and_change_nothing_of_what_is_compared_counted_and_written(
+    story: Story, spark: SparkSession
+) -> None:
+    found = {one["key"]["order_id"]: one for one in map(json.loads, steps(story, "findings SWEEP")[0].splitlines())}
+
+    assert {key: one["kind"] for key, one in found.items()} == {
+        5: "updated_without_watermark", 6: "updated_without_watermark", 7: "deleted", 100: "late_arriving",
+    }  # fmt: skip
+    assert set(found[6]["columns"]) == {"phone_no", "note", "salary"}  # a row that differs in masked columns alone
+    assert set(found[6]["source"]["values"]) == {"order_id", "status", "note", "updated_at"}
+    assert found[6]["source"]["values"]["note"] != found[6]["lake"]["values"]["note"]
+    assert found[6]["source"]["values"]["status"] == "seen-before"
+    lake = spark.read.format("hudi").load(str(story.folder / "lake" / "orders"))
+    (row,) = lake.where("order_id = 6").select("phone_no", "note", "salary").collect()
+    assert tuple(row) == ("phone-canary-new", "note-canary-new", NUMBERS[1])
+
+
 def test_value_that_the_database_quotes_in_its_error_is_not_repeated(story: Story) -> None:
     code = next(code for call, code in story.codes if call.startswith("-c failing.yaml"))
 
