@@ -16,6 +16,7 @@ _RULE = re.compile(r"^- (.+)$", re.MULTILINE)
 
 _PULL, _PAGES = "tests/unit/stages/test_pull.py", "tests/unit/stages/test_pull_pages.py"
 _SWEEP, _APPLY = "tests/unit/stages/test_sweep.py", "tests/unit/stages/test_apply.py"
+_ABSENCE = "tests/unit/stages/test_absence.py"
 _HISTORY, _EDITED = "tests/property/test_core_history.py", "tests/property/test_core_mutants.py"
 _MOMENT, _PARTS = "tests/integration/source/test_moment_and_rows.py", "tests/integration/source/test_parts.py"
 _NETWORK, _SNAPSHOT = "tests/integration/source/test_network.py", "tests/integration/source/test_one_snapshot.py"
@@ -114,6 +115,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_ENGINE}::test_rows_that_a_policy_would_hide_from_the_role_are_an_error_and_never_left_out",
         f"{_ENGINE}::test_missing_privilege_tells_whom_to_grant",
         f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",
+        f"{_ABSENCE}::test_delete_of_a_row_that_every_read_lacked_is_not_made",
     ),
     "S29": (
         f"{_PARTS}::test_parts_are_even_and_hold_every_row_once",
@@ -226,6 +228,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "N2": (
         f"{_NETWORK}::test_connection_that_is_reset_in_the_middle_of_the_rows_is_read_again_and_no_row_twice",
         f"{_SWEEP}::test_read_that_lost_rows_is_unverified_and_plans_nothing",
+        f"{_ABSENCE}::test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_missed_has_moved",
+        "tests/integration/source/test_named.py::test_rows_of_postgres_are_named_by_keys_of_every_kind_and_gone_ones_are_not",
     ),
     "N3": (f"{_NETWORK}::test_answers_that_never_come_end_in_an_error_after_the_statements_own_time",),
     "N5": (
@@ -296,6 +300,7 @@ MUTANTS: Mapping[str, Sequence[str]] = {
     "delete after an incomplete read": (
         f"{_HISTORY}::test_histories_find_deletes_after_an_incomplete_read",
         _of_edits("delete after an incomplete read"),
+        _of_edits("the deletes' keys are not asked for"),
     ),
     "wrong partition path": (
         _of_edits("wrong partition path"),

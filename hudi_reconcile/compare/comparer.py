@@ -8,7 +8,7 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import anatomy, candidates, corrections, digests, findings, precision
+from hudi_reconcile.compare import absence, anatomy, candidates, corrections, digests, findings, precision
 from hudi_reconcile.compare.canonical_text import collected, text_digested
 from hudi_reconcile.compare.sides import Shape, kept, scoped
 from hudi_reconcile.compare.spelling import Masks
@@ -16,6 +16,7 @@ from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.anatomy import Anatomy, fullest
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.classify import PendingRange
+from hudi_reconcile.core.keys import Key
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest
 
@@ -95,6 +96,19 @@ class SparkComparer:
         """Every planned correction held against both sides; materialised."""
         source, lake = self._images(look, segments)
         return Frame(corrections.recheck(_frame(plan), source, lake, self._shape))
+
+    def to_delete(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
+        """The keys of the deletes that may be written; one job."""
+        return absence.keys_to_delete(_frame(rechecked), self._shape, most)
+
+    def held_rows(self, source: Frame) -> tuple[Frame, int]:
+        """Rows of the source, materialised, and counted."""
+        rows = _frame(source).localCheckpoint(eager=True)
+        return Frame(rows), rows.count()
+
+    def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
+        """Deletes whose key is there have moved; materialised."""
+        return Frame(absence.still_there(_frame(rechecked), None if there is None else _frame(there), self._shape))
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
         """Corrections of these record keys get the status `held`; materialised."""

@@ -10,6 +10,7 @@ from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.anatomy import Anatomy
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.classify import PendingRange
+from hudi_reconcile.core.keys import Key
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.ports.frame import Frame
 from hudi_reconcile.ports.lake import Corrective
@@ -97,6 +98,18 @@ class Comparer(Protocol):
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded."""
+        ...
+
+    def to_delete(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
+        """The keys of the deletes that may be written; None where there are more than `most`. The only keys that leave Spark."""
+        ...
+
+    def held_rows(self, source: Frame) -> tuple[Frame, int]:
+        """Rows of the source, materialised, and how many there are."""
+        ...
+
+    def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
+        """The rechecked corrections; a delete whose key is among these source rows has moved. None: every delete has."""
         ...
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:

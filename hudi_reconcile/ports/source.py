@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,6 +10,7 @@ from typing import Protocol
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.canon import SegmentSum
 from hudi_reconcile.core.cost import Probe
+from hudi_reconcile.core.keys import Key
 from hudi_reconcile.core.marks import Mark, Order, Value
 from hudi_reconcile.core.pages import Ahead
 from hudi_reconcile.core.partitions import Near
@@ -22,6 +23,15 @@ from hudi_reconcile.core.values import (
 )
 from hudi_reconcile.core.window import Window
 from hudi_reconcile.ports.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Rows that may have one of some keys: `rows` by the source's own count, and how to read them as `Source.rows` does."""
+
+    rows: int
+    read: Callable[[], Frame]
+
 
 Inside = Callable[[], tuple[SegmentSum, ...]]
 
@@ -104,6 +114,10 @@ class Source(Protocol):
         near: Near | None = None,
     ) -> int:
         """How many rows the table holds, by its own count: all, those of some segments, or those near some partitions."""
+        ...
+
+    def named(self, table: SourceTable, keys: Sequence[Key]) -> Named | None:
+        """The rows that may have one of these keys, counted by the source itself; None where it cannot be asked for such keys."""
         ...
 
     def total(self, table: SourceTable, column: str) -> str | None:

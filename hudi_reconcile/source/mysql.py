@@ -25,6 +25,7 @@ from hudi_reconcile.source.facts import Indexes, ServerFacts, TableFacts
 from hudi_reconcile.source.mysql_query import describe_query
 from hudi_reconcile.source.plane import ControlPlane, ServerEngine
 from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql import mysql_catalog
 from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import mysql
 from hudi_reconcile.sql.pushdown import mysql as pushdown
@@ -84,13 +85,13 @@ class MysqlEngine(ServerEngine):
                 r["name"], r["data_type"].lower(), r["declared"], nullable=bool(r["nullable"]),
                 precision=r["digits"], scale=r["scale"], fraction=r["fraction"],
             )
-            for r in self._plane.rows(mysql.COLUMNS_QUERY, here)
+            for r in self._plane.rows(mysql_catalog.COLUMNS_QUERY, here)
         )  # fmt: skip
         name = f"{mysql.quote(here['schema'])}.{mysql.quote(here['name'])}"
         return described(
             request,
             columns,
-            _unique(self._plane.rows(mysql.INDEXES_QUERY, here)),
+            _unique(self._plane.rows(mysql_catalog.INDEXES_QUERY, here)),
             name=name,
             identity=f"{self._identity()}/{here['schema']}/{here['name']}",
             rows_estimate=self._estimate(name, request.predicates),
@@ -171,13 +172,13 @@ class MysqlEngine(ServerEngine):
         row = None if request.query is not None else self._table(request.table)
         if row is None or row["type"] == "VIEW":
             return None
-        rows = self._plane.rows(mysql.INDEXES_QUERY, {"schema": row["schema_name"], "name": row["name"]})
+        rows = self._plane.rows(mysql_catalog.INDEXES_QUERY, {"schema": row["schema_name"], "name": row["name"]})
         return Indexes(frozenset(str(r["column_name"]) for r in rows if r["position"] == 1 and r["is_whole"]))
 
     def statistics(self, table: SourceTable) -> Catalogued:
         """information_schema's row length."""
         schema, name = mysql.split_name(table.name)
-        rows = self._plane.rows(mysql.STATISTICS_QUERY, {"schema": schema, "name": name})
+        rows = self._plane.rows(mysql_catalog.STATISTICS_QUERY, {"schema": schema, "name": name})
         return from_mysql([dict(row) for row in rows])
 
     def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
@@ -231,7 +232,7 @@ class MysqlEngine(ServerEngine):
             raise UsageError(
                 f"source.table {name} is not a table name", fix="quote odd names as SQL does: shop.`Order Items`"
             ) from error
-        rows = self._plane.rows(mysql.TABLE_QUERY, {"schema": schema, "name": table})
+        rows = self._plane.rows(mysql_catalog.TABLE_QUERY, {"schema": schema, "name": table})
         folds = bool(rows) and int(self._plane.one("select @@lower_case_table_names as folds")["folds"])
         rows = [row for row in rows if folds or row["name"] == table]
         if not rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.keys import Key
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.marks import Mark, Order, Value
 from hudi_reconcile.core.pages import Ahead
@@ -24,10 +25,11 @@ from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments,
 from hudi_reconcile.core.standing import Standing, digest_of
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
-from hudi_reconcile.ports import Frame, Inside, KeyFaults, ReadCost, Signs, Staged
+from hudi_reconcile.ports import Frame, Inside, KeyFaults, Named, ReadCost, Signs, Staged
 from hudi_reconcile.source import inside, staging
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.source.frames import JdbcRead, ranges_read, read
+from hudi_reconcile.source.named import named
 from hudi_reconcile.source.part_reads import Work, added, joined, read_parts
 from hudi_reconcile.source.parts import Wanted, planned
 from hudi_reconcile.source.request import TableRequest
@@ -35,6 +37,7 @@ from hudi_reconcile.source.signs import signs
 from hudi_reconcile.sql import statements, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
+from hudi_reconcile.sql.keys import without_keys
 from hudi_reconcile.sql.partitions import near_predicate
 from hudi_reconcile.sql.parts import ALL
 
@@ -126,6 +129,10 @@ class TableSource:
             return self._count(table, where)
         chosen = self._buckets(table, cut, segments) or statements.segments_predicate(self._dialect, cut, segments)
         return self._count(table, (*where, chosen))
+
+    def named(self, table: SourceTable, keys: Sequence[Key]) -> Named | None:
+        """The rows that may have one of these keys: counted some hundred keys at a time, by the key's index."""
+        return named(self._engine, self._request.predicates, table, keys, read=self._read)
 
     def total(self, table: SourceTable, column: str) -> str | None:
         """The column's sum as the database's own text, so that no driver rounds it."""
@@ -228,7 +235,7 @@ class TableSource:
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
-        return (*self._engine.sent, *self._reads)
+        return tuple(without_keys(one) for one in (*self._engine.sent, *self._reads))
 
     def _buckets(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None) -> str | None:
         """Some md5 buckets as a predicate that the source itself decides; None where Spark filters."""

@@ -29,6 +29,14 @@ class Dialect(Protocol):
         """A watermark of that column's kind."""
         ...
 
+    def says(self, column: Column, quoted: str, /) -> str:
+        """True for the rows whose column reads as this text, which is in single quotes; perhaps for others, as it compares."""
+        ...
+
+    def bytes_literal(self, hexed: str, /) -> str | None:
+        """Bytes, of their hex digits; None where it is not known how they are written."""
+        ...
+
     def text(self, expression: str, /) -> str:
         """The expression as text, to show a key to people."""
         ...

@@ -18,6 +18,7 @@ from hudi_reconcile.core.standing import accepted
 from hudi_reconcile.core.values import Instant, SourceTable
 from hudi_reconcile.core.writers import refuse_silent, told_of
 from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
+from hudi_reconcile.stages.absence import proven_absent
 from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
 from hudi_reconcile.stages.beside import clear_way
 from hudi_reconcile.stages.commits import PARTS, PLAN_LABEL, Work, Written, first_of, with_landed, write_corrections
@@ -142,11 +143,13 @@ def _execute(work: Work, edges: Edges) -> Done:
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
     rechecked = with_landed(work, comparer.recheck(work.rows, look, work.touched))
+    rechecked, unproven = proven_absent(sides, rechecked, work.touched)
     if checkpoint is None and not work.scope.lake_table.owned:
         checkpoint = taken_over(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
     earlier = None if checkpoint is None else checkpoint.checkpoint
     work = replace(work, as_of_micros=moment.as_of(None))
-    return _verified(work, edges, write_corrections(work, rechecked, earlier, moment.clock_micros))
+    wrote = write_corrections(work, rechecked, earlier, moment.clock_micros)
+    return _verified(work, edges, replace(wrote, notes=(*unproven, *wrote.notes)))
 
 
 def _verified(work: Work, edges: Edges, wrote: Written) -> Done:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
@@ -21,6 +21,7 @@ from hudi_reconcile.core.canon import SegmentSum, summed
 from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
 from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.keys import Key as Asked
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.marks import Mark, Order, Value, rank
 from hudi_reconcile.core.pages import Ahead
@@ -64,6 +65,7 @@ from hudi_reconcile.ports import (
     Inside,
     KeyFaults,
     Look,
+    Named,
     NewTable,
     Origin,
     ReadCost,
@@ -153,6 +155,7 @@ class FakeSource:
     faults: KeyFaults = field(default_factory=lambda: KeyFaults(0, 0, ()))
     altered: tuple[str, ...] = ()
     lost_in_reads: set[int] = field(default_factory=set)
+    unnameable: bool = False
     no_digests: str = ""
     measured: Probe = field(default_factory=lambda: Probe(100.0, 0.0, 1e-6))
     mistold: set[int] = field(default_factory=set)  # rows that the source's own digest writes in another way
@@ -241,6 +244,15 @@ class FakeSource:
             held = [row for row in held if cut.segment_of(row["id"]) in segments.ids]
         return len(held)
 
+    def named(self, table: SourceTable, keys: Sequence[Asked]) -> Named | None:
+        self.journal.reached("source.named")
+        if self.unnameable:
+            return None
+        wanted = {None if part is None else int(part) for (part,) in keys}
+        there = [key for key in self._now() if key in wanted]
+        seen = set(there) - self.lost_in_reads
+        return Named(len(there), lambda: Frame(self._positional(table, lambda row: row["id"] in seen)))
+
     def total(self, table: SourceTable, column: str) -> str | None:
         held = [row[column] for row in self._now().values() if row[column] is not None]
         return str(sum(held)) if held else None
@@ -321,6 +333,10 @@ class FakeSource:
             for row in (self.table if self.snapshot is None else self.snapshot).values()
             if wanted(row)
         ]
+
+
+def _is_delete(row: Row) -> bool:
+    return row["action"] == "delete" and row["status"] in ("ready", "doubled")
 
 
 def is_near(row: Row, near: Near | None) -> bool:
@@ -731,6 +747,20 @@ class FakeComparer:
                 status = "superseded"
             found.append({**fact, "action": row["action"], "status": status, "planned": (row["source"], row["seqnos"])})
         return Frame(found)
+
+    def to_delete(self, rechecked: Frame, most: int) -> tuple[Asked, ...] | None:
+        rows = [row for row in rows_of(rechecked) if _is_delete(row)]
+        return None if len(rows) > most else tuple(tuple(None if k is None else str(k) for k in r["key"]) for r in rows)
+
+    def held_rows(self, source: Frame) -> tuple[Frame, int]:
+        return source, len(rows_of(source))
+
+    def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
+        keys = None if there is None else set(self._images(rows_of(there), "c"))
+        moved = [_is_delete(row) and (keys is None or row["key"] in keys) for row in rows_of(rechecked)]
+        return Frame(
+            [{**row, "status": "moved"} if gone else row for row, gone in zip(rows_of(rechecked), moved, strict=True)]
+        )
 
     def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
         shown = [self._images(rows_of(frame), "lake") for frame in (before, at)]

@@ -17,7 +17,7 @@ import pytest
 from hudi_reconcile.lake import options
 from hudi_reconcile.stages import apply, commits, confirm, sweep
 from tests.unit.lake import test_options
-from tests.unit.stages import test_apply, test_sweep
+from tests.unit.stages import test_absence, test_apply, test_sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,11 @@ MUTANTS = {
         sweep.sweep,
         ((" and not found.missed_rows", ""),),
         test_sweep.test_read_that_lost_rows_is_unverified_and_plans_nothing,
+    ),
+    "the deletes' keys are not asked for": Mutant(
+        apply._execute,
+        (("proven_absent(sides, rechecked, work.touched)", "(rechecked, ())"),),
+        test_absence.test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_missed_has_moved,
     ),
     "wrong partition path": Mutant(
         options._identity,

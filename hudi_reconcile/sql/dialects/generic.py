@@ -117,6 +117,14 @@ class GenericDialect:
         forms = {Kind.DATE: self.product.date_literal, Kind.TIMESTAMPTZ: self.product.zoned_literal}
         return forms.get(kind, self.product.timestamp_literal).format(v=value)
 
+    def bytes_literal(self, hexed: str) -> str | None:  # noqa: ARG002 - the signature is the dialects'
+        """Products do not agree on it."""
+        return None
+
+    def says(self, column: Column, quoted: str) -> str:
+        """By the column itself, or by the text that it is read as."""
+        return f"{self.read(column) if column.kind is Kind.OWN_TEXT else self.quote(column.name)} = {quoted}"
+
     def text(self, expression: str) -> str:
         """As it is: the driver hands out any value as text, and not every product casts any type."""
         return expression

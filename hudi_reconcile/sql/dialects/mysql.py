@@ -137,6 +137,16 @@ def _own_text(name: str, column: Column) -> str:
     return _OWN_TEXT.get(column.native, "cast({c} as char)").format(c=name)
 
 
+def bytes_literal(hexed: str) -> str:
+    """Bytes, of their hex digits."""
+    return f"x'{hexed}'"
+
+
+def says(column: Column, quoted: str) -> str:
+    """By the column itself, which its index serves, whatever its collation holds for equal."""
+    return f"{read(column) if column.kind is Kind.OWN_TEXT else quote(column.name)} = {quoted}"
+
+
 def text(expression: str) -> str:
     """The expression as text."""
     return f"convert({expression} using utf8mb4)"
@@ -235,31 +245,6 @@ select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica,
          where id <> connection_id() and command in ('Query', 'Execute', 'Long Data')) as running_seconds
 """
 
-# The catalog finds names in any case, by its index; two tables that differ by case are told apart by bytes.
-TABLE_QUERY = """
-select table_schema as schema_name, table_name as name, table_type as type
-  from information_schema.tables
- where table_schema = coalesce(:schema, database()) and table_name = :name
- order by binary table_name = :name desc
-"""
-
-COLUMNS_QUERY = """
-select column_name as name, data_type as data_type, column_type as declared, is_nullable = 'YES' as nullable,
-       numeric_precision as digits, numeric_scale as scale, datetime_precision as fraction
-  from information_schema.columns
- where table_schema = :schema and table_name = :name and binary table_schema = :schema and binary table_name = :name
- order by ordinal_position
-"""
-
-# A unique prefix of a column makes the column unique too; an index over an expression (no column name) proves nothing.
-INDEXES_QUERY = """
-select index_name as name, non_unique = 0 as is_unique, column_name as column_name, nullable = 'YES' as nullable,
-       seq_in_index as position, sub_part is null as is_whole
-  from information_schema.statistics
- where table_schema = :schema and table_name = :name and binary table_schema = :schema and binary table_name = :name
- order by index_name = 'PRIMARY' desc, index_name, seq_in_index
-"""
-
 
 def bound(
     clock: int, oldest: int | None, running_seconds: int | None, *, sees_all: bool, is_replica: bool = False
@@ -288,9 +273,3 @@ def bound(
 def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
     """The planner's own estimate; the greatest `rows` of its lines counts."""
     return f"explain select 1 from {table}{statements.where(predicates)}"
-
-
-STATISTICS_QUERY = """
-select avg_row_length as row_bytes from information_schema.tables
- where table_schema = :schema and table_name = :name and binary table_schema = :schema and binary table_name = :name
-"""

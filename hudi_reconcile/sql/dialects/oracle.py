@@ -101,6 +101,16 @@ def literal(column: Column, micros: int) -> str:
     return f"timestamp '{value}{' UTC' if column.kind is Kind.TIMESTAMPTZ else ''}'"
 
 
+def bytes_literal(hexed: str) -> str:
+    """Bytes, of their hex digits."""
+    return f"hextoraw('{hexed}')"
+
+
+def says(column: Column, quoted: str) -> str:
+    """By the column itself, which its index serves."""
+    return f"{read(column) if column.kind is Kind.OWN_TEXT else quote(column.name)} = {quoted}"
+
+
 def text(expression: str) -> str:
     """The expression as text."""
     return f"to_char({expression})"

@@ -155,6 +155,16 @@ def literal(column: Column, micros: int) -> str:
     return f"{column.kind.value} '{watermark_text(column.kind, micros)}'"
 
 
+def bytes_literal(hexed: str) -> str:
+    """Bytes, of their hex digits."""
+    return f"'\\x{hexed}'::bytea"
+
+
+def says(column: Column, quoted: str) -> str:
+    """As it is read: a value that the type does not know, an enum's for example, would be an error."""
+    return f"{read(column)} = {quoted}"
+
+
 def uncarried(column: Column) -> str | None:
     """Calendar values and NaN decimals, which the JDBC read would alter or stumble over.
 

@@ -98,6 +98,16 @@ def literal(column: Column, micros: int) -> str:
     return f"cast('{value}' as {'date' if column.kind is Kind.DATE else f'datetime2({MICRO_DIGITS})'})"
 
 
+def bytes_literal(hexed: str) -> str:
+    """Bytes, of their hex digits."""
+    return f"0x{hexed}"
+
+
+def says(column: Column, quoted: str) -> str:
+    """By the column itself, which its index serves; without N the text would lose letters to a code page."""
+    return f"{read(column) if column.kind is Kind.OWN_TEXT else quote(column.name)} = N{quoted}"
+
+
 def text(expression: str) -> str:
     """The expression as text; the bytes of `exact` become their text again."""
     return f"convert(nvarchar(4000), {expression})"
