@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes kills consumer-kills change-histories strategies foreign screenshots soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes kills consumer-kills change-histories strategies foreign writers screenshots soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ strategies: setup ## every pull strategy, into both types of tables, plain and p
 
 foreign: setup ## the tables of other tools that make test has no time for: corrected in one commit, and their own tool goes on
 	@$(BIN)/pytest -q tests/long/test_foreign_tables.py
+
+writers: setup ## apply beside a second writer process, either held at each point of its write, on both types of tables
+	@$(BIN)/pytest -q tests/long/test_second_writer.py
 
 screenshots: setup ## pictures of every page at 1280 and 390 px, light, dark and printed, in build/screenshots (needs Chromium)
 	@$(BIN)/python -m tests.support.screenshots build/screenshots

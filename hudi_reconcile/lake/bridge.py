@@ -159,6 +159,11 @@ class Timeline:
             raise unreadable(self._path, "a plan of its cleaner", error) from error
         return False
 
+    def lock(self, name: str, options: Mapping[str, str]) -> Any:
+        """Hudi's own manager of the table's lock, by the lock's options. It does not hold the lock yet."""
+        config = _config(self._jvm, self._path, name, options)
+        return self._jvm.org.apache.hudi.client.transaction.lock.LockManager(config, self._client.getStorage())
+
     def properties(self) -> dict[str, str]:
         """The table's own properties, as in `hoodie.properties`."""
         found = self._client.getTableConfig().getProps()
@@ -222,25 +227,37 @@ def roll_back(spark: SparkSession, path: str, name: str, requested: str) -> bool
 def _write_client(spark: SparkSession, path: str, name: str, further: Mapping[str, str]) -> Iterator[Any]:
     jvm: Any = spark._jvm  # noqa: SLF001
     jsc: Any = spark._jsc  # noqa: SLF001
-    properties = jvm.java.util.Properties()
-    properties.setProperty("hoodie.clean.failed.writes.policy", "LAZY")
-    properties.setProperty("hoodie.embed.timeline.server", "false")
-    properties.setProperty("hoodie.write.auto.upgrade", "false")
     table = Timeline(spark, path).properties()
+    properties = {
+        "hoodie.clean.failed.writes.policy": "LAZY",
+        "hoodie.embed.timeline.server": "false",
+        "hoodie.write.auto.upgrade": "false",
+        # What the table has of a metadata table stays as it is.
+        "hoodie.metadata.enable": str(bool(table.get("hoodie.table.metadata.partitions"))).lower(),
+        "hoodie.metadata.auto.delete.partitions": "false",
+    }
     if "hoodie.table.version" in table:
-        properties.setProperty("hoodie.write.table.version", table["hoodie.table.version"])
-    # What the table has of a metadata table stays as it is.
-    properties.setProperty("hoodie.metadata.enable", str(bool(table.get("hoodie.table.metadata.partitions"))).lower())
-    properties.setProperty("hoodie.metadata.auto.delete.partitions", "false")
-    for key, value in further.items():
-        properties.setProperty(key, value)
-    config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(path).forTable(name)
+        properties["hoodie.write.table.version"] = table["hoodie.table.version"]
     context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(jsc)
-    client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config.withProps(properties).build())
+    config = _config(jvm, path, name, {**properties, **further})
+    client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config)
     try:
         yield client
     finally:
         client.close()
+
+
+def _config(jvm: Any, path: str, name: str, options: Mapping[str, str]) -> Any:
+    properties = jvm.java.util.Properties()
+    for key, value in options.items():
+        properties.setProperty(key, value)
+    return (
+        jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder()
+        .withPath(path)
+        .forTable(name)
+        .withProps(properties)
+        .build()
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from hudi_reconcile.lake.savepoints import drop_ours, keep_newest
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.shown import SCHEMA, as_held
 from hudi_reconcile.lake.table import has_table, properties_of, table_of
-from hudi_reconcile.lake.write import Target, commit
+from hudi_reconcile.lake.write import Target, commit, commit_alone
 from hudi_reconcile.lake.writer import Writer
 from hudi_reconcile.lake.writers import heartbeats, silent_writers, writers_of
 from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
@@ -190,7 +190,7 @@ class HudiLake:
         found = self._writer.prepared(batch, table, self._known_seq(checkpoint))
         with correction.validated(self._spark, found.expected) as view:
             options = {**plain, **correction.correction_options(table, view, found.mark)}
-            return commit(self._target(table), found.rows, options, metadata)
+            return commit_alone(self._target(table), found.rows, options, metadata)
 
     def replace(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -212,7 +212,7 @@ class HudiLake:
             check_values(found.rows, table.record_key, table.partition_fields)
         with correction.validated(self._spark, found.expected) as view:
             options = {**plain, **doubled.replace_options(table, view, found, pin)}
-            return commit(self._target(table), found.rows, options, metadata)
+            return commit_alone(self._target(table), found.rows, options, metadata)
 
     def writers(self) -> Writers:
         """Who else writes the table, as far as it tells."""

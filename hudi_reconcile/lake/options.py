@@ -14,6 +14,7 @@ HUDI_TYPES = {"copy_on_write": "COPY_ON_WRITE", "merge_on_read": "MERGE_ON_READ"
 KEPT_COMMITS = 60  # long enough for a sweep's pin, and for change queries over some weeks of nightly runs
 EXPIRED_MS = 180_000  # more than Hudi's default of two missed minutes
 _KEYGEN = "org.apache.hudi.keygen."
+_LOCK = "hoodie.write.lock."
 # How keys and partition paths are made, which another tool's table says itself.
 _OF_THE_MAKER = (
     "hoodie.datasource.write.keygenerator.", "hoodie.datasource.write.hive_style_partitioning",
@@ -99,6 +100,19 @@ def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def alone(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Options of a write under the table's lock that the caller holds, from an optimistic write's; and those of the lock.
+
+    Hudi takes no lock in it, or it would wait for ours. Dead writers' instants are left alone, and heartbeats kept, as before.
+    """
+    lock = {key: value for key, value in options.items() if key.startswith(_LOCK)}
+    rest = {key: value for key, value in options.items() if key not in lock}
+    mode = "hoodie.write.concurrency.mode"
+    # Named, since a cluster's hudi-defaults.conf may name another.
+    none = {f"{_LOCK}provider": "org.apache.hudi.client.transaction.lock.NoopLockProvider"}
+    return {**rest, **none, mode: "SINGLE_WRITER"}, {**lock, mode: options[mode]}
+
+
 def _identity_of(table: LakeTable) -> dict[str, str]:
     """As the table's own properties say where another tool made it; else as we made it."""
     ours = _identity(table.name, table.record_key, table.partition_fields)
@@ -157,7 +171,8 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
         "hoodie.clean.failed.writes.policy": "LAZY",
         "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
-        # Held for the moment of a commit. A killed holder's lock ends after 2 minutes, and a waiter waits that long.
+        # Held for the moment in which a pull's commit begins or ends, and for the whole of a correction (write.py). A killed
+        # holder's lock ends after 2 minutes, and a waiter waits that long.
         "hoodie.write.lock.filesystem.expire": "2",
         "hoodie.write.lock.wait_time_ms": "150000",
         "hoodie.write.lock.num_retries": "150",

@@ -21,7 +21,6 @@ from hudi_reconcile.lake.timeline import writers_in_flight
 from hudi_reconcile.lake.write import Target
 
 SILENT_MS = 15_000  # three of our heartbeats
-_LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +47,18 @@ def leftovers(in_flight: Sequence[str], beats_ms: Mapping[str, int], lease: Leas
 
 
 def clear(target: Target, files: Files, lease: Lease | None) -> tuple[str, ...]:
-    """Roll dead instants back, waiting out a young heartbeat of our dead process. Returns those rolled back.
+    """Roll dead instants back, waiting out a young heartbeat or lock of our dead process. Returns those rolled back.
 
     Idempotent. Raises LakeError where a rollback fails.
     """
     found = _look(target, files, lease)
-    if found.unsure:
+    left = None if lease is None else _lock_age_ms(target, files, lease)
+    if found.unsure or (left is not None and left < SILENT_MS):
         time.sleep(SILENT_MS / 1000)
         found = _look(target, files, lease)
-    if lease is not None:
-        _drop_lock(target, files, lease)
+        left = None if lease is None else _lock_age_ms(target, files, lease)
+    if left is not None and left >= SILENT_MS:
+        files.delete(_lock(target))
     for requested in found.dead:
         rolled_back(target, requested)
     return found.dead
@@ -81,11 +82,16 @@ def _look(target: Target, files: Files, lease: Lease | None) -> Leftovers:
     return leftovers(in_flight, beats, lease, _now_ms())
 
 
-def _drop_lock(target: Target, files: Files, lease: Lease) -> None:
-    """Remove the table's lock if our dead process must have left it: commits hold it for a moment only."""
+def _lock_age_ms(target: Target, files: Files, lease: Lease) -> int | None:
+    """How old the table's lock is that our dead process may have left; others hold it for a moment only."""
     for one in files.list(f"{target.path}/.hoodie"):
-        if one.name == _LOCK and one.modified_ms >= lease.since_ms and _now_ms() - one.modified_ms >= SILENT_MS:
-            files.delete(f"{target.path}/.hoodie/{_LOCK}")
+        if f"{target.path}/.hoodie/{one.name}" == _lock(target) and one.modified_ms >= lease.since_ms:
+            return _now_ms() - one.modified_ms
+    return None
+
+
+def _lock(target: Target) -> str:
+    return f"{target.path}/.hoodie/lock"
 
 
 def _now_ms() -> int:

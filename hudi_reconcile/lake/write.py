@@ -6,7 +6,8 @@ The outcome of a failed save is looked up on the timeline, never guessed: Hudi m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from hudi_reconcile.core.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.metadata import COMMIT, PREFIX
+from hudi_reconcile.lake.options import alone
 from hudi_reconcile.lake.timeline import commit_of, writers_in_flight
 
 _LOST_RACE = frozenset({"HoodieValidationException", "HoodieWriteConflictException", "HoodieLockException"})
@@ -61,6 +63,44 @@ def commit(
             fix="hudi-reconcile doctor",
         )
     return landed
+
+
+def commit_alone(target: Target, frame: DataFrame, options: Mapping[str, str], metadata: Mapping[str, str]) -> Instant:
+    """The same with the table's lock held from before our instant until the commit is made, or is rolled back.
+
+    Optimistic writers take that lock to begin and to end a commit, so whatever the validators found is still so when we
+    commit. Hudi's own check, at the commit alone, would not do: it asks for files that two writers changed, and a key that
+    both insert may lie in two. Raises as `commit`; SupersededError too where the lock is not to be had.
+    """
+    inside, of_the_lock = alone(options)
+    with _locked(target, of_the_lock):
+        return commit(target, frame, inside, metadata)
+
+
+@contextmanager
+def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
+    lock = Timeline(target.spark, target.path).lock(target.name, options)
+    try:
+        lock.lock()
+    except Py4JJavaError as error:
+        names = " <- ".join(cause_names(error))
+        raise SupersededError(
+            f"Hudi table {target.path}: its lock is held by another writer ({names}); nothing of ours was written",
+            fix="run it again; if no writer is alive, delete .hoodie/lock",
+        ) from error
+    interrupted = False
+    try:
+        yield
+    except BaseException as error:
+        # The JVM may still be writing: the lock is left to the next run, as the lease is.
+        interrupted = not isinstance(error, Exception | GeneratorExit)
+        raise
+    finally:
+        if not interrupted:
+            # Closes the manager too; to close one that holds no lock would remove another writer's. The commit is made or not
+            # whatever becomes of the lock.
+            with suppress(Py4JJavaError):
+                lock.unlock()
 
 
 def _failed(

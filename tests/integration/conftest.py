@@ -18,6 +18,7 @@ from hudi_reconcile.spark.session import Session, SessionRequest, open_session
 from tests.support.alone import alone
 from tests.support.mariadb import MariaDatabase, MariaServer, any_maria, fresh_maria
 from tests.support.postgres import Database, any_server, fresh_database
+from tests.support.second_writer import SecondWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,3 +109,11 @@ def spark_session() -> Iterator[Session]:
 def spark(spark_session: Session) -> SparkSession:
     """The SparkSession itself."""
     return spark_session.spark
+
+
+@pytest.fixture(scope="session")
+def second_writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecondWriter]:
+    """A process of its own that writes to lake tables on command."""
+    writer = SecondWriter(tmp_path_factory.mktemp("second"))
+    yield writer
+    writer.end()

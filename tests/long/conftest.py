@@ -5,3 +5,4 @@ from __future__ import annotations
 from tests.integration import conftest as real
 
 postgres_server, pg, spark_session, spark = real.postgres_server, real.pg, real.spark_session, real.spark
+second_writer = real.second_writer

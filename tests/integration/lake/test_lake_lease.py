@@ -94,6 +94,29 @@ def test_process_killed_while_it_clears_up_after_another_leaves_both_to_the_next
     assert not file.exists()
 
 
+def test_lock_of_a_process_killed_before_its_instant_is_removed_once_it_is_sure_and_one_from_before_it_is_not(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    lake.create(frame(spark, SCHEMA, (1, 1, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    file, lock = tmp_path / ".orders.hr-lease.json", tmp_path / "orders" / ".hoodie" / "lock"
+    with lake.lease("run 1"):
+        mine = json.loads(file.read_text())
+    dead = json.dumps(mine | {"holder": mine["holder"] | {"started": "1"}})
+    monkeypatch.setattr(recover, "SILENT_MS", 1_000)
+
+    lock.touch()
+    file.write_text(dead)
+    with lake.lease("run 2"):
+        assert not lock.exists()
+
+    lock.touch()
+    os.utime(lock, (1, 1))
+    file.write_text(dead)
+    with lake.lease("run 3"):
+        assert lock.exists(), "it was there before the dead process was"
+
+
 @pytest.mark.parametrize(("operation", "kind"), [("upsert", "merge_on_read"), ("correct", "copy_on_write")])
 def test_writer_killed_in_its_commit_leaves_a_table_that_the_next_one_finds_right_and_can_write(
     spark: SparkSession, tmp_path: Path, operation: str, kind: TableType

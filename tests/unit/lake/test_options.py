@@ -9,7 +9,7 @@ import pytest
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
 from hudi_reconcile.core.values import ChangeLog, LakeColumn, LakeTable, PartitionField, TableType
 from hudi_reconcile.lake.correct import BatchFacts, DeleteMark, check_facts, correction_options, tombstone_seq
-from hudi_reconcile.lake.options import WriteOptions, create_options, retention, upsert_options
+from hudi_reconcile.lake.options import WriteOptions, alone, create_options, retention, upsert_options
 from hudi_reconcile.lake.schema import differences, stored_type, unholdable
 from hudi_reconcile.ports import NewTable
 
@@ -57,6 +57,21 @@ def test_upsert_keeps_the_table_as_it_is() -> None:
         upsert_options(WriteOptions(), table("merge_on_read"), has_metadata_table=True)["hoodie.compact.inline"]
         == "true"
     )
+
+
+def test_write_under_a_lock_of_ours_takes_none_itself_and_the_lock_is_the_users() -> None:
+    ours = {"hoodie.write.lock.provider": "their.Provider", "hoodie.write.lock.zookeeper.url": "zk"}
+    optimistic = upsert_options(WriteOptions(overrides=ours), table(), has_metadata_table=False)
+
+    inside, lock = alone(optimistic)
+
+    assert {key: value for key, value in inside.items() if key.startswith("hoodie.write.lock.")} == {
+        "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.NoopLockProvider"
+    }
+    assert inside["hoodie.write.concurrency.mode"] == "SINGLE_WRITER"
+    assert inside["hoodie.clean.failed.writes.policy"] == "LAZY"
+    assert lock.items() >= ours.items()
+    assert lock["hoodie.write.concurrency.mode"] == "OPTIMISTIC_CONCURRENCY_CONTROL"
 
 
 def test_partitioned_tables_are_searched_whole_for_a_row_that_moved() -> None:
