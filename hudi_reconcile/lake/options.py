@@ -177,7 +177,9 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.write.lock.wait_time_ms": "150000",
         "hoodie.write.lock.num_retries": "150",
         "hoodie.write.lock.wait_time_ms_between_retry": "1000",
-        "hoodie.write.lock.client.num_retries": "0",
+        # Only these make a waiter of the file system's lock wait: its provider asks once, whatever the other numbers say.
+        "hoodie.write.lock.client.num_retries": "150",
+        "hoodie.write.lock.client.wait_time_ms_between_retry": "1000",
         # A retry inside Hudi would write the old images again; the caller compares anew instead.
         "hoodie.write.num.retries.on.conflict.failures": "0",
         # Beats often, so that a killed writer is soon known; others' silence is tolerated for as long as Hudi does and more.

@@ -201,7 +201,7 @@ def test_correction_that_is_not_well_formed_is_refused_before_anything_is_writte
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_table_writable(
+def test_writer_that_begins_while_a_correction_is_under_way_waits_for_its_commit_and_finds_its_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: TableType
 ) -> None:
     lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
@@ -224,22 +224,25 @@ def test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_
         spark, lake, schema, upserts=[(1, -1, 2)], deletes="false", expected=versions(lake, ("id",), (1,))
     )
     table = table_of(lake)
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         attempt = pool.submit(lake.correct, batch, table, checkpoint(2), {})
         while not started.exists() and not attempt.done():
             time.sleep(0.1)
         paused = lake.pin()
         assert paused is not None
         assert (len(paused.in_flight), lake.writers().without_heartbeat) == (1, ()), "ours keep a heartbeat"
-        other = lake.upsert(frame(spark, schema, (2, 22, 2)), table, checkpoint(2), {})
+        other = pool.submit(lake.upsert, frame(spark, schema, (2, 22, 2)), table, checkpoint(2), {})
+        with pytest.raises(TimeoutError):
+            other.result(3)
+        assert lake.pin() == paused, "it began in spite of our lock"
         go_on.touch()
-        with pytest.raises(SupersededError, match="HoodieWriteConflictException"):
-            attempt.result()
+        corrected, later = attempt.result(), other.result()
 
-    assert content(lake, "id", "qty") == [(1, 1), (2, 22)]
+    assert corrected.completed < later.requested
+    assert content(lake, "id", "qty") == [(1, -1), (2, 22)]
     pin = lake.pin()
     assert pin is not None
-    assert (pin.instant, pin.in_flight) == (other, ())
+    assert (pin.instant, pin.in_flight) == (later, ())
     options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
     spark.createDataFrame([(3, 3, 3)], schema).write.format("hudi").options(**options).mode("append").save(table.path)
     assert content(lake, "id") == [(1,), (2,), (3,)]
