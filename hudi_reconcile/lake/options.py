@@ -103,14 +103,14 @@ def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
 def alone(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Options of a write under the table's lock that the caller holds, from an optimistic write's; and those of the lock.
 
-    Hudi takes no lock in it, or it would wait for ours. Dead writers' instants are left alone, and heartbeats kept, as before.
+    The write is as optimistic as before, and checks at its commit what others changed who know no lock; but Hudi takes no lock
+    in it, or it would wait for ours.
     """
     lock = {key: value for key, value in options.items() if key.startswith(_LOCK)}
     rest = {key: value for key, value in options.items() if key not in lock}
     mode = "hoodie.write.concurrency.mode"
-    # Named, since a cluster's hudi-defaults.conf may name another.
     none = {f"{_LOCK}provider": "org.apache.hudi.client.transaction.lock.NoopLockProvider"}
-    return {**rest, **none, mode: "SINGLE_WRITER"}, {**lock, mode: options[mode]}
+    return {**rest, **none}, {**lock, mode: options[mode]}
 
 
 def _identity_of(table: LakeTable) -> dict[str, str]:

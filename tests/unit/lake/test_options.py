@@ -68,7 +68,7 @@ def test_write_under_a_lock_of_ours_takes_none_itself_and_the_lock_is_the_users(
     assert {key: value for key, value in inside.items() if key.startswith("hoodie.write.lock.")} == {
         "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.NoopLockProvider"
     }
-    assert inside["hoodie.write.concurrency.mode"] == "SINGLE_WRITER"
+    assert inside["hoodie.write.concurrency.mode"] == "OPTIMISTIC_CONCURRENCY_CONTROL"
     assert inside["hoodie.clean.failed.writes.policy"] == "LAZY"
     assert lock.items() >= ours.items()
     assert lock["hoodie.write.concurrency.mode"] == "OPTIMISTIC_CONCURRENCY_CONTROL"
