@@ -33,6 +33,11 @@ _SCOPE = "tests/unit/stages/test_scope.py"
 _GUARDS = "tests/unit/core/test_guards.py"
 _BESIDE, _SILENT = "tests/unit/stages/test_beside.py", "tests/integration/lake/test_lake_beside.py"
 _REPLAYED, _LAGGING = "tests/unit/stages/test_replayed.py", "tests/integration/source/test_mysql_replica.py"
+_WRITERS = "tests/long/test_second_writer.py"
+_PROCESSES = (
+    "tests/integration/test_second_writer.py::"
+    "test_apply_is_superseded_beside_another_process_in_flight_and_waited_for_by_one_that_starts_before_its_commit"
+)
 _STANDING = "tests/unit/stages/test_standing.py"
 _PINS = "tests/integration/lake/test_lake_pins.py"
 _STORY = f"{_MAIN}::test_late_commit_silent_updates_and_deletes_are_found_repaired_and_proved"
@@ -149,7 +154,9 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_OPTIONS}::test_option_that_the_tool_owns_cannot_be_set",
     ),
     "L5": (
-        f"{_CORRECT}::test_correction_that_loses_the_race_for_a_file_is_superseded_and_leaves_the_table_writable",
+        f"{_CORRECT}::test_writer_that_begins_while_a_correction_is_under_way_waits_for_its_commit_and_finds_its_rows",
+        _PROCESSES,
+        f"{_WRITERS}::test_writer_with_default_settings_that_began_before_our_instant_and_commits_while_we_write_loses_no_row[copy_on_write]",
         f"{_APPLY}::test_superseded_plan_heals_with_the_next_sweep",
     ),
     "L6": (
@@ -286,6 +293,10 @@ def _of_edits(mutant: str) -> str:
     return f"{_EDITED}::test_edited_rule_is_noticed[{mutant}]"
 
 
+def _of_processes(rule: str, kind: str) -> str:
+    return f"{_WRITERS}::test_rule_that_is_taken_away_is_noticed[{rule}-{kind}]"
+
+
 MUTANTS: Mapping[str, Sequence[str]] = {
     "no compare-and-set": (_of_histories("no compare-and-set"),),
     "confirm re-uses the first read": (_of_histories("confirms with the first read"),),
@@ -307,6 +318,10 @@ MUTANTS: Mapping[str, Sequence[str]] = {
         f"{_CORRECT}::test_row_looked_for_in_the_wrong_partition_would_be_noticed",
     ),
     "plan applied twice": (_of_edits("plan applied twice"),),
+    "no lock from our instant to our commit": (_of_processes("no lock", "copy_on_write"),),
+    "no pre-commit validators": (_of_processes("no pre-commit validators", "merge_on_read"),),
+    "no check at our commit of the files that others wrote": (_of_processes("no check of files", "copy_on_write"),),
+    "refused instant left behind": (_of_processes("refused instant left behind", "merge_on_read"),),
 }
 
 

@@ -26,7 +26,6 @@ UPDATED, DELETED, INSERTED = (1, 2), (3, 4), (101, 102)
 PLANNED = len(UPDATED) + len(DELETED) + len(INSERTED)
 # What the second writer writes: keys of the plan, one of each kind; keys of the same file; a key of no file.
 SAME, OTHERS, NEW = (1, 3, 101), (5, 6), (101,)
-WAIT_SECONDS = 5.0  # how long a writer is watched that has to wait for us
 
 
 @dataclass(slots=True)
@@ -91,14 +90,15 @@ class Beside:
     def apply_held(self, gate: Gate, keys: Sequence[int], options: Mapping[str, str]) -> tuple[Ran, Path, Any]:
         """Apply, and let the second writer begin between our validators and our commit.
 
-        Returns what our apply said, the file of the other's answer, and that answer if it was there before we went on.
+        We go on when it has ended, or stands at the table's lock. Returns what our apply said, the file of the other's answer,
+        and that answer if it had ended.
         """
 
         def other() -> tuple[Path, Any]:
             try:
                 gate.wait()
                 answer = self.writes(keys, options)
-                return answer, self.second.ended(answer, seconds=WAIT_SECONDS)
+                return answer, self.second.ended_or_waits(answer)
             finally:
                 gate.open()
 
@@ -124,19 +124,22 @@ class Beside:
             wanted |= self.theirs
         assert self.lake() == wanted
 
-    def ends_right(self, *, history: bool = True) -> None:
-        """A writer with Hudi's defaults can go on; the next sweep and apply bring what is left; no state was a step back."""
+    def goes_on(self) -> None:
+        """Nothing is in flight, and a writer with Hudi's defaults is not hindered."""
         assert self.in_flight() == ()
-        theirs = dict(self.theirs)
         found = self.second.ended(self.writes((30,), DEFAULT, word="default"))
         assert found == "committed", found
         assert self.lake()[30] == ("a", "default")
+
+    def ends_right(self) -> None:
+        """A writer with Hudi's defaults goes on; the next sweep and apply bring what is left; no state was a step back."""
+        theirs = dict(self.theirs)
+        self.goes_on()
         assert self.project.run("sweep").code == 1
         again = self.project.json("apply", "latest", "--yes")
         assert (again.code, again.document["outcome"]) == (0, "corrected"), again
         assert self.lake() == by_key(in_source(self.project, *COLUMNS))
-        if history:
-            self._never_steps_back(theirs)
+        self._never_steps_back(theirs)
 
     def _never_steps_back(self, theirs: Mapping[int, tuple[str, str]]) -> None:
         """In the snapshot of every commit each key is there once; what the second writer wrote stays until it is swept."""
@@ -171,7 +174,6 @@ def superseded_whole(beside: Beside, gate: Gate, point: Point, keys: tuple[int, 
     gate.open()
     assert beside.second.ended(answer) == "committed"
     beside.shows(ours=False)
-    beside.ends_right()
 
 
 def waits_for_our_commit(beside: Beside, gate: Gate, keys: tuple[int, ...]) -> None:
@@ -184,7 +186,6 @@ def waits_for_our_commit(beside: Beside, gate: Gate, keys: tuple[int, ...]) -> N
     # It goes on when we have committed, and may be seen or not by our look at what we wrote.
     assert statuses(ran) in ({"applied": PLANNED}, written_over(keys)), ran
     assert ran.code == 4 or (ran.code, statuses(ran)) == (0, {"applied": PLANNED}), ran
-    beside.ends_right()
 
 
 def written_over(keys: Sequence[int]) -> dict[str, int]:
@@ -196,7 +197,7 @@ def written_over(keys: Sequence[int]) -> dict[str, int]:
 def by_key(rows: Sequence[tuple[Any, ...]]) -> dict[int, tuple[str, str]]:
     """Rows by key. Fails where a key is there twice."""
     found = {key: (region, note) for key, region, note in rows}
-    assert len(found) == len(rows), sorted(rows)
+    assert len(found) == len(rows), f"a key is there twice: {sorted(rows)}"
     return found
 
 

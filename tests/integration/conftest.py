@@ -42,6 +42,7 @@ _LONGEST = (
     "test_paged_kills.py",
     "test_every_kind_mysql.py",
     "test_kill.py",
+    "test_second_writer.py",
     "test_changes.py",
     "changes/test_published_example.py",
 )

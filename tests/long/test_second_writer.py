@@ -1,21 +1,24 @@
 """`make writers`: apply beside a second writer in a process of its own, either of them held at each point of its write.
 
-Not a part of `make test`, but for two: each is a table made, swept, corrected beside the other, written to by a writer with
-Hudi's defaults, swept and corrected again.
+`make test` has one story of them, in tests/integration/test_second_writer.py. Here each is a table made, swept, corrected beside
+the other, written to by a writer with Hudi's defaults, swept and corrected again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.lake import write
+from hudi_reconcile.lake import correct, hudi_lake, write
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.lake.options import alone
 from tests.integration.beside import (
     NEW,
     OTHERS,
@@ -29,7 +32,7 @@ from tests.integration.beside import (
 )
 from tests.integration.project import Project
 from tests.support.postgres import Database
-from tests.support.second_writer import DEFAULT, OPTIMISTIC, Gate, Point, SecondWriter
+from tests.support.second_writer import DEFAULT, OPTIMISTIC, Gate, Point, SecondWriter, held_when_requested
 
 TYPES = ("copy_on_write", "merge_on_read")
 pytestmark = pytest.mark.parametrize("kind", TYPES)
@@ -49,8 +52,10 @@ def beside(spark: SparkSession, project: Project, second_writer: SecondWriter, k
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path / "gate")
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    gate = Gate(tmp_path / "gate")
+    yield gate
+    gate.open()  # whoever still stands there would keep the other tests waiting
 
 
 # --- the second writer is held, our apply runs through ---------------------------------------------------------------
@@ -75,6 +80,7 @@ def test_apply_beside_an_optimistic_writer_in_flight_is_superseded_whole_and_doe
     beside: Beside, gate: Gate, point: Point, keys: tuple[int, ...]
 ) -> None:
     superseded_whole(beside, gate, point, keys)
+    beside.ends_right()
 
 
 @pytest.mark.parametrize("point", [Point.REQUESTED, Point.WRITTEN])
@@ -92,6 +98,34 @@ def test_apply_beside_a_writer_with_default_settings_in_flight_is_refused(
     assert beside.in_flight() == theirs
     gate.open()
     assert beside.second.ended(answer) == "committed"
+    beside.shows(ours=False)
+    beside.ends_right()
+
+
+@pytest.mark.parametrize("point", [Point.REQUESTED, Point.WRITTEN])
+def test_pull_beside_a_writer_with_default_settings_in_flight_is_refused_and_does_not_touch_it(
+    beside: Beside, gate: Gate, point: Point
+) -> None:
+    beside.project.database.execute("insert into orders values (900, 'a', 'pulled', '2025-02-01')")
+    answer = beside.writes(SAME, DEFAULT, (point, gate))
+    gate.wait()
+    theirs = beside.in_flight()
+
+    pulled, nightly = beside.project.json("pull"), beside.project.json("run")
+
+    for ran in (pulled, nightly):
+        assert (ran.code, ran.document["outcome"], ran.table["outcome"]) == (5, "refused", "refused"), ran
+        assert (ran.table["error"]["type"], ran.table["whole"]) == ("RefusedError", False)
+        assert theirs[0] in ran.table["error"]["message"]
+        assert beside.in_flight() == theirs
+
+    page = (beside.project.folder / "reports" / nightly.document["run_id"] / "report.html").read_text()
+    assert "The table, from where it failed" in page, "the nightly run does not say that it compared nothing"
+    gate.open()
+    assert beside.second.ended(answer) == "committed"
+    beside.shows(ours=False)
+    assert beside.project.run("pull").code == 0
+    beside.theirs[900] = ("a", "pulled")
     beside.shows(ours=False)
     beside.ends_right()
 
@@ -186,6 +220,7 @@ def test_optimistic_writer_that_starts_between_our_validators_and_our_commit_nei
     beside: Beside, gate: Gate, keys: tuple[int, ...]
 ) -> None:
     waits_for_our_commit(beside, gate, keys)
+    beside.ends_right()
 
 
 def test_writer_with_default_settings_that_starts_between_our_validators_and_our_commit_ends_our_apply_loudly(
@@ -199,6 +234,42 @@ def test_writer_with_default_settings_that_starts_between_our_validators_and_our
     beside.ends_right()
 
 
+def commits_while_we_write(beside: Beside, gate: Gate) -> None:
+    """A writer with Hudi's defaults begins after our last look at who is in flight, and commits before our validators look."""
+    mine, answers = Gate(gate.folder / "mine"), []
+
+    def held_commit(target: write.Target, frame: DataFrame, *rest: Any) -> Any:
+        return write.commit_alone(target, held_when_requested(frame, mine), *rest)
+
+    def begins() -> None:
+        answers.append(beside.writes(OTHERS, DEFAULT, (Point.REQUESTED, gate)))
+        gate.wait()
+
+    def commits() -> None:
+        try:
+            mine.wait()
+            gate.open()
+            assert beside.second.ended(answers[0]) == "committed"
+        finally:
+            mine.open()
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        patch.setattr(hudi_lake, "commit_alone", held_commit)
+        done = pool.submit(commits)
+        found = at_place(beside, *RECHECKED, begins)
+        done.result()
+
+    beside.shows(ours="applied" in found)
+    assert found == {"superseded": PLANNED}
+
+
+def test_writer_with_default_settings_that_began_before_our_instant_and_commits_while_we_write_loses_no_row(
+    beside: Beside, gate: Gate
+) -> None:
+    commits_while_we_write(beside, gate)
+    beside.ends_right()
+
+
 def test_pull_of_ours_that_starts_while_apply_is_under_way_is_refused(beside: Beside) -> None:
     def other() -> None:
         assert beside.second.ended(beside.second.pull(beside.project.write_config())) == 5
@@ -206,3 +277,60 @@ def test_pull_of_ours_that_starts_while_apply_is_under_way_is_refused(beside: Be
     assert at_place(beside, *RECHECKED, other) == {"applied": PLANNED}
     beside.shows(ours=True)
     beside.ends_right()
+
+
+# --- a rule is taken away, and a history above must notice -----------------------------------------------------------
+
+
+def no_lock(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(hudi_lake, "commit_alone", write.commit)
+
+
+def no_validators(patch: pytest.MonkeyPatch) -> None:
+    options = correct.correction_options
+
+    def without(*given: Any) -> dict[str, str]:
+        return {key: value for key, value in options(*given).items() if ".precommit." not in key}
+
+    patch.setattr(correct, "correction_options", without)
+
+
+def no_check_of_files(patch: pytest.MonkeyPatch) -> None:
+    def unchecked(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        inside, lock = alone(options)
+        return {**inside, "hoodie.write.concurrency.mode": "SINGLE_WRITER"}, lock
+
+    patch.setattr(write, "alone", unchecked)
+
+
+def left_behind(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(write, "_clear", lambda *_: ())
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A rule that is taken away, the history that it is kept for, and what that history then says."""
+
+    rule: str
+    take_away: Callable[[pytest.MonkeyPatch], None]
+    history: Callable[[Beside, Gate], None]
+    noticed: str
+
+
+BESIDE_WRITTEN = partial(superseded_whole, point=Point.WRITTEN, keys=SAME)
+MUTANTS = (
+    Mutant("no lock", no_lock, partial(waits_for_our_commit, keys=NEW), "a key is there twice"),
+    Mutant("no pre-commit validators", no_validators, BESIDE_WRITTEN, '"applied": 6'),
+    Mutant("no check of files", no_check_of_files, commits_while_we_write, "'applied': 6|'theirs'"),
+    Mutant("refused instant left behind", left_behind, BESIDE_WRITTEN, "an instant of ours is left in flight"),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
+def test_rule_that_is_taken_away_is_noticed(
+    beside: Beside, gate: Gate, monkeypatch: pytest.MonkeyPatch, mutant: Mutant
+) -> None:
+    mutant.take_away(monkeypatch)
+
+    with pytest.raises(AssertionError, match=mutant.noticed):
+        mutant.history(beside, gate)

@@ -7,6 +7,8 @@ with a file in the folder. `SecondWriter` is the other end.
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -31,10 +33,15 @@ from hudi_reconcile.lake.write import commit
 from hudi_reconcile.spark.session import SessionRequest, open_session
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 240.0
 # What a writer with Hudi's defaults says, and what one says that follows our advice.
 DEFAULT: dict[str, str] = {}
-OPTIMISTIC = dict(part.split("=", 1) for part in SETTINGS.split(", "))
+OPTIMISTIC = {
+    **dict(part.split("=", 1) for part in SETTINGS.split(", ")),
+    "hoodie.write.lock.client.wait_time_ms_between_retry": "250",  # Hudi's own five seconds only make a test longer
+}
+# Who tells of a writer that finds the lock taken and will ask again, and in which words.
+_ASKS_AGAIN, _TAKEN = "org.apache.hudi.common.util.RetryHelper", b"Unable to acquire the lock"
 
 
 class Point(StrEnum):
@@ -79,11 +86,19 @@ class Gate:
 
             pathlib.Path(reached).touch()
             begun = time.monotonic()
-            while not pathlib.Path(opened).exists() and time.monotonic() < begun + patience:
+            while not pathlib.Path(opened).exists():
+                if time.monotonic() > begun + patience:
+                    raise TimeoutError("nobody opened the gate")
                 time.sleep(0.05)
             return value
 
         return stopped
+
+
+def held_when_requested(frame: DataFrame, gate: Gate) -> DataFrame:
+    """The rows of a write that stops with its instant requested: Hudi looks at rows for the first time after that."""
+    stopped = F.udf(gate.stop(), "bigint")
+    return frame.withColumn("order_id", stopped("order_id"))
 
 
 @contextmanager
@@ -107,7 +122,7 @@ def held_after_validators(spark: SparkSession, gate: Gate) -> Iterator[None]:
         return f"select hr_test_last_stops(found, '{mine}', '{other}') from ({sql}) as t(found)"
 
     correct.versions_sql = lambda table, view: held(before[0](table, view), "versions", "pending")
-    correct.pending_sql = lambda path: held(before[1](path), "pending", "versions")
+    correct.pending_sql = lambda *given: held(before[1](*given), "pending", "versions")
     try:
         yield
     finally:
@@ -121,17 +136,22 @@ class SecondWriter:
 
     folder: Path
     process: subprocess.Popen[bytes] = field(init=False)
+    _told: int = 0  # bytes of the log from before the last command
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
 
     def __post_init__(self) -> None:
         command = [sys.executable, "-m", "tests.support.second_writer", str(self.folder)]
-        with (self.folder / "log").open("wb") as log:
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=ROOT, start_new_session=True
             )
 
     def begin(self, do: str, **parts: Any) -> Path:
         """Give a command. Returns the file that will hold the answer."""
-        answer = self.folder / uuid4().hex
+        answer, self._told = self.folder / uuid4().hex, self.log.stat().st_size
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"do": do, "answer": str(answer), **parts}).encode() + b"\n")
         self.process.stdin.flush()
@@ -153,26 +173,37 @@ class SecondWriter:
         held = None if hold is None else (hold[0].value, str(hold[1].folder))
         return self.begin("pull", config=str(config), hold=held)
 
-    def ended(self, answer: Path, seconds: float = PATIENCE_SECONDS) -> Any:
-        """What came of a command; None where it is still under way after so many seconds."""
-        begun = time.monotonic()
-        while not answer.exists():
-            assert self.process.poll() is None, (self.folder / "log").read_text()[-3000:]
-            if time.monotonic() > begun + seconds:
-                return None
-            time.sleep(0.02)
+    def ended(self, answer: Path) -> Any:
+        """What came of a command, when it is there."""
+        _until(answer.exists, self._lives)
         return json.loads(answer.read_text())
+
+    def ended_or_waits(self, answer: Path) -> Any:
+        """What came of the last command, or None as soon as it has found the table's lock taken and will ask again."""
+        _until(lambda: answer.exists() or self._waits(), self._lives)
+        return json.loads(answer.read_text()) if answer.exists() else None
+
+    def _waits(self) -> bool:
+        return _TAKEN in self.log.read_bytes()[self._told :]
+
+    def _lives(self) -> None:
+        assert self.process.poll() is None, self.log.read_text()[-3000:]
 
     def end(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(60)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)  # its JVM too
+            raise
 
 
-def _until(condition: Callable[[], bool]) -> None:
+def _until(condition: Callable[[], bool], meanwhile: Callable[[], object] = lambda: None) -> None:
     begun = time.monotonic()
     while not condition():
-        assert time.monotonic() < begun + PATIENCE_SECONDS, "nobody came to the gate"
+        meanwhile()
+        assert time.monotonic() < begun + PATIENCE_SECONDS, "waited in vain"
         time.sleep(0.02)
 
 
@@ -190,9 +221,7 @@ def _held(
     if point is Point.BEFORE:
         stop(0)
     elif point is Point.REQUESTED:
-        # Hudi looks at rows for the first time after it has requested its instant.
-        stopped = F.udf(stop, "bigint")
-        frame = frame.withColumn("order_id", stopped("order_id"))
+        frame = held_when_requested(frame, gate)
     else:
         spark.udf.register("hr_test_stop", stop, "bigint")
         query = "select hr_test_stop(count(*)) from (select 1 where 'x' <> '<TABLE_NAME>')#1"
@@ -233,11 +262,21 @@ def _pull(spark: SparkSession, command: Mapping[str, Any]) -> Any:
     return run(["-c", command["config"], "pull"])
 
 
+def _warm(spark: SparkSession, path: str) -> None:
+    """A throw-away write: the first of a process takes several times as long as those that races are made of."""
+    options = {"hoodie.table.name": "warm", "hoodie.datasource.write.recordkey.field": "id", **OPTIMISTIC}
+    spark.createDataFrame([(1, 1)], "id int, n int").write.format("hudi").options(**options).mode("append").save(path)
+
+
 def main(folder: str) -> None:
     request = SessionRequest(
         master="local[2]", conf={"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}, short=True
     )
     with open_session(request) as session:
+        jvm: Any = session.spark._jvm
+        log4j = jvm.org.apache.logging.log4j
+        log4j.core.config.Configurator.setLevel(_ASKS_AGAIN, log4j.Level.WARN)
+        _warm(session.spark, str(Path(folder, "warm")))
         for line in sys.stdin:
             command = json.loads(line)
             found = {"upsert": _upsert, "pull": _pull}[command["do"]](session.spark, command)
