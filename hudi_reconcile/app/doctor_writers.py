@@ -14,6 +14,7 @@ from hudi_reconcile.stages.request import TableJob
 _OURS = b"_hr.commit"  # the label under which a commit of ours carries its token; commits are not compressed
 _FILE = re.compile(r"(\d{14,17})(?:_(\d{14,17}))?\.(\w+)(?:\.(requested|inflight))?")
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_REPLACEMENT, _CLUSTERS = ".replacecommit.requested", b"CLUSTER"
 _SERVICES = frozenset({"compaction", "logcompaction", "clustering"})
 
 
@@ -36,7 +37,7 @@ def writers_at(folder: Path) -> Writers:
     beating = _names(folder / ".hoodie" / ".heartbeat")
     # Up to table version 6 the timeline lies in `.hoodie` itself.
     home = next((one for one in (folder / ".hoodie" / "timeline", folder / ".hoodie") if one.is_dir()), folder)
-    names = _names(home)
+    names = {_as_of_today(home, name) for name in _names(home)}
     beating |= _names(folder / ".hoodie" / ".heartbeat")
     done, pending = sort_files(sorted(names))
     newest = done[:NEWEST]
@@ -65,6 +66,13 @@ def sort_files(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         elif action in _WRITES or (action, state) == ("inflight", None):  # a commit in flight is `<requested>.inflight`
             pending.add(requested)
     return tuple(name for _, name in sorted(done.values(), reverse=True)), tuple(sorted(pending - done.keys()))
+
+
+def _as_of_today(home: Path, name: str) -> str:
+    """Up to table version 6 a clustering is requested as what it ends as, a replacement; its plan tells them apart."""
+    if not name.endswith(_REPLACEMENT) or _CLUSTERS not in (home / name).read_bytes():
+        return name
+    return name.removesuffix(_REPLACEMENT) + ".clustering.requested"
 
 
 def _names(folder: Path) -> set[str]:

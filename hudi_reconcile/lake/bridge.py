@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -17,6 +17,7 @@ from hudi_reconcile.core.errors import LakeError
 
 _HUDI = "org.apache.hudi"
 WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+CLUSTERING = "clustering"
 # Table services finish under the action of a write but change no row.
 _SERVICES = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER"})
 
@@ -58,7 +59,18 @@ class Timeline:
 
     def pending(self) -> tuple[Action, ...]:
         """Everything requested or in flight, oldest first."""
-        return _actions(self._active.filterInflightsAndRequested())
+        found = _actions(self._active.filterInflightsAndRequested())
+        return tuple(replace(one, action=CLUSTERING) if self._plans_clustering(one) else one for one in found)
+
+    def _plans_clustering(self, action: Action) -> bool:
+        # Up to table version 6 a clustering is requested as what it ends as, a replacement; its plan tells them apart.
+        if action.action != "replacecommit":
+            return False
+        utils = self._jvm.org.apache.hudi.common.util.ClusteringUtils
+        try:
+            return bool(utils.isClusteringInstant(self._active, action.java, self._client.getInstantGenerator()))
+        except Py4JJavaError as error:
+            raise unreadable(self._path, f"instant {action.requested}", error) from error
 
     def completed(self) -> tuple[Action, ...]:
         """Completed writes (table services included), newest completion first."""
@@ -251,13 +263,8 @@ def _config(jvm: Any, path: str, name: str, options: Mapping[str, str]) -> Any:
     properties = jvm.java.util.Properties()
     for key, value in options.items():
         properties.setProperty(key, value)
-    return (
-        jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder()
-        .withPath(path)
-        .forTable(name)
-        .withProps(properties)
-        .build()
-    )
+    builder = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder()
+    return builder.withPath(path).forTable(name).withProps(properties).build()
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,9 +135,14 @@ def facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: SparkC
     return BatchFacts(*found.collect()[0])
 
 
-def correction_options(table: LakeTable, view: str, mark: DeleteMark) -> dict[str, str]:
-    """Write options that delete by marker and refuse the commit unless every key is as expected and nobody else writes."""
-    queries = (f"{versions_sql(table, view)}#0", f"{pending_sql(table.path)}#1")
+def correction_options(
+    table: LakeTable, view: str, mark: DeleteMark, clusterings: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Write options that delete by marker and refuse the commit unless every key is as expected and nobody else writes.
+
+    `clusterings` are those that are planned: no writer, and Hudi itself refuses rows for the files that they will take.
+    """
+    queries = (f"{versions_sql(table, view)}#0", f"{pending_sql(table.path, clusterings)}#1")
     return {
         "hoodie.payload.delete.field": mark.field,
         "hoodie.payload.delete.marker": mark.text,
@@ -204,12 +209,13 @@ def versions_sql(table: LakeTable, view: str) -> str:
     )
 
 
-def pending_sql(path: str) -> str:
+def pending_sql(path: str, clusterings: tuple[str, ...] = ()) -> str:
     """How many writers are in flight, our own included."""
     # Without the filter on actions a rollback or clean would count. Our own write is the 1.
+    planned = "".join(f" and timestamp <> '{one}'" for one in clusterings)
     return (
         f"select count(*) from hudi_query_timeline('{sql_text(path)}', 'false') where action in "
-        "('commit', 'deltacommit', 'replacecommit') and state <> 'COMPLETED' and 'x' <> '<TABLE_NAME>'"
+        f"('commit', 'deltacommit', 'replacecommit') and state <> 'COMPLETED'{planned} and 'x' <> '<TABLE_NAME>'"
     )
 
 

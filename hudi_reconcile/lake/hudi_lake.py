@@ -189,7 +189,8 @@ class HudiLake:
             return self._replaced(batch, table, plain, metadata)
         found = self._writer.prepared(batch, table, self._known_seq(checkpoint))
         with correction.validated(self._spark, found.expected) as view:
-            options = {**plain, **correction.correction_options(table, view, found.mark)}
+            clusterings = timeline.planned_clusterings(self._timeline())
+            options = {**plain, **correction.correction_options(table, view, found.mark, clusterings)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
     def replace(

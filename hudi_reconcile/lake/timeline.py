@@ -6,7 +6,7 @@ Decides which instants count; bridge.py reads them. Must not know frames or writ
 from __future__ import annotations
 
 from hudi_reconcile.core.values import CheckpointAt, Instant, LakePin
-from hudi_reconcile.lake.bridge import WRITES, Action, Timeline
+from hudi_reconcile.lake.bridge import CLUSTERING, WRITES, Action, Timeline
 from hudi_reconcile.lake.metadata import CHECKPOINT, parse_checkpoint
 
 
@@ -26,6 +26,11 @@ def pin_of(timeline: Timeline) -> LakePin | None:
 def writers_in_flight(timeline: Timeline) -> tuple[str, ...]:
     """Requested times of writes not completed; plans of compaction, clustering and cleaning change no row."""
     return tuple(sorted({action.requested for action in timeline.pending() if action.action in WRITES}))
+
+
+def planned_clusterings(timeline: Timeline) -> tuple[str, ...]:
+    """Requested times of clusterings not completed."""
+    return tuple(sorted(action.requested for action in timeline.pending() if action.action == CLUSTERING))
 
 
 def still_of(timeline: Timeline, pin: LakePin) -> bool:

@@ -223,12 +223,17 @@ def test_optimistic_writer_that_starts_between_our_validators_and_our_commit_nei
     beside.ends_right()
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [(SAME, (4, None, {"superseded": PLANNED})), (NEW, (3, "LakeError", {}))],
+    ids=["same file", "new file"],
+)
 def test_writer_with_default_settings_that_starts_between_our_validators_and_our_commit_ends_our_apply_loudly(
-    beside: Beside, gate: Gate
+    beside: Beside, gate: Gate, keys: tuple[int, ...], said: tuple[int, str | None, dict[str, int]]
 ) -> None:
-    ran, answer, _ = beside.apply_held(gate, SAME, DEFAULT)
+    ran, answer, _ = beside.apply_held(gate, keys, DEFAULT)
 
-    assert (ran.code, ran.table["error"] and ran.table["error"]["type"]) == (3, "LakeError"), ran
+    assert (ran.code, ran.table["error"] and ran.table["error"]["type"], statuses(ran)) == said, ran
     assert beside.second.ended(answer) == "committed"
     beside.shows(ours=False)
     beside.ends_right()

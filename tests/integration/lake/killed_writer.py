@@ -37,7 +37,7 @@ def main(path: str, operation: str) -> None:
             else:
                 # Hangs in the validator: data files are written, the commit is not.
                 pending = correction.pending_sql
-                correction.pending_sql = lambda path: pending(path) + " and slow(1) = 1"
+                correction.pending_sql = lambda *given: pending(*given) + " and slow(1) = 1"
                 expected = versions(lake, ("id",), (1,), (2,), (8,))
                 batch = corrective(
                     spark, lake, SCHEMA, upserts=[(1, -1, 50), (8, -8, 50)], deletes="id = 2", expected=expected

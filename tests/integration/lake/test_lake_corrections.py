@@ -219,7 +219,7 @@ def test_writer_that_begins_while_a_correction_is_under_way_waits_for_its_commit
 
     spark.udf.register("wait_for_the_other", wait_for_the_other, "int")
     pending = correction.pending_sql
-    monkeypatch.setattr(correction, "pending_sql", lambda path: pending(path) + " and wait_for_the_other(1) = 1")
+    monkeypatch.setattr(correction, "pending_sql", lambda *given: pending(*given) + " and wait_for_the_other(1) = 1")
     batch = corrective(
         spark, lake, schema, upserts=[(1, -1, 2)], deletes="false", expected=versions(lake, ("id",), (1,))
     )

@@ -65,6 +65,16 @@ def test_timeline_of_an_older_table_version_is_read_too() -> None:
     assert sort_files(names) == ((f"{FIRST}.commit",), (SECOND,))
 
 
+def test_clustering_that_an_older_table_version_requests_as_a_replacement_is_no_writer(tmp_path: Path) -> None:
+    table = hudi_table(tmp_path / "orders")
+    timeline = table / ".hoodie"
+    (timeline / f"{FIRST}.replacecommit.requested").write_bytes(b"Obj\x01 CLUSTER")
+    (timeline / f"{FIRST}.replacecommit.inflight").touch()
+    (timeline / f"{SECOND}.replacecommit.requested").touch()
+
+    assert writers_at(table) == Writers(without_heartbeat=(SECOND,))
+
+
 def test_no_table_and_one_that_is_not_local_say_nothing(tmp_path: Path) -> None:
     assert list(writers_check(job(str(tmp_path)))) == []
     assert list(writers_check(job("s3a://bucket/orders"))) == []
