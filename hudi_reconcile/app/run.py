@@ -34,6 +34,7 @@ from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.spark.failures import named_failure
 from hudi_reconcile.spark.session import Session
+from hudi_reconcile.stages.apply_result import LandedError
 
 log = logging.getLogger("hudi_reconcile")
 
@@ -163,6 +164,8 @@ def _one(world: World, one: TableRun, act: Act) -> TableResult:
         result = act(one)
     except ReconcileError as error:
         result = failure_result(one.table.name, error)
+    except LandedError as landed:
+        result = replace(landed.result, error=_unforeseen(one.table.name, landed.error).error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
         result = _unforeseen(one.table.name, error)
     statements = one.edges.source.statements()

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, perform
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.evidence.names import is_run_id
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.undo import undo
 
 WROTE = frozenset({"apply", "run"})
 
 
-def applied_by(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, Mapping[str, int]]:
-    """The run's id, and how many rows it applied by table. Raises UsageError where it applied none."""
+def applied_by(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, Mapping[str, int | None]]:
+    """The run's id, and how many rows it applied by table; None where only the lake can tell.
+
+    A killed run left no folder: it may have written any table. Raises UsageError for a run that applied nothing.
+    """
     store = Store(config.reports)
+    if is_run_id(run) and run not in store.run_ids():
+        return run, dict.fromkeys((table.name for table in config.select(names)), None)
     run_id = store.resolve(run, commands=WROTE)
-    wrote = {
-        table["name"]: table["corrections"]["applied"]
-        for table in store.result(run_id)["tables"]
-        if table["corrections"]["instants"] and (not names or table["name"] in names)
-    }
+    tables = [table for table in store.result(run_id)["tables"] if not names or table["name"] in names]
+    wrote = {table["name"]: _rows(table) for table in tables if table["corrections"]["instants"]}
     for name in (*names, *wrote):
         config.table(name)
     if not wrote:
@@ -34,13 +38,18 @@ def applied_by(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, M
     return run_id, wrote
 
 
+def _rows(table: Mapping[str, Any]) -> int:
+    return int(table["corrections"]["applied"] + table["corrections"].get("applied_before", 0))
+
+
 def run_undo(call: Call, run_id: str) -> Finished:
     """Take the run's corrections back, in every table of the call."""
-    tables = Store(call.config.reports).result(run_id)["tables"]
-    plans = {table["name"]: table["plan_id"] for table in tables if not table["already_applied"]}
+    store = Store(call.config.reports)
+    tables = store.result(run_id)["tables"] if run_id in store.run_ids() else ()
+    instants = {table["name"]: table["corrections"]["instants"] for table in tables}
 
     def take_back(one: TableRun) -> TableResult:
         job = job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before)
-        return undo(job, run_id, one.edges, finished_plan=plans.get(one.table.name))
+        return undo(job, run_id, one.edges, instants=instants.get(one.table.name, ()))
 
     return perform("undo", call, take_back)

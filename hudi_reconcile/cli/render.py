@@ -76,16 +76,18 @@ def _comparison_lines(table: Document) -> Iterator[str]:
 def _correction_lines(table: Document) -> Iterator[str]:
     done, guards = table["corrections"], table["guards"]
     planned = done["upserts"] + done["deletes"]
+    ends = {end: done.get(end, 0) for end in ("applied", "applied_before", "moved", "superseded", "failed", "held")}
+    told = ", ".join(f"{rows:,} {end.replace('_', ' ')}" for end, rows in ends.items() if rows)
     if table["already_applied"]:
         yield _field("corrected", "this plan was applied before; nothing was written")
+        if ends["applied_before"] < planned:
+            yield _field("before", f"{told or 'none applied'} of {planned:,}")
         return
     if planned:
         ok = sum(guard["ok"] for guard in guards)
         held = f"; {ok} of {counted(len(guards), 'guard')} ok" if guards else ""
         yield _field("plan", f"{counted(done['upserts'], 'upsert')}, {counted(done['deletes'], 'delete')}{held}")
-    ends = {end: done[end] for end in ("applied", "moved", "superseded", "failed", "held") if done[end]}
-    if ends:
-        told = ", ".join(f"{rows:,} {end}" for end, rows in ends.items())
+    if told:
         yield _field("corrected", f"{told} of {planned:,}{_commits(done['instants'])}")
         verified = table["verified_at"]
         yield _field("verified", f"compared again at {verified}" if verified else "NO, not compared again")

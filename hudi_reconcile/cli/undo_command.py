@@ -19,7 +19,8 @@ def undo(settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, ou
     """Take back what an apply (or `run --apply`) changed, in one commit, for rows that nobody touched since.
 
     The rows from before come from the lake's own history: at most 10 commits back, or as far as its savepoint. Exit
-    codes as of apply. The source still differs, so the next sweep finds the rows again.
+    codes as of apply. The source still differs, so the next sweep finds the rows again. A run that was killed left no
+    report: its commit is found in the lake by the run's id, and the tables may be named with -t.
     """
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.undo import applied_by, run_undo  # noqa: PLC0415 - as above
@@ -27,6 +28,8 @@ def undo(settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, ou
     config = settings.load()
     run_id, found = applied_by(config, run, tables)
     if not yes:
-        what = "; ".join(f"{name}: {rows} rows that run {run_id} wrote" for name, rows in found.items())
-        ask(what, command="undo", look=f"hudi-reconcile report {run_id}")
+        rows = {name: "what" if many is None else f"{many} rows that" for name, many in found.items()}
+        what = "; ".join(f"{name}: {many} run {run_id} wrote" for name, many in rows.items())
+        killed = None in found.values()  # such a run has no report
+        ask(what, command="undo", look="hudi-reconcile history" if killed else f"hudi-reconcile report {run_id}")
     return told(run_undo(Call(config, str(settings.config_path), config.select(tuple(found))), run_id), output_format)

@@ -102,9 +102,10 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Planned and done. `applied + superseded + moved + failed + held` equals `upserts + deletes` after an apply.
+    """Planned and done. After an apply of the whole plan all but `savepoint` and `instants` sum to `upserts + deletes`.
 
-    `savepoint` is the instant that was kept from before, as Hudi's savepoint commands take it.
+    `applied_before` are rows that earlier applies of the same plan wrote. `savepoint` is the instant that was kept from
+    before, as Hudi's savepoint commands take it.
     """
 
     upserts: int = 0
@@ -116,6 +117,7 @@ class Corrections:
     instants: tuple[str, ...] = ()
     savepoint: str | None = None
     held: int = 0
+    applied_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ commits carry both, pulls that add to the table leave them as they are, and dele
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from hudi_reconcile.core.gtids import position_after, went_back
@@ -32,6 +33,7 @@ class Standing:
 
 
 UNKNOWN = Standing()
+_KEPT = ("where", "timeline", "position")
 
 
 def digest_of(where: str | None) -> str:
@@ -91,6 +93,25 @@ def accepted(now: Standing, words: Collection[str]) -> Standing:
     if RESTORED not in words:
         return Standing(now.where if FILTER in words else None)
     return Standing(now.where if FILTER in words else None, now.timeline, now.position)
+
+
+def stood_text(before: Checkpoint, after: Checkpoint) -> str | None:
+    """What a word replaced, from and to, as the commit carries it for its undo; None where it replaced nothing."""
+    changed = {name: (was, now) for name in _KEPT if (was := getattr(before, name)) != (now := getattr(after, name))}
+    return json.dumps(changed, sort_keys=True, separators=(",", ":")) if changed else None
+
+
+def stood_again(now: Checkpoint, stood: str | None) -> Checkpoint:
+    """The checkpoint with what a word replaced put back, so that the word is asked for again.
+
+    Where a later commit stands on something else, that stays. A position is marked for good: the server went back from it.
+    """
+    for name, (was, became) in json.loads(stood or "{}").items():
+        if name == "position" and was is not None:
+            now = replace(now, position=position_after(was, ""))
+        elif getattr(now, name) == became:
+            now = replace(now, **{name: was})
+    return now
 
 
 def standing_guards(

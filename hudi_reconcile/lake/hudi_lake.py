@@ -100,9 +100,9 @@ class HudiLake:
         """The rows with a mark on those of the partitions."""
         return Frame(partitions.marked(_spark(rows), side, scope.rule, scope.paths))
 
-    def find_commit(self, key: str, value: str) -> Instant | None:
-        """The commit whose label `key` has this value, active or archived."""
-        return timeline.commit_of(self._timeline(), PREFIX + key, value) if has_table(self._files, self._path) else None
+    def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
+        """Every commit that carries the label, active or archived."""
+        return tuple(timeline.carrying(self._timeline(), PREFIX + key)) if has_table(self._files, self._path) else ()
 
     def batch(
         self,

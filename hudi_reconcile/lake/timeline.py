@@ -5,6 +5,8 @@ Decides which instants count; bridge.py reads them. Must not know frames or writ
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hudi_reconcile.core.values import CheckpointAt, Instant, LakePin
 from hudi_reconcile.lake.bridge import CLUSTERING, WRITES, Action, Timeline
 from hudi_reconcile.lake.metadata import CHECKPOINT, parse_checkpoint
@@ -58,11 +60,14 @@ def checkpoint_of(timeline: Timeline) -> CheckpointAt | None:
 
 def commit_of(timeline: Timeline, key: str, value: str) -> Instant | None:
     """The newest commit that carries the value under the key, archive included."""
+    return next((at for found, at in carrying(timeline, key) if found == value), None)
+
+
+def carrying(timeline: Timeline, key: str) -> Iterator[tuple[str, Instant]]:
+    """Every commit that carries the key, after its value; newest first, then through the archive."""
     for archived in (False, True):
         for found, action in timeline.metadata(key, archived=archived):
-            if found == value:
-                return instant_of(action)
-    return None
+            yield found, instant_of(action)
 
 
 def instant_of(action: Action) -> Instant:

@@ -223,8 +223,8 @@ class Lake(Protocol):
         """Remove every savepoint of ours but one; returns those removed. Others' savepoints stay."""
         ...
 
-    def find_commit(self, key: str, value: str) -> Instant | None:
-        """The commit whose metadata holds this value under this key, active or archived; None where there is none."""
+    def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
+        """Every commit that carries this label, after what it says there; newest first, active and archived."""
         ...
 
     def lease(self, owner: str) -> AbstractContextManager[None]:

@@ -250,7 +250,8 @@ def _differ(rows: int, names: str = "") -> str:
 def _left_over(tables: Sequence[Document]) -> str:
     done = [table["corrections"] for table in tables]
     planned = sum(one["upserts"] + one["deletes"] for one in done)
-    return f"{sum(one['applied'] for one in done):,} of {counted(planned, 'correction')}"
+    applied = sum(one["applied"] + one.get("applied_before", 0) for one in done)
+    return f"{applied:,} of {counted(planned, 'correction')}"
 
 
 def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str, Sequence[Document]]) -> Advice:

@@ -6,32 +6,58 @@ sides once more, and the commit itself goes through only if the lake still holds
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
+from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.evolution import Past
 from hudi_reconcile.core.guards import Policy, refusals, shrunken_source
-from hudi_reconcile.core.plan import Approval, Plan
-from hudi_reconcile.core.result import Guard, TableResult
+from hudi_reconcile.core.plan import SCHEMA, Approval, Plan
+from hudi_reconcile.core.result import Failure, Guard, TableResult
 from hudi_reconcile.core.segments import HashSegments, parse
-from hudi_reconcile.core.standing import accepted
-from hudi_reconcile.core.values import Instant, SourceTable
+from hudi_reconcile.core.values import Checkpoint, SourceTable
 from hudi_reconcile.core.writers import refuse_silent, told_of
-from hudi_reconcile.ports import Edges, Lake, Look, Quarantine, Source
+from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
 from hudi_reconcile.stages.absence import proven_absent
-from hudi_reconcile.stages.apply_result import Done, already_applied, done_result, refused
+from hudi_reconcile.stages.apply_result import Done, LandedError, broken_off, done_result, refused
 from hudi_reconcile.stages.beside import clear_way
-from hudi_reconcile.stages.commits import PARTS, PLAN_LABEL, Work, Written, first_of, with_landed, write_corrections
+from hudi_reconcile.stages.commits import Work, first_of, with_landed, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
+from hudi_reconcile.stages.earlier import earlier_of
 from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.landed import Landed, landed_of, parts_of, refuse_undone
 from hudi_reconcile.stages.part import partitions_of
 from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_changed_standing, refuse_stale
+from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_changed_standing, refuse_stale, schema_text
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.taken_over import taken_over
+from hudi_reconcile.stages.tally import DOUBLED, READY, Tally, Written
 from hudi_reconcile.stages.watermarks import watermark_of
+
+EXPIRED = "expired_plan"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Which part of a plan is to be done (None: both), and the plan's commits so far. `again`: it is done already."""
+
+    findings_path: str
+    landed: tuple[Landed, ...]
+    action: str | None
+    again: bool
+
+    @property
+    def done(self) -> frozenset[str]:
+        """The parts that were done before and count for the result."""
+        done = parts_of(self.landed)
+        return done & {self.action} if self.again and self.action else done
+
+    @property
+    def commits(self) -> tuple[Landed, ...]:
+        """The commits of those parts."""
+        return tuple(one for one in self.landed if one.part in self.done)
 
 
 def apply(
@@ -45,17 +71,22 @@ def apply(
 ) -> TableResult:
     """Execute a plan at most once; corrections that break a rule of the quarantine are held back.
 
-    Raises RefusedError before anything is written where a requirement does not hold.
+    A plan whose commits are on the timeline is compared again, and nothing is written. Raises RefusedError before anything is
+    written where a requirement does not hold. An error after a commit has landed is in the result, which names the commit;
+    one that is no ReconcileError comes as LandedError.
     """
     with edges.lake.lease(job.run_id):
-        landed = _landed(edges.lake, plan)
-        action, earlier = _remaining(plan, landed, approval.only)
-        if earlier is not None:
-            return already_applied(job, plan, earlier, complete=_is_whole(plan, landed))
+        landed = landed_of(edges.lake, plan.plan_id)
+        refuse_undone(job, plan, landed)
+        action, again = _remaining(plan, parts_of(landed), approval.only)
         table = edges.source.describe()
-        refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept)
+        words = approval.accept | {EXPIRED} if again else approval.accept
+        refuse_stale(job, plan, table, edges.clock.utc_micros(), words)
         standing = edges.source.standing()
         refuse_changed_standing(job, plan, standing)
+        part = _Part(findings_path, landed, action, again)
+        if again:
+            return _compared_again(_work(job, plan, part, edges), edges)
         no = refusals(
             (*plan.guards, *_shrunken(job, plan, table, edges.source)),
             deletes=plan.deletes,
@@ -67,21 +98,41 @@ def apply(
         if no:
             return refused(job, plan, no)
         cleared = clear_way(job, edges.lake, approval.dead_writers)
-        taken_over = accepted(standing, approval.accept)
-        work = replace(_work(job, plan, findings_path, action, edges), quarantine=quarantine, accepted=taken_over)
+        work = _work(job, plan, part, edges)
+        work = replace(work, quarantine=quarantine, standing=standing, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
-        done = _carried_out(work, edges, complete=_is_whole(plan, {*landed, action or "all"}))
+        done = _carried_out(work, edges)
         return replace(done, notes=(*cleared, *done.notes))
 
 
-def _carried_out(work: Work, edges: Edges, *, complete: bool) -> TableResult:
+def _carried_out(work: Work, edges: Edges) -> TableResult:
     job, plan = work.job, work.plan
     writers = edges.lake.writers()
     refuse_silent(job.name, writers.without_heartbeat)
-    planned = {"upsert": plan.upserts, "delete": plan.deletes}.get(work.action or "", plan.upserts + plan.deletes)
-    done = done_result(job, plan, _execute(work, edges), planned=planned, complete=complete)
-    notes = (*done.notes, *told_of(writers))
-    return replace(done, schema=work.scope.schema, columns=work.scope.types, notes=notes)
+    tally = Tally()
+    try:
+        done = _execute(work, edges, tally)
+    except Exception as error:
+        if not tally.instants:
+            if isinstance(error, ReconcileError) and tally.savepoint is not None:
+                error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
+            raise
+        left = broken_off(job, plan, tally, work.earlier)
+        if isinstance(error, ReconcileError):
+            return replace(left, error=Failure(error.type, error.message, error.fix))
+        raise LandedError(left, error) from error
+    found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
+    notes = (*found.notes, *told_of(writers))
+    return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes)
+
+
+def _compared_again(work: Work, edges: Edges) -> TableResult:
+    """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
+    done = _verified(work, edges, Written({}, work.earlier.instants))
+    found = done_result(
+        work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
+    )
+    return replace(found, schema=work.scope.schema, columns=work.scope.types)
 
 
 def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
@@ -92,21 +143,15 @@ def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> 
     return (shrunken_source(planned, source.rows_now(table), policy),)
 
 
-def _landed(lake: Lake, plan: Plan) -> Mapping[str, Instant]:
-    """Which parts of the plan are on the timeline already: `all`, `upsert`, `delete`."""
-    labels = {part: lake.find_commit(PLAN_LABEL, f"{plan.plan_id}:{part}") for part in PARTS}
-    return {part: instant for part, instant in labels.items() if instant is not None}
-
-
-def _remaining(plan: Plan, landed: Mapping[str, Instant], only: str | None) -> tuple[str | None, Instant | None]:
-    """What is still to be done (None: both), or the instant that did all of what was asked for."""
-    if landed and _is_whole(plan, landed):
-        return None, max(landed.values(), key=lambda instant: instant.completed)
+def _remaining(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:
+    """What is still to be done (None: both), and whether all of what was asked for is on the timeline already."""
+    if done and _is_whole(plan, done):
+        return None, True
     if only is not None:
-        return only, landed.get(only)
-    if landed:
-        return ("delete" if "upsert" in landed else "upsert"), None
-    return None, None
+        return only, only in done
+    if done:
+        return ("delete" if "upsert" in done else "upsert"), False
+    return None, False
 
 
 def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
@@ -115,7 +160,12 @@ def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
     return "all" in parts or planned <= set(parts)
 
 
-def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edges: Edges) -> Work:
+def _rows(plan: Plan, parts: Collection[str]) -> int:
+    by_part = {"upsert": plan.upserts, "delete": plan.deletes}
+    return plan.upserts + plan.deletes if "all" in parts else sum(by_part[part] for part in parts)
+
+
+def _work(job: TableJob, plan: Plan, part: _Part, edges: Edges) -> Work:
     table = edges.source.describe()
     lake_table = existing(job, edges.lake.look())
     refuse_mismatch(job, table, lake_table)
@@ -126,17 +176,52 @@ def _work(job: TableJob, plan: Plan, findings_path: str, action: str | None, edg
     followed = correctable(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
-    rows = comparer.planned(comparer.load(findings_path), action)
+    planned = comparer.planned(comparer.load(part.findings_path), None)
+    rows = comparer.planned(planned, part.action)
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    first = first_of(plan.plan_id, action, edges.lake)
-    return Work(job, plan, action, sides, rows, comparer.segments_of(rows), scope, followed, first)
+    parts = part.done if part.again else part.done | {part.action or "all"}
+    readable = plan.required(SCHEMA) in (None, schema_text(scope.agreement))
+    finishes, touched = _is_whole(plan, parts), comparer.segments_of(rows)
+    return Work(
+        job, plan, part.action, sides, rows, touched, scope, followed,
+        verify=comparer.segments_of(planned) if finishes else touched,
+        first=first_of(part.landed, part.action),
+        earlier=earlier_of(sides, planned, part.commits, _rows(plan, part.done), readable=readable),
+        planned_rows=_rows(plan, parts),
+        finishes=finishes,
+    )  # fmt: skip
 
 
-def _execute(work: Work, edges: Edges) -> Done:
+def _execute(work: Work, edges: Edges, tally: Tally) -> Done:
     if not work.touched.ids:
         return Done({}, (), None, unverified=work.scope.unverified)
+    found = _rechecked(work)
+    wrote = write_corrections(found.work, found.rows, found.checkpoint, found.clock_micros, tally)
+    if wrote.lost and not wrote.instants:
+        # Where the others' commit changed planned rows, the rest is tried once more; else whoever was in flight still is.
+        again = _rechecked(work)
+        if 0 < again.ready_rows < found.ready_rows:
+            spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
+            tally.begin_again(spare)
+            wrote = write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)
+    return _verified(found.work, edges, wrote)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rechecked:
+    """The plan's rows held against both sides as they are now; `ready_rows` of them may be written."""
+
+    work: Work
+    rows: Frame
+    ready_rows: int
+    checkpoint: Checkpoint | None
+    clock_micros: int
+    notes: tuple[str, ...] = ()
+
+
+def _rechecked(work: Work) -> _Rechecked:
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
@@ -147,9 +232,10 @@ def _execute(work: Work, edges: Edges) -> Done:
     if checkpoint is None and not work.scope.lake_table.owned:
         checkpoint = taken_over(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
     earlier = None if checkpoint is None else checkpoint.checkpoint
+    counts = comparer.count(rechecked, "status")
+    ready = sum(counts.get(status, 0) for status in (READY, DOUBLED))
     work = replace(work, as_of_micros=moment.as_of(None))
-    wrote = write_corrections(work, rechecked, earlier, moment.clock_micros)
-    return _verified(work, edges, replace(wrote, notes=(*unproven, *wrote.notes)))
+    return _Rechecked(work, rechecked, ready, earlier, moment.clock_micros, unproven)
 
 
 def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
@@ -174,6 +260,8 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
         precision,
         (*work.followed.notes, *wrote.notes),
         wrote.savepoint,
+        wrote.raced_rows,
+        wrote.lost,
     )
 
 
@@ -181,4 +269,4 @@ def _verify(work: Work, edges: Edges) -> Confirmed:
     mark = watermark_of(work.job, work.sides.table)
     foreign = not work.scope.lake_table.owned
     waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark, foreign=foreign)
-    return look_twice(work.sides, waiting, work.touched)
+    return look_twice(work.sides, waiting, work.verify)

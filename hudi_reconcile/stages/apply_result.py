@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,8 +22,10 @@ from hudi_reconcile.core.result import (
 )
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.stages.confirm import Confirmed
+from hudi_reconcile.stages.earlier import Earlier
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import settings_notes
+from hudi_reconcile.stages.tally import Tally
 
 _ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
 
@@ -31,7 +34,8 @@ _ONLY = "only a part of the plan was asked for (--only): the rest is still to be
 class Done:
     """What became of the corrections: counts by status, the commits, the verification of the touched segments.
 
-    `source_rows` and `lake_rows` are the whole table's afterwards.
+    `source_rows` and `lake_rows` are the whole table's afterwards. `raced_rows` of the superseded were as compared: why their
+    commit was not made, `lost` says.
     """
 
     status: Mapping[str, int]
@@ -44,18 +48,17 @@ class Done:
     precision: tuple[Precision, ...] = ()
     notes: tuple[str, ...] = ()
     savepoint: str | None = None
+    raced_rows: int = 0
+    lost: str = ""
 
 
-def already_applied(job: TableJob, plan: Plan, instant: Instant, *, complete: bool) -> TableResult:
-    """The plan's commit is on the timeline: nothing is written again. `complete` False: only a part of it is (--only)."""
-    return TableResult(
-        name=job.name,
-        outcome=Outcome.CORRECTED if complete else Outcome.INCOMPLETE,
-        corrections=Corrections(plan.upserts, plan.deletes, instants=(instant.completed,)),
-        already_applied=True,
-        plan_id=plan.plan_id,
-        notes=(*_part(plan), *(() if complete else (_ONLY,))),
-    )
+class LandedError(Exception):
+    """An error that nobody foresaw, after a commit of the apply had landed. `result` names the commit."""
+
+    def __init__(self, result: TableResult, error: Exception) -> None:
+        super().__init__(str(error))
+        self.result = result
+        self.error = error
 
 
 def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...]) -> TableResult:
@@ -73,18 +76,22 @@ def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...]) -> TableResult:
     )
 
 
-def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete: bool) -> TableResult:
-    """`corrected` only where every planned correction was applied and the touched segments are equal again.
+def done_result(
+    job: TableJob, plan: Plan, done: Done, earlier: Earlier, *, planned: int, complete: bool, again: bool = False
+) -> TableResult:
+    """`corrected` only where every planned correction was written, now or before, and the touched segments are equal.
 
-    Where columns were left out of the comparison, all that was compared may be right: that is `unverified`.
+    Where columns were left out of the comparison, all that was compared may be right: that is `unverified`. `again`: the
+    plan was on the timeline already, and nothing was written.
     """
-    applied = done.status.get("applied", 0)
+    status = Counter(done.status) + Counter(earlier.left)
+    applied = status.pop("applied", 0)
     left = _left(done.verified)
-    everything = complete and applied == planned and applied == sum(done.status.values())
-    moving = done.verified is not None and (done.verified.kinds.get("moving", 0) > 0 or not done.verified.steady)
-    fine = everything and not left and not moving
+    everything = complete and applied + earlier.applied == planned and not status.total()
     verified = done.verified
-    why = () if fine else _why(done, left, complete=complete)
+    moving = verified is not None and (verified.kinds.get("moving", 0) > 0 or not verified.steady)
+    fine = everything and not left and not moving
+    why = () if fine else _why(done, status, left, complete=complete)
     return TableResult(
         name=job.name,
         outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
@@ -96,22 +103,42 @@ def done_result(job: TableJob, plan: Plan, done: Done, *, planned: int, complete
         findings=left,
         not_drift={} if verified is None else {k: verified.kinds.get(k, 0) for k in NOT_DRIFT_KINDS},
         guards=plan.guards,
-        corrections=Corrections(
-            upserts=plan.upserts,
-            deletes=plan.deletes,
-            applied=applied,
-            superseded=done.status.get("superseded", 0),
-            moved=done.status.get("moved", 0),
-            failed=done.status.get("failed", 0),
-            held=done.status.get("held", 0),
-            instants=tuple(instant.completed for instant in done.instants),
-            savepoint=done.savepoint,
-        ),
+        corrections=_corrections(plan, {**status, "applied": applied}, done, earlier),
+        already_applied=again,
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
-        notes=(*_part(plan), *settings_notes(job), *_kept(done.savepoint), *done.notes, *why),
+        notes=(*_part(plan), *settings_notes(job), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
+    )
+
+
+def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
+    """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
+    status = tally.ended({"applied": tally.written_rows}, "failed")
+    names = ", ".join(instant.completed for instant in tally.instants)
+    why = f"an error ended the apply after commit {names}: {tally.written_rows} rows are in it and were not read back"
+    fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
+    done = Done(status, tuple(tally.instants), None, savepoint=tally.savepoint)
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.UNVERIFIED,
+        unverified=(Unverified("rows", job.name, why, fix),),
+        guards=plan.guards,
+        corrections=_corrections(plan, status, done, earlier),
+        plan_id=plan.plan_id,
+        notes=(*_part(plan), *_kept(tally.savepoint), *tally.notes),
+    )
+
+
+def _corrections(plan: Plan, status: Mapping[str, int], done: Done, earlier: Earlier) -> Corrections:
+    return Corrections(
+        upserts=plan.upserts,
+        deletes=plan.deletes,
+        **{name: status.get(name, 0) for name in ("applied", "superseded", "moved", "failed", "held")},
+        applied_before=earlier.applied,
+        instants=tuple(instant.completed for instant in done.instants),
+        savepoint=done.savepoint,
     )
 
 
@@ -133,18 +160,40 @@ def _left(verified: Confirmed | None) -> Mapping[str, int]:
     return {kind: verified.kinds[kind] for kind in DRIFT_KINDS if verified.kinds.get(kind)}
 
 
-def _why(done: Done, left: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
+def _why(done: Done, status: Mapping[str, int], left: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
     notes = []
     if not complete:
         notes.append(_ONLY)
-    if done.status.get("superseded"):
+    if status.get("superseded", 0) > done.raced_rows:
         notes.append("superseded: another writer changed these rows in the lake after the sweep; sweep again")
-    if done.status.get("moved"):
+    if done.raced_rows:
+        notes.append(
+            f"superseded: {done.raced_rows} rows are as compared, but another writer was at work and our commit was not made; "
+            f"run the same apply again ({done.lost})"
+        )
+    if status.get("moved"):
         notes.append("moved: the source changed these rows after the sweep; sweep again")
-    if done.status.get("failed"):
+    if status.get("failed"):
         notes.append("failed: the lake does not show these rows as they should be; sweep again")
-    if done.status.get("held"):
+    if status.get("held"):
         notes.append("held: these rows break rules; correct them at the source and sweep again, or waive the rule")
     if left:
         notes.append("the touched segments still hold drift: sweep again")
+    return (*notes, *_unsteady(done.verified))
+
+
+def _unsteady(verified: Confirmed | None) -> tuple[str, ...]:
+    if verified is None:
+        return ()
+    moving = verified.kinds.get("moving", 0)
+    notes = []
+    if moving:
+        notes.append(
+            f"moving: {moving} rows of the touched segments changed while they were compared again; sweep again"
+        )
+    if not verified.steady:
+        notes.append(
+            "not steady: another writer completed a commit, or the cleaner passed the snapshot, while the touched segments "
+            "were compared again; sweep again"
+        )
     return tuple(notes)

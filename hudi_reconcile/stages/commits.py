@@ -8,34 +8,34 @@ the two is finished by the next: what its first commit made is known by the plan
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hudi_reconcile.core.commit_counts import LEFT, WRITTEN, counts_text
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.segments import SegmentSet
-from hudi_reconcile.core.standing import UNKNOWN, Standing
+from hudi_reconcile.core.standing import FILTER, RESTORED, UNKNOWN, Standing, accepted, stood_text
 from hudi_reconcile.core.values import Checkpoint, Instant
-from hudi_reconcile.ports import Corrective, Frame, Lake, Look, Quarantine
+from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
 from hudi_reconcile.stages.confirm import pinned
+from hudi_reconcile.stages.earlier import NONE, Earlier
 from hudi_reconcile.stages.evolve import Followed
+from hudi_reconcile.stages.landed import COUNTS, FIRST, PLAN_LABEL, SAVEPOINT, STOOD, UNDOABLE, Landed
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import Scope
 from hudi_reconcile.stages.sides import Sides
-
-PLAN_LABEL = "plan"
-UNDOABLE = "wrote"  # the commit that `undo` takes back, by the run that made it
-READY, DOUBLED, LANDED = "ready", "doubled", "landed"
-PARTS = ("all", "upsert", "delete")
-_FIRST = ":first"
+from hudi_reconcile.stages.tally import DOUBLED, LANDED, READY, Tally, Written
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """A plan's corrections that are still to be made, and where.
 
-    `followed` is the lake table as they leave it. `first`: an earlier apply made its first commit only. `accepted`: the
-    filter and history that a person took over for the lake's rows. `as_of_micros`: the source's time that they show.
+    `followed` is the lake table as they leave it. `touched` are the segments of `rows`, `verify` those that are compared in
+    the end. `first`: an earlier apply made its first commit only. `earlier`: what applies of the plan's other parts did;
+    `finishes`: with these the whole plan is done. `planned_rows` are those of all these parts. `standing` and `words`: the
+    source's filter and history now, and what a person accepted. `as_of_micros`: the source's time that the rows show.
     """
 
     job: TableJob
@@ -46,27 +46,20 @@ class Work:
     touched: SegmentSet
     scope: Scope
     followed: Followed
-    first: Instant | None = None
+    verify: SegmentSet
+    planned_rows: int
+    first: Landed | None = None
+    earlier: Earlier = NONE
+    finishes: bool = True
     quarantine: Quarantine | None = None
-    accepted: Standing = UNKNOWN
+    standing: Standing = UNKNOWN
+    words: frozenset[str] = frozenset()
     as_of_micros: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What became of every planned row, by status; the commits that were made; why one was not."""
-
-    status: Mapping[str, int]
-    instants: tuple[Instant, ...] = ()
-    notes: tuple[str, ...] = ()
-    savepoint: str | None = None
-
-
-def first_of(plan_id: str, action: str | None, lake: Lake) -> Instant | None:
+def first_of(landed: Sequence[Landed], action: str | None) -> Landed | None:
     """The first of two commits that an apply of the same part made, or of the whole; the newest where there are more."""
-    labels = {f"{plan_id}:{part}{_FIRST}" for part in (PARTS if action is None else ("all", action))}
-    found = [lake.find_commit(PLAN_LABEL, label) for label in sorted(labels)]
-    return max((one for one in found if one is not None), key=lambda one: one.completed, default=None)
+    return next((one for one in landed if not one.last and (action is None or one.part in ("all", action))), None)
 
 
 def with_landed(work: Work, rechecked: Frame) -> Frame:
@@ -75,48 +68,54 @@ def with_landed(work: Work, rechecked: Frame) -> Frame:
         return rechecked
     lake = work.sides.lake
     try:
-        before, at = lake.around(work.first)
+        before, at = lake.around(work.first.instant)
     except RefusedError:
         return rechecked
     return work.sides.comparer.landed(rechecked, lake.rows(before), lake.rows(at), work.touched)
 
 
-def write_corrections(work: Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> Written:
+def write_corrections(
+    work: Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int, tally: Tally
+) -> Written:
     """Make the commits and read back what the lake shows.
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
     """
     rechecked, held = _held_back(work, rechecked)
-    counts = dict(work.sides.comparer.count(rechecked, "status"))
-    rows = {status: counts.pop(status, 0) for status in (READY, DOUBLED)}
-    landed = counts.pop(LANDED, 0)
+    tally.found = Counter(work.sides.comparer.count(rechecked, "status"))
+    tally.notes += [f"held back: {found} corrections break rule {rule}" for rule, found in held.items()]
+    if tally.waiting_rows:
+        tally.savepoint = _savepoint(work)
     read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    instants: list[Instant] = []
-    savepoint = _savepoint(work) if any(rows.values()) else None
-    written: list[str] = []
-    notes = [f"held back: {found} corrections break rule {rule}" for rule, found in held.items()]
-    for status in [status for status, found in rows.items() if found]:
-        last = status == DOUBLED or not rows[DOUBLED]
+    for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
         try:
-            instants.append(_commit(work, rechecked, _carried(work, earlier, read_seq), status, last=last))
-            written.append(status)
-        except SupersededError:
-            counts["superseded"] = counts.get("superseded", 0) + rows[status]
+            instant = _commit(work, rechecked, _carried(work, earlier, read_seq), status, tally)
+        except SupersededError as error:
+            tally.lost = error.message
+            break
         except RefusedError as error:
-            if not instants:
+            if not tally.instants:
                 raise
-            counts["failed"] = counts.get("failed", 0) + rows[status]
-            notes.append(f"{error.message}; {error.fix}")
-    for name, found in _read_back(work, rechecked, tuple(written)).items() if written else ():
-        counts[name] = counts.get(name, 0) + found
-    if savepoint and instants:
-        work.sides.lake.drop_savepoints(keep=savepoint)
-    kept = savepoint if instants else None
+            tally.notes.append(f"{error.message}; {error.fix}")
+        else:
+            tally.instants.append(instant)
+            tally.written.append(status)
+    return _ended(work, rechecked, tally)
+
+
+def _ended(work: Work, rechecked: Frame, tally: Tally) -> Written:
+    shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else {}
+    status = tally.ended(shown, "superseded" if tally.lost else "failed")
+    if tally.savepoint and tally.instants:
+        work.sides.lake.drop_savepoints(keep=tally.savepoint)
+    landed = tally.found[LANDED]
     if landed and work.first is not None:
-        counts["applied"] = counts.get("applied", 0) + landed
-        instants.insert(0, work.first)
-        notes.append(f"an apply of this plan was killed between its two commits; {landed} rows are from the first")
-    return Written(counts, tuple(instants), tuple(notes), kept)
+        tally.instants.insert(0, work.first.instant)
+        tally.notes.append(
+            f"an apply of this plan was killed between its two commits; {landed} rows are from the first"
+        )
+    raced = tally.waiting_rows if tally.lost else 0
+    return Written(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost)
 
 
 def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
@@ -136,7 +135,9 @@ def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
 
 
 def _savepoint(work: Work) -> str | None:
-    """One savepoint a table is kept: the newest from before an apply that wrote."""
+    """One savepoint a table is kept: the newest from before an apply that wrote. A second apply of a plan keeps the first's."""
+    if work.first is not None and work.first.savepoint is not None:
+        return work.first.savepoint
     deletes = work.plan.deletes > 0 and work.action != "upsert"
     wanted = {"always": True, "deletes": deletes}.get(work.job.savepoint, False)
     return work.sides.lake.savepoint(f"before apply {work.job.run_id}") if wanted else None
@@ -147,30 +148,55 @@ def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoin
     if earlier is None:
         blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
         return replace(blank, incrementing=work.job.incrementing)
-    taken = work.accepted
-    earlier = replace(earlier, where=taken.where or earlier.where, timeline=taken.timeline or earlier.timeline)
-    earlier = replace(earlier, position=taken.position or earlier.position)
     as_of = max((at for at in (earlier.as_of_micros, work.as_of_micros) if at is not None), default=None)
     return replace(earlier, read_seq=read_seq, as_of_micros=as_of)
 
 
-def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, *, last: bool) -> Instant:
+def _taken_over(work: Work, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
+    """The checkpoint with the filter and history that a word took over: only where all that the word is about is written."""
+    done = {READY, DOUBLED, LANDED}
+    whole = work.finishes and not work.earlier.left and set(+tally.found) <= done
+    words = work.words & {FILTER, RESTORED} if whole else work.words & {FILTER}
+    if words and not whole:
+        deletes = work.sides.comparer.count(work.sides.comparer.planned(rechecked, "delete"), "status")
+        words = words if work.action != "upsert" and set(deletes) <= done else frozenset()
+    taken = accepted(work.standing, words)
+    carried = replace(carried, where=taken.where or carried.where, timeline=taken.timeline or carried.timeline)
+    return replace(carried, position=taken.position or carried.position)
+
+
+def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, tally: Tally) -> Instant:
     sides, job = work.sides, work.job
     found = sides.comparer.ready(rechecked, status)
     shape = work.followed.shape
     upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq, shape)
-    # A plan counts as applied by the label of its last commit; a kill between the two leaves it to be applied again.
-    part = f"{work.plan.plan_id}:{work.action or 'all'}"
-    labels = {
-        **job.labels("apply"),
-        "sweep": work.plan.run_id,
-        PLAN_LABEL: part if last else part + _FIRST,
-    }
-    if status == READY:
-        labels[UNDOABLE] = job.run_id
+    last = status == DOUBLED or not tally.found[DOUBLED]
+    stands = _taken_over(work, rechecked, carried, tally) if last else carried
     batch = Corrective(upserts, found.deletes, found.expected)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct
-    return write(batch, work.followed.table, carried, labels)
+    return write(
+        batch, work.followed.table, stands, _labels(work, status, tally, stood_text(carried, stands), last=last)
+    )
+
+
+def _labels(work: Work, status: str, tally: Tally, stood: str | None, *, last: bool) -> Mapping[str, str]:
+    # A plan counts as applied by the label of its last commit; a kill between the two leaves it to be applied again.
+    part = f"{work.plan.plan_id}:{work.action or 'all'}"
+    others = {name: rows for name, rows in tally.found.items() if name not in (READY, DOUBLED, LANDED)}
+    written = tally.found[LANDED] + tally.written_rows + tally.found[status]
+    labels = {
+        **work.job.labels("apply"),
+        "sweep": work.plan.run_id,
+        PLAN_LABEL: part if last else part + FIRST,
+        COUNTS: counts_text({**others, WRITTEN: written, LEFT: 0 if last else tally.found[DOUBLED]}),
+    }
+    if status == READY:
+        labels[UNDOABLE] = work.job.run_id
+    if tally.savepoint is not None:
+        labels[SAVEPOINT] = tally.savepoint
+    if stood is not None:
+        labels[STOOD] = stood
+    return labels
 
 
 def _read_back(work: Work, rechecked: Frame, written: tuple[str, ...]) -> Mapping[str, int]:

@@ -6,82 +6,150 @@ one are not doubled again.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
-from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.commit_counts import WRITTEN, counts_text
+from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, SideState, TableResult
+from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
+from hudi_reconcile.core.standing import stood_again
 from hudi_reconcile.core.values import Instant, LakeTable
 from hudi_reconcile.ports import Edges, TakenBack
-from hudi_reconcile.stages.commits import UNDOABLE, first_of
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign
+from hudi_reconcile.stages.landed import COUNTS, UNDID, UNDO_LABEL, Landed, undoable
 from hudi_reconcile.stages.request import TableJob
 
-UNDO_LABEL = "undo"
 _AGAIN = "the source still differs: the next sweep finds these rows again"
+_OTHERS = "superseded: other writers touched these rows since; they are left"
+_FAILED = "failed: the lake does not show these rows as they were; look at them with hudi-reconcile changes"
+_UPSERTS, _DELETES = "upserts", "deletes"
 
 
-def undo(job: TableJob, applied_run: str, edges: Edges, *, finished_plan: str | None = None) -> TableResult:
+@dataclass(slots=True)
+class _Undo:
+    """One table's undo of a run, and what became of the rows so far; that is told even where an error ends it."""
+
+    job: TableJob
+    run: str
+    table: LakeTable
+    edges: Edges
+    rows: Counter[str] = field(default_factory=Counter)
+    instants: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[str] = ()) -> TableResult:
     """Take an apply back, at most once. Raises RefusedError where it made no commit, or its rows may be cleaned.
 
-    `finished_plan`: the plan that the run applied to its end; of an apply that was killed between its two commits, the first
-    is that run's to take back.
+    What a killed run made is known by the run's id on the timeline. `instants` are the completions that the run's result
+    names: commits of a killed apply that it finished, or found, are its to take back.
     """
     with edges.lake.lease(job.run_id):
-        earlier = edges.lake.find_commit(UNDO_LABEL, applied_run)
-        if earlier is not None:
-            made = Corrections(instants=(earlier.completed,))
-            return TableResult(job.name, Outcome.CORRECTED, corrections=made, already_applied=True)
         table = existing(job, edges.lake.look())
         refuse_foreign(job, edges.source.describe(), table, edges.lake.origin, "apply")
-        commit = edges.lake.find_commit(UNDOABLE, applied_run)
-        if commit is None and finished_plan is not None:
-            commit = first_of(finished_plan, None, edges.lake)
-        if commit is None:
+        commits = undoable(edges.lake, applied_run, instants)
+        if not commits:
             raise RefusedError(
                 f"table {job.name}: run {applied_run} made no commit in {job.lake_path} that can be taken back",
-                fix="choose a run that applied something: hudi-reconcile history",
+                fix="choose a run that applied something (hudi-reconcile history), and name its tables with -t",
             )
-        return _undo(job, applied_run, commit, table, edges)
-
-
-def _undo(job: TableJob, applied_run: str, commit: Instant, table: LakeTable, edges: Edges) -> TableResult:
-    _, checkpoint = pinned(edges.lake)
-    if checkpoint is None:
-        raise RefusedError(f"table {job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
-    read_seq = max(edges.clock.utc_micros(), checkpoint.checkpoint.read_seq + 1)
-    found = edges.lake.taken_back(commit, table, read_seq)
-    labels = {**job.labels("undo"), UNDO_LABEL: applied_run}
-    instant = None
-    if any(status == "ready" for _, status in found.counts):
+        work = _Undo(job, applied_run, table, edges)
+        left = [one for one in commits if one.undone is None]
+        for one in commits:
+            if one.undone is not None:
+                _told_before(work, one, one.undone)
         try:
-            instant = edges.lake.correct(found.batch, table, replace(checkpoint.checkpoint, read_seq=read_seq), labels)
-        except SupersededError:
-            instant = None
-    return _result(job, found, table, instant, edges)
+            for one in left:
+                _take_back(work, one)
+        except ReconcileError as error:
+            if not work.rows["applied"]:
+                raise
+            return _broken_off(work, error)
+        return _result(work, again=not left)
 
 
-def _result(job: TableJob, found: TakenBack, table: LakeTable, instant: Instant | None, edges: Edges) -> TableResult:
-    rows = {name: sum(n for (action, _), n in found.counts.items() if action == name) for name in ("upsert", "delete")}
-    ready = {name: found.counts.get((name, "ready"), 0) for name in rows}
+def _told_before(work: _Undo, commit: Landed, undone: Instant) -> None:
+    """What an earlier undo of the same commit did, by what its own commit tells."""
+    counts = dict(commit.undone_counts or {})
+    written = counts.pop(WRITTEN, 0)
+    if commit.undone_counts is None:
+        work.notes.append(f"commit {undone.completed} of an earlier version does not tell how many rows it took back")
+    pin, _ = pinned(work.edges.lake)
+    if pin.instant == undone:  # nobody came since, so what is still as the apply left it was not taken back
+        found = work.edges.lake.taken_back(commit.instant, work.table, 0)
+        failed = sum(rows for (_, status), rows in found.counts.items() if status == "ready")
+        counts["failed"] = min(failed, written)
+    work.rows.update({**counts, "applied_before": written - counts.get("failed", 0)})
+    work.instants.append(undone.completed)
+
+
+def _take_back(work: _Undo, commit: Landed) -> None:
+    lake = work.edges.lake
+    _, at = pinned(lake)
+    if at is None:
+        raise RefusedError(f"table {work.job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
+    read_seq = max(work.edges.clock.utc_micros(), at.checkpoint.read_seq + 1)
+    found = lake.taken_back(commit.instant, work.table, read_seq)
+    rows = _counted(found)
+    labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}
+    labels[COUNTS] = counts_text(rows)
+    # What a word of --accept took over is given back too: the word is asked for again.
+    carried = replace(stood_again(at.checkpoint, commit.stood), read_seq=read_seq)
+    written = rows.pop(WRITTEN, 0)
+    work.rows.update(rows)
+    if not written:
+        return
+    try:
+        instant = lake.correct(found.batch, work.table, carried, labels)
+    except SupersededError as error:
+        work.notes.append(f"nothing of commit {commit.instant.completed} was taken back: {error.message}")
+        work.rows["superseded"] += written
+        return
+    work.instants.append(instant.completed)
+    work.rows["applied"] += written
     # A delete either is in the commit or the commit is not; an upsert may be dropped by the merge.
-    applied = 0 if instant is None else ready["delete"] + edges.lake.shows(found.batch.upserts, table)
-    failed = 0 if instant is None else sum(ready.values()) - applied
-    superseded = sum(rows.values()) - applied - failed
-    pin, checkpoint = pinned(edges.lake)
+    failed = found.counts.get(("upsert", "ready"), 0) - lake.shows(found.batch.upserts, work.table)
+    work.rows.update(applied=-failed, failed=failed)
+
+
+def _counted(found: TakenBack) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for (action, status), rows in found.counts.items():
+        counted[_UPSERTS if action == "upsert" else _DELETES] += rows
+        counted[WRITTEN if status == "ready" else "superseded"] += rows
+    return counted
+
+
+def _result(work: _Undo, *, again: bool) -> TableResult:
+    lake, rows = work.edges.lake, work.rows
+    pin, checkpoint = pinned(lake)
+    left = bool(rows["superseded"] or rows["failed"]) or (again and not rows["applied_before"])
+    told = (*((_OTHERS,) if rows["superseded"] else ()), *((_FAILED,) if rows["failed"] else ()))
     return TableResult(
-        name=job.name,
-        outcome=Outcome.INCOMPLETE if superseded or failed else Outcome.CORRECTED,
-        lake=SideState(edges.lake.count(pin), pin.instant.completed),
+        name=work.job.name,
+        outcome=Outcome.INCOMPLETE if left else Outcome.CORRECTED,
+        lake=SideState(lake.count(pin), pin.instant.completed),
         checkpoint=None if checkpoint is None else checkpoint.checkpoint.text,
-        corrections=Corrections(
-            upserts=rows["upsert"],
-            deletes=rows["delete"],
-            applied=applied,
-            superseded=superseded,
-            failed=failed,
-            instants=() if instant is None else (instant.completed,),
-        ),
-        notes=(_AGAIN, *(("superseded: other writers touched these rows since; they are left",) if superseded else ())),
+        corrections=_corrections(work),
+        already_applied=again,
+        notes=(_AGAIN, *work.notes, *told),
     )
+
+
+def _broken_off(work: _Undo, error: ReconcileError) -> TableResult:
+    """An error ended the undo after a commit of it had landed."""
+    return TableResult(
+        name=work.job.name,
+        outcome=Outcome.UNVERIFIED,
+        error=Failure(error.type, error.message, error.fix),
+        corrections=_corrections(work),
+        notes=(_AGAIN, *work.notes, "an error ended the undo after a commit of it had landed: run the same undo again"),
+    )
+
+
+def _corrections(work: _Undo) -> Corrections:
+    names = (_UPSERTS, _DELETES, "applied", "superseded", "failed", "applied_before")
+    return Corrections(**{name: work.rows[name] for name in names}, instants=tuple(work.instants))

@@ -246,10 +246,11 @@ class History(RuleBasedStateMachine):
         assert self.plan is not None
         self.world.disk["findings"] = self.world.disk[self.plan.plan_id]
         result = applied(self.world, self.plan, everything(self.plan))
-        corrections = result.corrections
-        if not result.already_applied:
-            total = corrections.applied + corrections.superseded + corrections.moved + corrections.failed
-            assert total == self.plan.upserts + self.plan.deletes
+        done = result.corrections
+        total = done.applied + done.applied_before + done.superseded + done.moved + done.failed
+        assert total == self.plan.upserts + self.plan.deletes, "I5: a planned row without an outcome"
+        if result.outcome is Outcome.CORRECTED:
+            assert done.applied + done.applied_before == total, "I5: corrected, but not every row was written"
 
     @precondition(lambda self: self.plan is not None)
     @rule()

@@ -603,6 +603,7 @@ class FakeLake:
         return TakenBack(counts, Corrective(Frame(upserts), Frame(deletes), Frame(expected)))
 
     def shows(self, upserts: Frame, table: LakeTable) -> int:
+        self.journal.reached("lake.shows")
         held = [{name: row[name] for name in ("id", "v", "at")} for row in self.now]
         return sum({name: row[name] for name in ("id", "v", "at")} in held for row in rows_of(upserts))
 
@@ -618,9 +619,8 @@ class FakeLake:
         self.savepoints[:] = [keep]
         return old
 
-    def find_commit(self, key: str, value: str) -> Instant | None:
-        found = [commit.instant for commit in self.commits if commit.labels.get(key) == value]
-        return found[-1] if found else None
+    def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
+        return tuple((one.labels[key], one.instant) for one in reversed(self.commits) if key in one.labels)
 
     @contextmanager
     def lease(self, owner: str) -> Iterator[None]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.lake import options
-from hudi_reconcile.stages import apply, commits, confirm, sweep
+from hudi_reconcile.stages import apply, commits, confirm, landed, sweep
 from tests.unit.lake import test_options
 from tests.unit.stages import test_absence, test_apply, test_sweep
 
@@ -39,7 +39,7 @@ MUTANTS = {
         test_sweep.test_lake_is_pinned_before_the_source_is_read_at_both_looks,
     ),
     "source before lake at recheck": Mutant(
-        apply._execute,
+        apply._rechecked,
         (
             ("    pin, checkpoint", "    early = sides.source.rows(sides.table, sides.cut, work.touched)\n    pin, checkpoint"),
             ("Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)", "Look(early, kept)"),
@@ -53,7 +53,7 @@ MUTANTS = {
     ),
     "stale plan applied": Mutant(
         apply.apply,
-        (("refuse_stale(", "str("), (", plan, table, edges.clock.utc_micros(), approval.accept)", ")")),
+        (("refuse_stale(", "str("), (", plan, table, edges.clock.utc_micros(), words)", ")")),
         test_apply.test_plan_older_than_a_day_is_refused,
     ),
     "delete after an incomplete read": Mutant(
@@ -72,8 +72,8 @@ MUTANTS = {
         test_options.test_partitioned_tables_are_searched_whole_for_a_row_that_moved,
     ),
     "plan applied twice": Mutant(
-        apply._landed,
-        (("if instant is not None", "if False"),),
+        landed.parts_of,
+        (("if one.last", "if False"),),
         test_apply.test_second_apply_writes_nothing_and_says_already_applied,
     ),
 }  # fmt: skip

@@ -44,8 +44,8 @@ def test_lake_created_then_upserted_shows_the_newest_images_and_the_newest_check
     found = lake.checkpoint()
     assert found is not None
     assert (found.checkpoint, found.instant) == (checkpoint(2), second)
-    assert lake.find_commit("run_id", "r1") == first
-    assert lake.find_commit("run_id", "r3") is None
+    assert dict(lake.labelled("run_id")).get("r1") == first
+    assert dict(lake.labelled("run_id")).get("r3") is None
     old = lake.rows(pin)
     assert sorted(row["note"] for row in old.select("note").collect()) == ["a", "b"]  # type: ignore[attr-defined]
     assert lake.still(pin)
@@ -77,7 +77,7 @@ def _foreign_commits_and_archive(lake: HudiLake, spark: SparkSession, kind: Tabl
     for seq in range(4, 8):
         rows = spark.createDataFrame([(9, None, None, "foreign", seq)], SCHEMA)
         rows.write.format("hudi").options(**options).mode("append").save(table.path)
-    third = lake.find_commit("run_id", "r3")
+    third = dict(lake.labelled("run_id")).get("r3")
     assert third is not None
     assert not list(Path(table.path, ".hoodie", "timeline").glob(f"{third.requested}*")), "not archived: proves nothing"
     found = lake.checkpoint()

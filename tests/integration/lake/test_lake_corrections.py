@@ -58,7 +58,7 @@ def test_correction_upserts_moves_deletes_and_inserts_in_one_commit_on_a_partiti
 
     after = [("new", 9, moved, "new"), ("x", 1, moved, "moved"), ("x", None, None, "null day")]
     assert [row for row in content(lake, "k", "n", "day", "note") if row[0] != "z"] == sorted(after, key=str)
-    assert lake.find_commit("plan", "p1:all") == instant
+    assert dict(lake.labelled("plan")).get("p1:all") == instant
     assert versions(lake, ("k", "n"), ("z", 3)) == seqno_of_z
     assert [c.name for c in table_of(lake).columns] == ["k", "n", "day", "note", "_hr_read_seq"]
 

@@ -69,7 +69,7 @@ def test_doubled_keys_become_the_one_right_row_or_none_in_one_commit(
     now = lake.pin()
     assert now is not None
     assert (now.instant, now.in_flight) == (instant, ())
-    assert lake.find_commit("plan", "p:all") == instant
+    assert dict(lake.labelled("plan")).get("p:all") == instant
     carried = lake.checkpoint()
     assert carried is not None
     assert carried.checkpoint == checkpoint(4)

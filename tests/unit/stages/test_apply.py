@@ -328,16 +328,47 @@ def test_row_that_another_writer_changed_since_the_sweep_is_superseded_and_left_
     assert world.lake_holds()[2] == (99, 200)
 
 
-def test_writer_that_wins_the_race_for_the_commit_supersedes_all() -> None:
+def test_key_that_another_writer_wins_for_itself_is_superseded_and_the_rest_is_written_in_a_second_attempt() -> None:
     world, plan = drifted()
     world.journal.before("lake.correct", lambda: world.silently_change_lake(2, 99))
 
     result = applied(world, plan)
 
-    assert counts(result) == {"applied": 0, "superseded": 3, "moved": 0, "failed": 0}
+    assert counts(result) == {"applied": 2, "superseded": 1, "moved": 0, "failed": 0}
     assert result.outcome is Outcome.INCOMPLETE
-    assert result.corrections.instants == ()
-    assert world.lake_holds() == {1: (10, 100), 2: (99, 200), 3: (30, 300)}
+    assert world.journal.calls.count("lake.correct") == 2
+    assert world.lake_holds() == {2: (99, 200), 3: (30, 300), 4: (40, 150)}
+
+
+def test_writer_in_flight_supersedes_all_and_the_reason_says_that_the_same_apply_may_be_run_again() -> None:
+    world, plan = drifted()
+    world.journal.before("lake.correct", lambda: world.lake.in_flight.add("x"))
+
+    result = applied(world, plan)
+
+    assert counts(result) == {"applied": 0, "superseded": 3, "moved": 0, "failed": 0}
+    assert (result.outcome, result.corrections.instants) == (Outcome.INCOMPLETE, ())
+    assert world.journal.calls.count("lake.correct") == 1
+    assert world.lake_holds() == {1: (10, 100), 2: (20, 200), 3: (30, 300)}
+    assert [note for note in result.notes if "another writer is in flight" in note and "same apply again" in note]
+    assert not [note for note in result.notes if "changed these rows" in note]
+    world.lake.in_flight.clear()
+    assert applied(world, plan).outcome is Outcome.CORRECTED
+
+
+def test_writer_that_wins_twice_supersedes_all_in_the_end() -> None:
+    world, plan = drifted(savepoint="always")
+    race = world.journal.before
+    race(
+        "lake.correct",
+        lambda: (world.silently_change_lake(2, 99), race("lake.correct", lambda: world.silently_change_lake(1, 9)))[0],
+    )
+
+    result = applied(world, plan, savepoint="always")
+
+    assert counts(result) == {"applied": 0, "superseded": 3, "moved": 0, "failed": 0}
+    named = {result.corrections.savepoint, *(note.split()[1] for note in result.notes if note.startswith("savepoint"))}
+    assert set(world.lake.savepoints) <= named
 
 
 def test_superseded_plan_heals_with_the_next_sweep() -> None:
@@ -462,12 +493,13 @@ def test_apply_killed_between_its_two_commits_is_finished_by_the_next_which_know
 
 def test_undo_of_the_apply_that_finished_a_killed_one_takes_back_the_first_commit() -> None:
     world, plan = killed_between_the_commits()
-    assert applied(world, plan).outcome is Outcome.CORRECTED
+    done = applied(world, plan)
+    assert done.outcome is Outcome.CORRECTED
     assert 4 not in {row["id"] for row in world.lake.now}
 
     with pytest.raises(RefusedError):
         undo(job(run_id="run-3"), "finished", world.edges)
-    undone = undo(job(run_id="run-3"), "finished", world.edges, finished_plan=plan.plan_id)
+    undone = undo(job(run_id="run-3"), "finished", world.edges, instants=done.corrections.instants)
 
     # Row 2 was written anew by the second commit, with all that shares its partition; row 4 was deleted by the first.
     assert (undone.corrections.applied, undone.corrections.superseded) == (1, 1)
@@ -615,12 +647,14 @@ def test_savepoint_is_made_before_the_commit_where_the_policy_wants_one(policy: 
 def test_only_the_newest_savepoint_is_kept_and_only_an_apply_that_wrote_removes_older_ones() -> None:
     world, plan = drifted(savepoint="deletes")
     world.lake.savepoints.append("000")
-    world.journal.before("lake.correct", lambda: world.silently_change_lake(2, 99))
+    world.journal.before("lake.correct", lambda: world.lake.in_flight.add("x"))
 
     lost = applied(world, plan, savepoint="deletes")
 
-    assert lost.corrections.savepoint is None
-    assert "000" in world.lake.savepoints
+    assert lost.corrections.applied == 0
+    assert lost.corrections.savepoint is not None
+    assert world.lake.savepoints == ["000", lost.corrections.savepoint]
+    world.lake.in_flight.clear()
     anew = swept(world).draft
     before = world.lake.commits[-1].instant.requested
     assert applied(world, anew, savepoint="deletes").corrections.savepoint == before

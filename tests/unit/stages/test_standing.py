@@ -10,6 +10,7 @@ from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Guard
 from hudi_reconcile.core.standing import Standing, digest_of
 from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
@@ -182,3 +183,82 @@ def test_filter_is_kept_as_a_digest() -> None:
     assert digest_of(None) == "none"
     assert digest_of("status = 'secret'") != digest_of("status = 'open'")
     assert "secret" not in digest_of("status = 'secret'")
+
+
+GTIDS = Standing("none", None, "0-1-5")
+TAKEN = [*CASES, (GTIDS, "restored_source")]
+
+
+def set_back(world: World, now: Standing) -> None:
+    """The source's filter or history is another one than the lake's rows were pulled with."""
+    if now.position is not None:
+        at_checkpoint(world, position="0-1-9")
+    world.source.stands = now
+
+
+@pytest.mark.parametrize(("now", "word"), TAKEN)
+def test_word_that_was_accepted_is_asked_for_again_after_an_undo(now: Standing, word: str) -> None:
+    world = pulled(*ROWS)
+    set_back(world, now)
+    world.source.delete(1)
+    applied(world, swept(world).draft, Approval(accept=frozenset({word})))
+    world.clock.now_micros += 1_000
+    world.source.put(4, 40, 1_000)
+    pull(job(run_id="p"), world.edges, full=False)
+    assert no(world) == []
+
+    undo(job(run_id="u"), "run-1", world.edges)
+
+    assert 1 in world.lake_holds()
+    assert [guard.name for guard in no(world)] == [word]
+    assert applied(world, swept(world, run_id="night").draft, run_id="night").outcome is Outcome.REFUSED
+
+
+@pytest.mark.parametrize(("now", "word"), TAKEN)
+def test_word_is_not_taken_over_where_only_upserts_were_written(now: Standing, word: str) -> None:
+    world = pulled(*ROWS)
+    set_back(world, now)
+    world.source.delete(1)
+    world.source.put(2, 21, 200)
+    plan = swept(world).draft
+    findings, accepted = world.disk["findings"], frozenset({word})
+    applied(world, plan, Approval(only="upsert", accept=accepted))
+    assert [guard.name for guard in no(world)] == [word]
+
+    world.disk["findings"] = findings
+    applied(world, plan, Approval(accept=accepted), run_id="rest")
+
+    assert 1 not in world.lake_holds()
+    world.source.delete(3)
+    assert no(world) == []
+
+
+def test_word_for_another_filter_is_taken_over_with_the_deletes_and_for_another_history_with_everything() -> None:
+    for now, word, asked in (
+        (OTHER_FILTER, "changed_filter", []),
+        (OTHER_HISTORY, "restored_source", ["restored_source"]),
+    ):
+        world = pulled(*ROWS)
+        world.source.stands = now
+        world.source.delete(1)
+        world.source.put(2, 21, 200)
+        plan = swept(world).draft
+        world.source.put(2, 22, 200)  # moved: not written
+        applied(world, plan, Approval(accept=frozenset({word})))
+        world.source.delete(3)
+
+        assert [guard.name for guard in no(world)] == asked
+
+
+@pytest.mark.parametrize("word", ["changed_filter", "restored_source"])
+def test_word_is_not_taken_over_where_a_delete_was_not_written(word: str) -> None:
+    world = pulled(*ROWS)
+    world.source.stands = {"changed_filter": OTHER_FILTER, "restored_source": OTHER_HISTORY}[word]
+    world.source.delete(1)
+    world.source.delete(2)
+    plan = swept(world).draft
+    world.silently_change_lake(2, 99)
+
+    assert applied(world, plan, Approval(accept=frozenset({word}))).corrections.applied == 1
+
+    assert [guard.name for guard in no(world)] == [word]

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import World, applied, job, pulled, swept
@@ -59,6 +60,108 @@ def test_undo_twice_writes_once_and_says_so() -> None:
 
     assert (again.outcome, again.already_applied, again.corrections.applied) == (Outcome.CORRECTED, True, 0)
     assert world.lake.commits == before
+
+
+def test_undo_repeated_after_a_partial_one_is_as_incomplete_as_that_was() -> None:
+    world = corrected()
+    world.silently_change_lake(2, 99)
+    undone(world)
+
+    again = undone(world)
+
+    assert (again.outcome, again.already_applied) == (Outcome.INCOMPLETE, True)
+    assert counts(again) == {"upserts": 2, "deletes": 1, "applied": 0, "superseded": 1, "failed": 0}
+    assert again.corrections.applied_before == 2
+
+
+def test_undo_repeated_after_a_row_was_swallowed_says_failed_again() -> None:
+    world = corrected()
+    world.lake.dropped_writes = {2}
+    undone(world)
+
+    again = undone(world)
+
+    assert (again.outcome, again.corrections.failed, again.corrections.applied_before) == (Outcome.INCOMPLETE, 1, 2)
+
+
+def test_undo_of_an_earlier_version_that_does_not_tell_its_rows_is_not_called_corrected() -> None:
+    world = corrected()
+    world.lake.plant(world.lake.now, world.lake.commits[-1].checkpoint, kind="undo", undo="run-1")
+
+    again = undone(world)
+
+    assert (again.outcome, again.already_applied) == (Outcome.INCOMPLETE, True)
+    assert any("does not tell" in note for note in again.notes)
+
+
+def killed_after_its_commit() -> tuple[World, Plan]:
+    """Run `run-1` was killed after its commit deleted row 1, changed row 2 and inserted row 4."""
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.put(2, 21, 200)
+    world.source.put(4, 40, 150)
+    plan = swept(world).draft
+    assert plan is not None
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    world.journal.before("lake.correct", lambda: world.journal.before("lake.pin", die))
+    with pytest.raises(KeyboardInterrupt):
+        applied(world, plan)
+    return world, plan
+
+
+def test_what_a_killed_run_wrote_is_taken_back_by_its_run_id_alone() -> None:
+    world, _ = killed_after_its_commit()
+
+    assert undone(world).outcome is Outcome.CORRECTED
+    assert world.lake_holds() == {key: (value, at) for key, value, at in ROWS}
+
+
+def test_run_that_found_the_plan_applied_can_be_undone_and_then_so_is_the_killed_one() -> None:
+    world, plan = killed_after_its_commit()
+    found = applied(world, plan, run_id="run-3")
+    assert found.already_applied
+
+    result = undo(job(run_id="run-4"), "run-3", world.edges, instants=found.corrections.instants)
+
+    assert (result.outcome, result.corrections.applied) == (Outcome.CORRECTED, 3)
+    assert world.lake_holds() == {key: (value, at) for key, value, at in ROWS}
+    assert undone(world).already_applied
+
+
+def test_undo_of_one_part_leaves_the_other_and_of_the_run_that_found_both_takes_both_back() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.put(2, 21, 200)
+    plan = swept(world).draft
+    assert plan is not None
+    first = applied(world, plan, Approval(only="upsert"))
+    applied(world, plan, Approval(only="delete"), run_id="run-b")
+    found = applied(world, plan, run_id="run-c")
+
+    undo(job(run_id="u"), "run-1", world.edges, instants=first.corrections.instants)
+    assert world.lake_holds() == {2: (20, 200), 3: (30, 300)}
+    rest = undo(job(run_id="v"), "run-c", world.edges, instants=found.corrections.instants)
+
+    assert world.lake_holds() == {key: (value, at) for key, value, at in ROWS}
+    assert (rest.outcome, rest.corrections.applied, rest.corrections.applied_before) == (Outcome.CORRECTED, 1, 1)
+
+
+def test_error_after_the_commit_of_an_undo_is_in_a_result_that_names_it() -> None:
+    world = corrected()
+
+    def gone() -> None:
+        raise LakeError("the storage does not answer", fix="try again")
+
+    world.journal.before("lake.correct", lambda: world.journal.before("lake.shows", gone))
+
+    result = undone(world)
+
+    assert (result.outcome, result.corrections.applied) == (Outcome.UNVERIFIED, 3)
+    assert result.corrections.instants == (world.lake.commits[-1].instant.completed,)
+    assert result.error is not None
 
 
 def test_rows_that_others_touched_since_are_superseded_and_left() -> None:

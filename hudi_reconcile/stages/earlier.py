@@ -1,0 +1,87 @@
+"""What earlier applies of the same plan did: told by their commits, read back in the lake's own snapshots of them.
+
+Nobody may have been told: an apply that is killed after its commit leaves that commit alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hudi_reconcile.core.commit_counts import WRITTEN
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.values import Instant
+from hudi_reconcile.ports import Frame, Look
+from hudi_reconcile.stages.landed import Landed
+from hudi_reconcile.stages.sides import Sides
+from hudi_reconcile.stages.tally import LANDED
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Rows that were written before, and those of the same parts of the plan that were not, by status."""
+
+    applied: int = 0
+    left: Mapping[str, int] = field(default_factory=dict)
+    instants: tuple[Instant, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Every row of those parts was written."""
+        return not self.left
+
+
+NONE = Earlier()
+
+
+def earlier_of(sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int, *, readable: bool) -> Earlier:
+    """What these commits made of a plan's rows. `planned` rows are in the parts that they finished.
+
+    `readable`: columns and types are still those of the plan, so that an older snapshot can be held against it.
+    """
+    if not any(one.last for one in landed):
+        return NONE
+    ends = [one.counts for one in landed if one.last]
+    made = _made(sides, rows, landed) if readable else None
+    left: Counter[str] = Counter()
+    written = 0
+    for counts in ends:
+        left.update({status: found for status, found in (counts or {}).items() if status != WRITTEN})
+        written += (counts or {}).get(WRITTEN, 0)
+    notes = [_wrote(landed)]
+    if None in ends:  # an earlier version's commits do not tell
+        written = min(made or 0, planned)
+        left.update({"superseded": planned - written})
+        notes += [_UNTOLD] if planned > written else []
+    elif made is not None and made < written:
+        left.update({"failed": written - made})
+        written = made
+    return Earlier(written, +left, tuple(one.instant for one in reversed(landed)), tuple(notes))
+
+
+def _made(sides: Sides, rows: Frame, landed: Sequence[Landed]) -> int | None:
+    """How many rows the commits made right, each looked at just after it; None where a snapshot may be cleaned."""
+    touched = sides.comparer.segments_of(rows)
+    found = 0
+    for one in landed:
+        try:
+            before, at = (sides.lake.rows(pin) for pin in sides.lake.around(one.instant))
+        except RefusedError:
+            return None
+        look = Look(sides.source.rows(sides.table, sides.cut, touched), at)
+        marked = sides.comparer.landed(sides.comparer.recheck(rows, look, touched), before, at, touched)
+        found += sides.comparer.count(marked, "status").get(LANDED, 0)
+    return found
+
+
+_UNTOLD = (
+    "superseded: a commit of an earlier version does not tell what became of these rows, and the lake does not show them "
+    "written; sweep again"
+)
+
+
+def _wrote(landed: Sequence[Landed]) -> str:
+    said = [f"{one.instant.completed}{f' of run {one.run_id}' if one.run_id else ''}" for one in reversed(landed)]
+    return f"this plan was written before: commit {', '.join(said)}"
