@@ -17,6 +17,7 @@ _RULE = re.compile(r"^- (.+)$", re.MULTILINE)
 _PULL, _PAGES = "tests/unit/stages/test_pull.py", "tests/unit/stages/test_pull_pages.py"
 _SWEEP, _APPLY = "tests/unit/stages/test_sweep.py", "tests/unit/stages/test_apply.py"
 _ABSENCE = "tests/unit/stages/test_absence.py"
+_AGAIN = "tests/unit/stages/test_apply_again.py"
 _HISTORY, _EDITED = "tests/property/test_core_history.py", "tests/property/test_core_mutants.py"
 _MOMENT, _PARTS = "tests/integration/source/test_moment_and_rows.py", "tests/integration/source/test_parts.py"
 _NETWORK, _SNAPSHOT = "tests/integration/source/test_network.py", "tests/integration/source/test_one_snapshot.py"
@@ -169,7 +170,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
     ),
     "L8": (
         f"{_CORRECT}::test_correction_of_a_key_that_another_writer_touched_is_superseded_and_leaves_the_table_writable",
-        f"{_APPLY}::test_writer_that_wins_the_race_for_the_commit_supersedes_all",
+        f"{_APPLY}::test_key_that_another_writer_wins_for_itself_is_superseded_and_the_rest_is_written_in_a_second_attempt",
+        f"{_APPLY}::test_writer_in_flight_supersedes_all_and_the_reason_says_that_the_same_apply_may_be_run_again",
     ),
     "L9": (
         f"{_APPLY}::test_apply_under_another_lease_is_refused",
@@ -189,6 +191,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "L13": (
         f"{_EXACT}::test_commit_whose_answer_is_lost_is_found_and_one_that_was_not_made_leaves_nothing",
         f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",
+        f"{_AGAIN}::test_key_that_moved_before_a_killed_commit_is_told_by_the_next_apply",
+        f"{_AGAIN}::test_error_after_the_commit_is_in_a_result_that_names_it_and_undo_finds_it",
     ),
     "L15": (
         "tests/integration/lake/test_lake_doubles.py::test_doubled_keys_become_the_one_right_row_or_none_in_one_commit",
@@ -212,6 +216,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_KILL}::test_apply_killed_in_the_middle_of_its_commit_or_just_after_ends_right_when_run_again",
         f"{_APPLY}::test_kill_after_the_commit_is_seen_by_the_next_apply",
         f"{_APPLY}::test_apply_killed_between_its_two_commits_is_finished_by_the_next_which_knows_the_first",
+        f"{_AGAIN}::test_write_that_the_lake_swallowed_is_failed_although_its_apply_was_killed_before_it_read_back",
+        "tests/unit/stages/test_undo.py::test_what_a_killed_run_wrote_is_taken_back_by_its_run_id_alone",
     ),
     "P3": (
         f"{_KILL}::test_process_killed_between_plan_and_apply_changes_nothing",
@@ -224,6 +230,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_LEASE}::test_lease_keeps_a_second_process_out_and_is_given_back_whatever_happens",
         f"{_APPLY}::test_apply_under_another_lease_is_refused",
         f"{_APPLY}::test_second_apply_writes_nothing_and_says_already_applied",
+        f"{_AGAIN}::test_incomplete_apply_is_incomplete_when_it_is_run_again",
     ),
     "P11": (
         f"{_APPLY}::test_plan_older_than_a_day_is_refused",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.result import Guard
 
@@ -83,12 +83,30 @@ def guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[
             upsert_share,
             # A table that is empty wants all its rows; that no part of it was looked at says nothing of the table.
             (counts.lake_rows == 0 and counts.table_rows is None) or upsert_share <= policy.max_upsert_share,
-            "so many differences look like a wrong mapping; if they are real: pull --full, raise policy.max_upsert_share, "
-            "or apply with --accept max_upsert_share",
+            "so many differences look like a wrong mapping; if they are real: pull --full, or apply with --accept "
+            "max_upsert_share, or raise policy.max_upsert_share and sweep again",
         ),
         _key_overlap(counts),
         _same_column(counts),
     )
+
+
+def stricter(found: tuple[Guard, ...], policy: Policy) -> tuple[Guard, ...]:
+    """The guards of a plan under the limits of now, where those are lower: what was allowed then may not be any more."""
+    limits = {
+        "max_deletes": policy.max_deletes,
+        "max_delete_share": policy.max_delete_share,
+        "max_upsert_share": policy.max_upsert_share,
+    }
+    return tuple(_limited(one, limits[one.name]) if one.name in limits else one for one in found)
+
+
+def _limited(guard: Guard, limit: float) -> Guard:
+    planned, found = guard.limit, guard.found
+    if isinstance(planned, str) or isinstance(found, str) or limit >= planned:
+        return guard
+    exempt = guard.ok and found > planned  # a table that is empty wants all its rows
+    return replace(guard, limit=limit, ok=guard.ok and (exempt or found <= limit))
 
 
 def _key_overlap(counts: PlanCounts) -> Guard:
@@ -156,7 +174,7 @@ def refusals(
     """
     no = []
     other = {
-        "upsert": ("max_deletes", "max_delete_share", "replica_deletes", "changed_filter"),
+        "upsert": ("max_deletes", "max_delete_share", "replica_deletes", "changed_filter", "shrunken_source"),
         "delete": ("max_upsert_share", "same_column_share"),
     }.get(only or "", ())
     for guard in found:

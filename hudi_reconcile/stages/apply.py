@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.evolution import Past
-from hudi_reconcile.core.guards import Policy, refusals, shrunken_source
+from hudi_reconcile.core.guards import refusals, shrunken_source, stricter
 from hudi_reconcile.core.plan import SCHEMA, Approval, Plan
 from hudi_reconcile.core.result import Failure, Guard, TableResult
 from hudi_reconcile.core.segments import HashSegments, parse
@@ -28,6 +28,7 @@ from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
 from hudi_reconcile.stages.landed import Landed, landed_of, parts_of, refuse_undone
 from hudi_reconcile.stages.part import partitions_of
+from hudi_reconcile.stages.plan_guards import policy_of, refuse_unreplayed
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_changed_standing, refuse_stale, schema_text
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
@@ -87,14 +88,7 @@ def apply(
         part = _Part(findings_path, landed, action, again)
         if again:
             return _compared_again(_work(job, plan, part, edges), edges)
-        no = refusals(
-            (*plan.guards, *_shrunken(job, plan, table, edges.source)),
-            deletes=plan.deletes,
-            approved=approval.approve_deletes,
-            only=action,
-            allow_empty=approval.allow_empty_source,
-            accepted=approval.accept,
-        )
+        no = _refusals(job, plan, approval, action, _shrunken(job, plan, table, edges.source))
         if no:
             return refused(job, plan, no)
         cleared = clear_way(job, edges.lake, approval.dead_writers)
@@ -103,6 +97,19 @@ def apply(
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
         done = _carried_out(work, edges)
         return replace(done, notes=(*cleared, *done.notes))
+
+
+def _refusals(
+    job: TableJob, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
+) -> tuple[Guard, ...]:
+    return refusals(
+        (*stricter(plan.guards, policy_of(job)), *shrunken),
+        deletes=plan.deletes,
+        approved=approval.approve_deletes,
+        only=action,
+        allow_empty=approval.allow_empty_source,
+        accepted=approval.accept,
+    )
 
 
 def _carried_out(work: Work, edges: Edges) -> TableResult:
@@ -139,8 +146,7 @@ def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> 
     planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
     if not plan.deletes or not isinstance(planned, int) or not planned:
         return ()
-    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
-    return (shrunken_source(planned, source.rows_now(table), policy),)
+    return (shrunken_source(planned, source.rows_now(table), policy_of(job)),)
 
 
 def _remaining(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:
@@ -225,6 +231,9 @@ def _rechecked(work: Work) -> _Rechecked:
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
+    refuse_unreplayed(
+        work.job, work.plan, checkpoint, moment, source=sides.source, words=work.words, action=work.action
+    )
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
     rechecked = with_landed(work, comparer.recheck(work.rows, look, work.touched))

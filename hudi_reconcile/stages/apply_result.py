@@ -135,7 +135,11 @@ def _corrections(plan: Plan, status: Mapping[str, int], done: Done, earlier: Ear
     return Corrections(
         upserts=plan.upserts,
         deletes=plan.deletes,
-        **{name: status.get(name, 0) for name in ("applied", "superseded", "moved", "failed", "held")},
+        applied=status.get("applied", 0),
+        superseded=status.get("superseded", 0),
+        moved=status.get("moved", 0),
+        failed=status.get("failed", 0),
+        held=status.get("held", 0),
         applied_before=earlier.applied,
         instants=tuple(instant.completed for instant in done.instants),
         savepoint=done.savepoint,

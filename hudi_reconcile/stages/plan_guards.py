@@ -1,14 +1,22 @@
-"""The guards of a sweep's plan: its numbers against the policy, and what the source was read from. Decides nothing itself."""
+"""The guards of a plan: its numbers against the policy, and what the source is read from, at the sweep and again at apply."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards, replica_deletes
+from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import DRIFT_KINDS, Guard
 from hudi_reconcile.core.standing import Standing, standing_guards
+from hudi_reconcile.core.values import CheckpointAt, Moment
+from hudi_reconcile.ports import Source
 from hudi_reconcile.stages.confirm import Confirmed
+from hudi_reconcile.stages.replayed import FIX, behind
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.watermarks import watermark_of
+
+REPLICA_DELETES = "replica_deletes"
 
 
 def guards_of(
@@ -19,10 +27,42 @@ def guards_of(
     upserts = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS) - deletes
     apart = {name: rows for name, rows in columns.items() if name not in job.watermark}
     counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
-    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
     before = None if found.checkpoint is None else found.checkpoint.checkpoint
     return (
-        *guards(counts, policy),
+        *guards(counts, policy_of(job)),
         *((replica_deletes(deletes),) if found.moment.is_replica else ()),
         *standing_guards(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
     )
+
+
+def policy_of(job: TableJob) -> Policy:
+    """The limits that the config sets now."""
+    return Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
+
+
+def refuse_unreplayed(
+    job: TableJob,
+    plan: Plan,
+    checkpoint: CheckpointAt | None,
+    moment: Moment,
+    *,
+    source: Source,
+    words: Collection[str],
+    action: str | None,
+) -> None:
+    """Raises RefusedError where the source now is a replica that has not come as far as the lake, or is one since the sweep.
+
+    Behind one address there may be another server than at the sweep: a row that it has yet to get looks deleted.
+    """
+    why = behind(watermark_of(job, source.describe()), checkpoint, moment, source.zone_offset_micros)
+    if why:
+        raise RefusedError(f"table {job.name}: {why}; nothing was written", fix=f"apply again {FIX}")
+    asked = any(guard.name == REPLICA_DELETES for guard in plan.guards)
+    if moment.is_replica and plan.deletes and action != "upsert" and not asked and REPLICA_DELETES not in words:
+        guard = replica_deletes(plan.deletes)
+        raise RefusedError(
+            f"table {job.name}: the source is a replica now, and was none at the sweep of run {plan.run_id}: "
+            f"guard {guard.name}: limit {guard.limit}, found {guard.found}",
+            fix=guard.fix,
+            guards=(*plan.guards, guard),
+        )

@@ -23,7 +23,7 @@ def schema_text(agreement: Agreement) -> str:
 
 
 def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int, accept: Collection[str] = ()) -> None:
-    """Raises RefusedError for a plan of another lake, source or key, or one that is too old."""
+    """Raises RefusedError for a plan of another lake, source or key, or one older than it or the config allows."""
     pairs = (
         ("lake path", plan.lake_path, job.lake_path),
         ("source", plan.source_identity, table.identity),
@@ -35,9 +35,10 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int,
                 f"table {job.name}: the plan of run {plan.run_id} is for {what} {planned}, the config now means {found}",
                 fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
             )
-    if now_micros >= plan.expires_micros and "expired_plan" not in accept:
+    most = min(plan.max_age_micros, job.max_plan_age_micros)
+    if now_micros >= plan.created_micros + most and "expired_plan" not in accept:
         hours = (now_micros - plan.created_micros) // _HOUR_MICROS
-        limit = f"{plan.max_age_micros / _HOUR_MICROS:g}"
+        limit = f"{most / _HOUR_MICROS:g}"
         raise RefusedError(
             f"table {job.name}: the plan of run {plan.run_id} is {hours} h old (limit {limit} h: policy.max_plan_age)",
             fix=f"sweep again: hudi-reconcile sweep -t {job.name}; or apply with --accept expired_plan",

@@ -151,5 +151,13 @@ def _broken_off(work: _Undo, error: ReconcileError) -> TableResult:
 
 
 def _corrections(work: _Undo) -> Corrections:
-    names = (_UPSERTS, _DELETES, "applied", "superseded", "failed", "applied_before")
-    return Corrections(**{name: work.rows[name] for name in names}, instants=tuple(work.instants))
+    rows = work.rows
+    return Corrections(
+        upserts=rows[_UPSERTS],
+        deletes=rows[_DELETES],
+        applied=rows["applied"],
+        superseded=rows["superseded"],
+        failed=rows["failed"],
+        instants=tuple(work.instants),
+        applied_before=rows["applied_before"],
+    )

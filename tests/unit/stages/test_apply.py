@@ -266,6 +266,89 @@ def test_guard_that_says_no_writes_nothing(settings: dict[str, Any], approval: A
     assert "lake.pin" not in world.journal.calls
 
 
+@pytest.mark.parametrize(
+    ("settings", "guard"),
+    [
+        ({"max_deletes": 0}, "max_deletes"),
+        ({"max_delete_share": 0.1}, "max_delete_share"),
+        ({"max_upsert_share": 0.1}, "max_upsert_share"),
+    ],
+)
+def test_policy_that_became_stricter_since_the_sweep_counts_and_a_looser_one_does_not(
+    settings: dict[str, Any], guard: str
+) -> None:
+    for at_sweep, at_apply in ((settings, {}), ({}, settings)):
+        world, plan = drifted(**at_sweep)
+
+        result = applied(world, plan, **at_apply)
+
+        assert result.outcome is Outcome.REFUSED
+        assert [one.name for one in result.guards if not one.ok] == [guard]
+        assert 1 in world.lake_holds()
+
+
+def test_deletes_beyond_a_limit_that_became_stricter_are_carried_out_with_the_plans_number() -> None:
+    world, plan = drifted()
+
+    assert applied(world, plan, Approval(approve_deletes=1), max_deletes=0).outcome is Outcome.CORRECTED
+
+
+def test_age_that_the_config_allows_now_counts_where_it_is_less_than_the_plans() -> None:
+    world, plan = drifted()
+    world.clock.now_micros = plan.created_micros + 3_600_000_000
+
+    refuse(world, plan, r"1 h old \(limit 1 h", max_plan_age_micros=3_600_000_000)
+    assert applied(world, plan, max_plan_age_micros=48 * 3_600_000_000).outcome is Outcome.CORRECTED
+
+
+def test_empty_lake_wants_all_its_rows_under_any_policy() -> None:
+    world = pulled(*ROWS)
+    world.lake.plant([], world.lake.commits[-1].checkpoint)
+    plan = swept(world, max_upsert_share=0.2).draft
+
+    assert applied(world, plan, max_upsert_share=0.1).corrections.applied == 3
+
+
+def test_source_that_shrank_since_the_sweep_does_not_hold_up_what_deletes_nothing() -> None:
+    world = pulled(*((key, key, 100) for key in range(40)))
+    world.source.delete(0)
+    world.source.put(39, 99, 100)
+    plan = swept(world).draft
+    for key in range(1, 30):
+        world.source.delete(key)
+
+    assert applied(world, plan, max_delete_share=0.2).outcome is Outcome.REFUSED
+    assert applied(world, plan, Approval(only="upsert"), max_delete_share=0.2).corrections.applied == 1
+
+
+STOPPED = {"stopped": "replication into this replica has stopped"}
+LAGGING = {"replayed_micros": 0}
+
+
+@pytest.mark.parametrize("state", [STOPPED, LAGGING])
+def test_plan_of_the_primary_is_refused_where_the_address_leads_to_a_replica_that_is_behind(
+    state: dict[str, Any],
+) -> None:
+    world, plan = drifted()
+    world.source.moment_notes = (REPLICA,)
+    for name, value in state.items():
+        setattr(world.source, name, value)
+
+    accepted = Approval(accept=frozenset({"replica_deletes"}))
+    refuse(world, plan, "nothing was written", accepted)
+    refuse(world, plan, "nothing was written", Approval(only="upsert"))
+    assert 1 in world.lake_holds()
+
+
+def test_deletes_planned_on_the_primary_are_refused_on_any_replica_and_allowed_by_the_word() -> None:
+    world, plan = drifted()
+    world.source.moment_notes = (REPLICA,)
+
+    refuse(world, plan, "guard replica_deletes")
+    assert applied(world, plan, Approval(only="upsert")).corrections.applied == 2
+    assert applied(world, plan, Approval(accept=frozenset({"replica_deletes"}))).outcome is Outcome.CORRECTED
+
+
 def test_approved_deletes_beyond_the_limit_are_carried_out() -> None:
     world, plan = drifted(max_deletes=0)
 
@@ -358,11 +441,12 @@ def test_writer_in_flight_supersedes_all_and_the_reason_says_that_the_same_apply
 
 def test_writer_that_wins_twice_supersedes_all_in_the_end() -> None:
     world, plan = drifted(savepoint="always")
-    race = world.journal.before
-    race(
-        "lake.correct",
-        lambda: (world.silently_change_lake(2, 99), race("lake.correct", lambda: world.silently_change_lake(1, 9)))[0],
-    )
+
+    def again() -> None:
+        world.silently_change_lake(2, 99)
+        world.journal.before("lake.correct", lambda: world.silently_change_lake(1, 9))
+
+    world.journal.before("lake.correct", again)
 
     result = applied(world, plan, savepoint="always")
 
