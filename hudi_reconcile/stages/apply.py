@@ -211,8 +211,8 @@ def _execute(work: Work, edges: Edges, tally: Tally) -> Done:
         if 0 < again.ready_rows < found.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
             tally.begin_again(spare)
-            wrote = write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)
-    return _verified(found.work, edges, wrote)
+            found, wrote = again, write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)
+    return _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
 from hudi_reconcile.core.standing import stood_again
 from hudi_reconcile.core.values import Instant, LakeTable
+from hudi_reconcile.core.writers import refuse_silent
 from hudi_reconcile.ports import Edges, TakenBack
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign
@@ -50,6 +51,7 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
     with edges.lake.lease(job.run_id):
         table = existing(job, edges.lake.look())
         refuse_foreign(job, edges.source.describe(), table, edges.lake.origin, "apply")
+        refuse_silent(job.name, edges.lake.writers().without_heartbeat)
         commits = undoable(edges.lake, applied_run, instants)
         if not commits:
             raise RefusedError(
@@ -105,8 +107,10 @@ def _take_back(work: _Undo, commit: Landed) -> None:
     try:
         instant = lake.correct(found.batch, work.table, carried, labels)
     except SupersededError as error:
-        work.notes.append(f"nothing of commit {commit.instant.completed} was taken back: {error.message}")
-        work.rows["superseded"] += written
+        work.notes.append(
+            f"superseded: nothing of commit {commit.instant.completed} was taken back ({error.message}); run the same undo again"
+        )
+        work.rows.update(superseded=written, raced=written)
         return
     work.instants.append(instant.completed)
     work.rows["applied"] += written
@@ -127,7 +131,7 @@ def _result(work: _Undo, *, again: bool) -> TableResult:
     lake, rows = work.edges.lake, work.rows
     pin, checkpoint = pinned(lake)
     left = bool(rows["superseded"] or rows["failed"]) or (again and not rows["applied_before"])
-    told = (*((_OTHERS,) if rows["superseded"] else ()), *((_FAILED,) if rows["failed"] else ()))
+    told = (*((_OTHERS,) if rows["superseded"] > rows["raced"] else ()), *((_FAILED,) if rows["failed"] else ()))
     return TableResult(
         name=work.job.name,
         outcome=Outcome.INCOMPLETE if left else Outcome.CORRECTED,

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.lake import options
-from hudi_reconcile.stages import apply, commits, confirm, landed, sweep
+from hudi_reconcile.stages import apply, commits, confirm, earlier, landed, plan_guards, sweep
 from tests.unit.lake import test_options
-from tests.unit.stages import test_absence, test_apply, test_sweep
+from tests.unit.stages import test_absence, test_apply, test_apply_again, test_standing, test_sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ MUTANTS = {
         test_sweep.test_read_that_lost_rows_is_unverified_and_plans_nothing,
     ),
     "the deletes' keys are not asked for": Mutant(
-        apply._execute,
+        apply._rechecked,
         (("proven_absent(sides, rechecked, work.touched)", "(rechecked, ())"),),
         test_absence.test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_missed_has_moved,
     ),
@@ -75,6 +75,31 @@ MUTANTS = {
         landed.parts_of,
         (("if one.last", "if False"),),
         test_apply.test_second_apply_writes_nothing_and_says_already_applied,
+    ),
+    "counts of the commits not read": Mutant(
+        earlier.earlier_of,
+        (("if status != WRITTEN", "if False"),),
+        test_apply_again.test_incomplete_apply_is_incomplete_when_it_is_run_again,
+    ),
+    "earlier commit not read back": Mutant(
+        earlier.earlier_of,
+        (("made is not None and made < written", "False"),),
+        test_apply_again.test_write_that_the_lake_swallowed_is_failed_although_its_apply_was_killed_before_it_read_back,
+    ),
+    "undone plan applied again": Mutant(
+        landed.refuse_undone,
+        (("one.undone is not None", "False"),),
+        test_apply_again.test_plan_that_was_undone_is_refused,
+    ),
+    "word kept though rows were not written": Mutant(
+        commits._taken_over,
+        (("if words and not whole:", "if False:"), ("whole = ", "whole = True or "),),
+        test_standing.test_word_for_another_filter_is_taken_over_with_the_deletes_and_for_another_history_with_everything,
+    ),
+    "replica not asked at apply": Mutant(
+        plan_guards.refuse_unreplayed,
+        (("if moment.is_replica and", "if False and"),),
+        test_apply.test_deletes_planned_on_the_primary_are_refused_on_any_replica_and_allowed_by_the_word,
     ),
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import World, applied, job, pulled, swept
 
@@ -183,6 +184,20 @@ def test_writer_that_wins_the_race_supersedes_the_whole_undo() -> None:
 
     assert counts(result) == {"upserts": 2, "deletes": 1, "applied": 0, "superseded": 3, "failed": 0}
     assert (result.outcome, result.corrections.instants) == (Outcome.INCOMPLETE, ())
+    assert any("run the same undo again" in note for note in result.notes)
+    assert not any("touched these rows" in note for note in result.notes)
+    again = undone(world)
+    assert (again.outcome, again.corrections.applied) == (Outcome.INCOMPLETE, 2)
+
+
+def test_undo_beside_a_writer_without_a_heartbeat_is_refused() -> None:
+    world = corrected()
+    world.lake.others = Writers(without_heartbeat=("20260101000000000",))
+    before = list(world.lake.commits)
+
+    with pytest.raises(RefusedError, match="no heartbeat"):
+        undone(world)
+    assert world.lake.commits == before
 
 
 def test_restored_row_that_the_lake_swallowed_is_failed() -> None:
