@@ -75,6 +75,8 @@ def lake_versions(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataF
 def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame) -> DataFrame:
     """One line per key with what both sides hold: `in_source`, `source_*`, `lake_copies`, `lake_seqnos`, `lake_*`, `in_scope`.
 
+    `source_rows` says how many rows the source has of it: of more than one, `source_digest` and `source_row` may be of two.
+
     Where a key occurs twice in the lake, the copy with the greatest version is shown, so that two looks agree. `others`
     hold the key and further columns, at most one line per key; those columns are kept.
     """
@@ -86,6 +88,7 @@ def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame)
     in_lake = F.col(_SIDE) == "lake"
     grouped = heap.groupBy("segment", *shape.key_names).agg(
         F.max(F.coalesce(F.col(_SIDE) == "source", F.lit(False))).alias("in_source"),
+        F.count(F.when(F.col(_SIDE) == "source", 1)).alias("source_rows"),
         *[F.max(name).alias(name) for name in ("source_digest", "source_micros", "source_id")],
         F.first("source_row", ignorenulls=True).alias("source_row"),
         F.count(F.when(in_lake, 1)).alias("lake_copies"),

@@ -24,9 +24,9 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     """Hold every planned key against both sides as they are now. Materialised; one row per correction.
 
     `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
-    longer the one that was compared, or a row to be deleted is there again. `ready` keys may be written, and so may
-    `doubled` ones, which the lake holds more than once: an upsert would write every copy, so they take another commit.
-    What was planned stays beside it (`planned_digest`, `planned_seqnos`).
+    longer the one that was compared, or is there twice, or a row to be deleted is there again. `ready` keys may be written,
+    and so may `doubled` ones, which the lake holds more than once: an upsert would write every copy, so they take another
+    commit. What was planned stays beside it (`planned_digest`, `planned_seqnos`).
     """
     planned = plan.select(
         "segment",
@@ -37,7 +37,7 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     )
     now = by_key(source, lake, shape, planned).where(F.col("action").isNotNull())
     superseded = ~F.col("planned_seqnos").eqNullSafe(F.col("lake_seqnos"))
-    moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest"))
+    moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest")) | (F.col("source_rows") > 1)
     doubled = F.size("planned_seqnos") > 1
     status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, DOUBLED).otherwise(READY)
     return now.withColumn("status", status).localCheckpoint(eager=True)

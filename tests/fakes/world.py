@@ -741,7 +741,7 @@ class FakeComparer:
         for row in rows_of(plan):
             fact = now.get(row["key"]) or self._fact(row["key"], [], [])
             status = "doubled" if len(fact["seqnos"]) > 1 else "ready"
-            if row["source"] != fact["source"]:
+            if row["source"] != fact["source"] or fact["source_rows"] > 1:
                 status = "moved"
             if row["seqnos"] != fact["seqnos"]:
                 status = "superseded"
@@ -829,6 +829,7 @@ class FakeComparer:
             "key": key,
             "segment": self._segment(key),
             "in_source": bool(source),
+            "source_rows": len(source),
             "in_scope": any(row.get(IN_SCOPE, True) for _, _, row in (*source, *lake)),
             "source": ours[0],
             "source_micros": ours[1],
