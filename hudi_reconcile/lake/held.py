@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hudi_reconcile.lake import lease_file, recover
@@ -13,10 +13,11 @@ from hudi_reconcile.lake.write import Target
 
 
 @contextmanager
-def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[None]:
-    """Hold the lease. An interrupted process leaves it: only the lease of a dead one lets the next clear up at once.
+def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[Callable[[], None]]:
+    """Hold the lease, and give what to call before a write: it raises SupersededError where the lease was lost meanwhile.
 
-    A table that another tool made is cleared only where it is adopted.
+    An interrupted process leaves it: only the lease of a dead one lets the next clear up at once. A table that another tool
+    made is cleared only where it is adopted.
     """
     path = target.path
     taken = lease_file.take(files, path, owner, timeline_now(target.spark))
@@ -25,5 +26,5 @@ def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> It
             with lease_file.Renewal(files, path, taken.heir):
                 recover.clear(target, files, taken.dead)
         lease_file.cleared(files, path, taken)
-        with lease_file.Renewal(files, path, taken.lease):
-            yield
+        with lease_file.Renewal(files, path, taken.lease) as renewal:
+            yield renewal.refuse_lost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, cast
 
@@ -38,7 +38,10 @@ from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin,
 
 
 class HudiLake:
-    """One Hudi table at a path, existing or to be made. Holds no state of the table: every call looks anew."""
+    """One Hudi table at a path, existing or to be made. Holds no state of the table: every call looks anew.
+
+    While a lease is held through it, every write asks first whether it still is.
+    """
 
     def __init__(
         self, spark: SparkSession, path: str, *, name: str, options: Mapping[str, str], adopt: bool = False
@@ -55,6 +58,7 @@ class HudiLake:
         self._options = WriteOptions(cores=spark.sparkContext.defaultParallelism, overrides=dict(options))
         self._adopt = adopt
         self._writer = Writer(spark, self._files, self._options)
+        self._still_ours: Callable[[], None] | None = None
 
     def look(self) -> LakeTable | None:
         """The table as it is now; None where there is none, or only the remains of a creation that never committed."""
@@ -128,7 +132,7 @@ class HudiLake:
         check_types(columns, table.record_key, partitions)
         with evaluating(self._path):
             check_values(frame, table.record_key, partitions)
-        target = Target(self._spark, self._path, table.name, exists=False)
+        target = Target(self._spark, self._path, table.name, exists=False, still_ours=self._still_ours)
         return commit(target, frame, create_options(self._options, table), commit_metadata(checkpoint, labels))
 
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
@@ -229,6 +233,8 @@ class HudiLake:
 
     def roll_back(self, requested: str) -> None:
         """Roll back an instant that never completed. Raises LakeError where Hudi cannot."""
+        if self._still_ours is not None:
+            self._still_ours()
         rolled_back(Target(self._spark, self._path, self._name), requested)
 
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
@@ -263,8 +269,12 @@ class HudiLake:
         process tells the next run to roll it back at once.
         """
         target = Target(self._spark, self._path, self._name)
-        with held(target, self._files, owner, adopt=self._adopt):
-            yield
+        with held(target, self._files, owner, adopt=self._adopt) as still_ours:
+            self._still_ours = still_ours
+            try:
+                yield
+            finally:
+                self._still_ours = None
 
     def _known_seq(self, checkpoint: Checkpoint) -> int:
         """The greatest read sequence handed out so far, by the timeline and by the caller."""
@@ -287,7 +297,7 @@ class HudiLake:
         return pin
 
     def _target(self, table: LakeTable) -> Target:
-        return Target(self._spark, self._path, table.name)
+        return Target(self._spark, self._path, table.name, still_ours=self._still_ours)
 
     def _timeline(self) -> Timeline:
         return Timeline(self._spark, self._path)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 from uuid import uuid4
 
-from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import (
     LEASE_MS,
@@ -105,6 +105,7 @@ class Renewal:
     def __init__(self, files: Files, table_path: str, lease: Lease) -> None:
         self._files, self._path, self._lease = files, lease_path(table_path), lease
         self._stop = threading.Event()
+        self._one = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="lease renewal", daemon=True)
 
     def __enter__(self) -> Self:
@@ -115,16 +116,30 @@ class Renewal:
         self._stop.set()
         self._thread.join(timeout=10)
 
+    def refuse_lost(self) -> None:
+        """Renew the lease at once. Raises SupersededError where it is no longer ours: this process stood still too long."""
+        with self._one:
+            lost = not _renew(self._files, self._path, self._lease)
+        if lost:
+            raise SupersededError(
+                f"the table's lease {self._path} was lost while this process stood still, or was removed; nothing more of "
+                "ours is written",
+                fix="run it again",
+            )
+
     def _run(self) -> None:
         while not self._stop.wait(RENEW_SECONDS):
-            with suppress(LakeError):
+            with suppress(LakeError), self._one:
                 _renew(self._files, self._path, self._lease)
 
 
-def _renew(files: Files, path: str, lease: Lease) -> None:
+def _renew(files: Files, path: str, lease: Lease) -> bool:
+    """False where the lease is no longer ours; then nothing is written."""
     found = _lease_at(files, path)
-    if found is not None and found.token == lease.token:
-        files.replace(path, lease_text(replace(lease, expires_ms=_now_ms() + LEASE_MS)))
+    if found is None or found.token != lease.token:
+        return False
+    files.replace(path, lease_text(replace(lease, expires_ms=_now_ms() + LEASE_MS)))
+    return True
 
 
 def _supplant(files: Files, path: str, text: str) -> bool:

@@ -6,7 +6,7 @@ The outcome of a failed save is looked up on the timeline, never guessed: Hudi m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from uuid import uuid4
@@ -29,12 +29,16 @@ _COMMIT_TIME = re.compile(r"\b\d{17}\b")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table a commit goes to; `exists` is False for the commit that makes it."""
+    """The table a commit goes to; `exists` is False for the commit that makes it.
+
+    `still_ours` is asked before each: it raises where the lease under which we write was lost.
+    """
 
     spark: SparkSession
     path: str
     name: str
     exists: bool = True
+    still_ours: Callable[[], None] | None = None
 
 
 def commit(
@@ -42,13 +46,15 @@ def commit(
 ) -> Instant:
     """Write the frame in one commit that carries the metadata. Hudi takes keys of one prefix only.
 
-    Raises SupersededError where another writer won, LakeError where the write failed; both after our instant was rolled
-    back, and only where the commit did not land.
+    Raises SupersededError where another writer won, or our lease was lost, LakeError where the write failed; both after our
+    instant was rolled back, and only where the commit did not land.
     """
     token = uuid4().hex
     key = COMMIT if prefix == PREFIX else prefix + COMMIT
     carried = {**metadata, key: token, "hoodie.datasource.write.commitmeta.key.prefix": prefix}
     before = frozenset(_in_flight(target))
+    if target.still_ours is not None:
+        target.still_ours()
     try:
         frame.write.format("hudi").options(**options, **carried).mode("append").save(target.path)
     except (Py4JJavaError, PySparkException) as error:

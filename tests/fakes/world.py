@@ -391,6 +391,7 @@ class FakeLake:
     v_type: str = "bigint"
     more_columns: tuple[LakeColumn, ...] = ()
     held_by: str | None = None
+    holders: list[str] = field(default_factory=list)  # who took the lease and has not ended, lost or not
     in_flight: set[str] = field(default_factory=set)
     checks_versions: bool = True
     checks_conflicts: bool = True
@@ -492,12 +493,12 @@ class FakeLake:
         )
 
     def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
-        self.journal.reached("lake.create")
+        self._writes("lake.create")
         self.key = table.record_key
         return self.plant([self.stamped(row) for row in rows_of(rows)], checkpoint, **labels)
 
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
-        self.journal.reached("lake.upsert")
+        self._writes("lake.upsert")
         self._become(table, rows)
         return self.plant(self._merged(rows_of(rows), set()), checkpoint, **labels)
 
@@ -506,19 +507,19 @@ class FakeLake:
         return Replaced(len(self.now), sum(row["id"] not in there for row in self.now))
 
     def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
-        self.journal.reached("lake.overwrite")
+        self._writes("lake.overwrite")
         self._become(table, rows)
         return self.plant([self.stamped(row) for row in rows_of(rows)], checkpoint, **labels)
 
     def mark(self, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
-        self.journal.reached("lake.mark")
+        self._writes("lake.mark")
         return self.plant(self.now, checkpoint, **labels)
 
     def origin(self) -> Origin:
         return self.made_by
 
     def hand_back(self, table: LakeTable, key: str, value: str) -> Instant:
-        self.journal.reached("lake.hand_back")
+        self._writes("lake.hand_back")
         instant = self.plant(self.now)
         self.made_by = replace(self.made_by, streamer_key=key, streamer_checkpoint=value, instant=instant)
         return instant
@@ -526,7 +527,7 @@ class FakeLake:
     def correct(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
     ) -> Instant:
-        self.journal.reached("lake.correct")
+        self._writes("lake.correct")
         doubled = Counter(row["id"] for row in self.now)
         assert all(doubled[row["id"]] < 2 for row in rows_of(batch.expected)), "Hudi would write every copy"
         self._become(table, batch.upserts)
@@ -535,7 +536,7 @@ class FakeLake:
     def replace(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
     ) -> Instant:
-        self.journal.reached("lake.replace")
+        self._writes("lake.replace")
         if self.cannot_replace:
             raise RefusedError(self.cannot_replace, fix="another lake.path")
         self._become(table, batch.upserts)
@@ -627,10 +628,17 @@ class FakeLake:
         if self.held_by is not None:
             raise RefusedError(f"held by {self.held_by}", fix="wait")
         self.held_by = owner
+        self.holders.append(owner)
         try:
             yield
         finally:
-            self.held_by = None
+            self.holders.remove(owner)
+            self.held_by = None if self.held_by == owner else self.held_by
+
+    def _writes(self, point: str) -> None:
+        self.journal.reached(point)
+        if self.holders and self.held_by != self.holders[-1]:
+            raise SupersededError("the lease was lost", fix="run it again")
 
     def _merged(self, upserts: list[Row], gone: set[Any]) -> list[Row]:
         replaced = {row["id"] for row in upserts} | gone

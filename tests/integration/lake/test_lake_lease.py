@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.values import TableType
 from hudi_reconcile.lake import recover
 from hudi_reconcile.lake.hudi_lake import HudiLake
@@ -90,7 +90,17 @@ def test_process_killed_while_it_clears_up_after_another_leaves_both_to_the_next
 
     file.write_text(json.dumps(left | gone))
     with lake.lease("run 3"):
-        assert json.loads(file.read_text())["since"] > mine["since"]
+        held = json.loads(file.read_text())
+        assert held["since"] > mine["since"]
+        taken = json.dumps(held | {"token": "of another process"})
+        file.write_text(taken)  # we stood still, and it expired
+        with pytest.raises(SupersededError, match="lease"):
+            lake.upsert(frame(spark, SCHEMA, (1, 2, 2)), table_of(lake), checkpoint(2), {})
+        assert file.read_text() == taken
+        assert content(lake, "qty") == [(1,)]
+        file.write_text(json.dumps(held | {"expires_ms": 1}))
+        lake.upsert(frame(spark, SCHEMA, (1, 3, 3)), table_of(lake), checkpoint(3), {})
+        assert json.loads(file.read_text())["expires_ms"] > held["since_ms"], "it has its whole time for the commit"
     assert not file.exists()
 
 
