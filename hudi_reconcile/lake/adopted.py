@@ -136,10 +136,11 @@ def prepare(batch: Corrective, table: LakeTable) -> Correction:
         raise ValueError("no column of the table can carry the mark of a delete")
     rows = exact_rows(batch, table).localCheckpoint()
     expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
-    check_facts(facts_of(rows, expected, table, F.lit(0)), table)
+    facts = facts_of(rows, expected, table, F.lit(0))
+    check_facts(facts, table)
     mark = DeleteMark(field, f"__hr_delete__{uuid4().hex}")
     marked = F.when(F.col(DELETE), F.lit(mark.text)).otherwise(F.col(f"`{field}`"))
-    return Correction(rows.withColumn(field, marked).drop(DELETE), expected, mark)
+    return Correction(rows.withColumn(field, marked).drop(DELETE), expected, mark, facts.written)
 
 
 def mark_field(table: LakeTable) -> str | None:

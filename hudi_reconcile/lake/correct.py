@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError
 from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable
+from hudi_reconcile.lake.metadata import Keys
 from hudi_reconcile.lake.schema import as_table
 from hudi_reconcile.ports import Corrective
 
@@ -37,11 +38,12 @@ class DeleteMark:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A batch as it is written, the versions it expects, and what marks its deletes."""
+    """A batch as it is written, the versions it expects, what marks its deletes, and how many keys it writes."""
 
     rows: DataFrame
     expected: DataFrame
     mark: DeleteMark
+    keys: Keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,12 @@ class BatchFacts:
     upserts_without_seq: int
     keys_without_version: int
     upserts_of_doubled_keys: int
+    new_keys: int
+
+    @property
+    def written(self) -> Keys:
+        """By whether the lake has them."""
+        return Keys(self.keys - self.new_keys, self.new_keys)
 
 
 def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
@@ -69,7 +77,9 @@ def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
     check_facts(facts, table)
     marker = tombstone_seq(facts.greatest_seq, known_seq)
     seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
-    return Correction(rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, DeleteMark(READ_SEQ, str(marker)))
+    return Correction(
+        rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, DeleteMark(READ_SEQ, str(marker)), facts.written
+    )
 
 
 def tombstone_seq(greatest_seq: int | None, known_seq: int) -> int:
@@ -131,6 +141,7 @@ def facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: SparkC
         F.coalesce(F.sum("_hr_blank"), F.lit(0)),
         F.count(F.when(F.col("_hr_copies").isNull(), 1)),
         F.count(F.when(F.col("_hr_upserted") & (F.col("_hr_copies") > 1), 1)),
+        F.count(F.when(F.col("_hr_copies") == 0, 1)),
     )
     return BatchFacts(*found.collect()[0])
 

@@ -22,7 +22,7 @@ from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinned
 from hudi_reconcile.lake.held import held
 from hudi_reconcile.lake.holdable import check_types, check_values
-from hudi_reconcile.lake.metadata import PREFIX, commit_metadata
+from hudi_reconcile.lake.metadata import KEYS, PREFIX, commit_metadata, keys_text
 from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_options
 from hudi_reconcile.lake.origin import origin_of
 from hudi_reconcile.lake.overwrite import would_overwrite
@@ -192,6 +192,7 @@ class HudiLake:
         if sure:
             return self._replaced(batch, table, plain, metadata)
         found = self._writer.prepared(batch, table, self._known_seq(checkpoint))
+        metadata[KEYS] = keys_text(found.keys)
         with correction.validated(self._spark, found.expected) as view:
             clusterings = timeline.planned_clusterings(self._timeline())
             options = {**plain, **correction.correction_options(table, view, found.mark, clusterings)}
@@ -211,12 +212,13 @@ class HudiLake:
     def _replaced(
         self, batch: Corrective, table: LakeTable, plain: Mapping[str, str], metadata: Mapping[str, str]
     ) -> Instant:
-        pin = self._pinned()
+        known, pin = {one.requested for one in self._timeline().completed()}, self._pinned()
         with evaluating(self._path):
             found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin))
             check_values(found.rows, table.record_key, table.partition_fields)
+        metadata = {**metadata, KEYS: keys_text(found.keys)}
         with correction.validated(self._spark, found.expected) as view:
-            options = {**plain, **doubled.replace_options(table, view, found, pin)}
+            options = {**plain, **doubled.replace_options(table, view, found, known)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
     def writers(self) -> Writers:
@@ -243,10 +245,15 @@ class HudiLake:
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
-        pin = self._pinned()
-        found = undo.Snapshots(*(pinned(self._spark, self._path, one) for one in (*self.around(commit), pin)))
+        now = self._pinned()
+        line = self._timeline()  # not older than the snapshot: no commit between is overlooked
+        pins = (*undo.around(line, commit, self._path), now, *undo.later(line, commit))
+        before, at, newest, *between = (pinned(self._spark, self._path, one) for one in pins)
         with evaluating(self._path):
-            return undo.taken_back(found, table, commit.requested, read_seq)
+            seen = undo.Snapshots(before, at, newest, tuple(between))
+            found = undo.taken_back(seen, table, undo.wrote_at(line, commit), read_seq)
+        self.around(commit)  # a cleaner may have come while it was read
+        return found
 
     def shows(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows are there as they are, but for the read sequence."""

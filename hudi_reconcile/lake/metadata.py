@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import Checkpoint
@@ -16,6 +16,7 @@ from hudi_reconcile.core.values import Checkpoint
 PREFIX = "_hr."
 CHECKPOINT = "_hr.checkpoint"
 COMMIT = "_hr.commit"
+KEYS = "_hr.keys"
 # Every commit of ours carries one of these: where HoodieStreamer's checkpoint is handed back, keys have its prefix.
 OURS = (COMMIT, f"deltastreamer.{COMMIT}", f"streamer.{COMMIT}")
 VERSION = 1
@@ -31,6 +32,31 @@ _LATER = (
 _NUMBERS = ("as_of_micros",)  # so too
 _LISTS = ("columns", "dropped")  # so too
 _FIX = "run the version of hudi-reconcile that wrote it, or pull again with --full"
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How many keys a correction wrote that the lake had, or had not. An undo must find as many of each."""
+
+    there: int
+    new: int
+
+
+def keys_text(keys: Keys) -> str:
+    """As a commit carries it under `KEYS`."""
+    return json.dumps(asdict(keys), sort_keys=True, separators=(",", ":"))
+
+
+def parse_keys(text: str) -> Keys:
+    """What `keys_text` wrote. Raises LakeError for any other text."""
+    try:
+        found = json.loads(text)
+        keys = Keys(**found)
+    except (ValueError, TypeError) as error:
+        raise LakeError("a correction's number of keys cannot be read", fix=_FIX) from error
+    if not all(type(value) is int for value in (keys.there, keys.new)):
+        raise LakeError("a correction's number of keys cannot be read", fix=_FIX)
+    return keys
 
 
 def checkpoint_text(checkpoint: Checkpoint) -> str:
@@ -64,7 +90,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
 def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[str, str]:
     """What a commit carries: the checkpoint, and each label under `_hr.<label>`. Raises LakeError for a reserved label."""
     carried = {PREFIX + label: value for label, value in labels.items()}
-    reserved = sorted({CHECKPOINT, COMMIT} & set(carried))
+    reserved = sorted({CHECKPOINT, COMMIT, KEYS} & set(carried))
     if reserved:
         raise LakeError(
             f"labels cannot be carried as {', '.join(reserved)}: set by the lake itself", fix="report a bug"

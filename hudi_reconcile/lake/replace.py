@@ -7,6 +7,7 @@ the state after. Nothing at all may have been committed since the rows were read
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,8 +15,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.values import LakePin, LakeTable
-from hudi_reconcile.lake.correct import VALIDATOR, exact_versions, pending_sql, same_keys, sql_text, versions_sql
+from hudi_reconcile.core.values import LakeTable
+from hudi_reconcile.lake.correct import SEQNO, VALIDATOR, exact_versions, pending_sql, same_keys, sql_text, versions_sql
+from hudi_reconcile.lake.metadata import Keys
 from hudi_reconcile.lake.schema import as_table
 from hudi_reconcile.ports import Corrective
 
@@ -25,11 +27,15 @@ MOST_PARTITIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """All rows that the replaced partitions hold afterwards, the versions that were expected, and the partitions' paths."""
+    """All rows that the replaced partitions hold afterwards, the versions that were expected, and the partitions' paths.
+
+    `keys`: how many keys are put right; all others stay as they were.
+    """
 
     rows: DataFrame
     expected: DataFrame
     partitions: tuple[str, ...]
+    keys: Keys
 
 
 def replacement(batch: Corrective, table: LakeTable, now: DataFrame) -> Replacement:
@@ -48,7 +54,13 @@ def replacement(batch: Corrective, table: LakeTable, now: DataFrame) -> Replacem
     others = now.where(F.col(_PARTITION).isin(*partitions)).alias("t").join(keys, same, "left_anti")
     right = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
     kept = as_table(others.select(*[F.col(f"`{column.name}`") for column in table.columns]), table.columns, table.path)
-    return Replacement(kept.unionByName(right), expected, partitions)
+    return Replacement(kept.unionByName(right), expected, partitions, _written(expected, table))
+
+
+def _written(expected: DataFrame, table: LakeTable) -> Keys:
+    by_key = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
+    found = by_key.agg(F.count(F.when(F.col("_hr_copies") > 0, 1)), F.count(F.when(F.col("_hr_copies") == 0, 1)))
+    return Keys(*found.collect()[0])
 
 
 def check_partitions(partitions: tuple[str, ...], table: LakeTable) -> None:
@@ -66,11 +78,14 @@ def check_partitions(partitions: tuple[str, ...], table: LakeTable) -> None:
         )
 
 
-def replace_options(table: LakeTable, view: str, found: Replacement, pin: LakePin) -> dict[str, str]:
-    """Write options that replace just these partitions, and refuse where anything was committed since the pin."""
+def replace_options(table: LakeTable, view: str, found: Replacement, known: Collection[str]) -> dict[str, str]:
+    """Write options that replace just these partitions, and refuse where a write was completed that is not one of `known`.
+
+    `known` are the requested times of the completed writes that were there when the partitions were read.
+    """
     queries = (
         f"{versions_sql(table, view)}#0",
-        f"{_since_sql(table.path, pin.instant.completed)}#0",
+        f"{_since_sql(table.path, known)}#0",
         f"{pending_sql(table.path)}#1",
     )
     options = {
@@ -88,9 +103,11 @@ def replace_options(table: LakeTable, view: str, found: Replacement, pin: LakePi
     return {**options, **paths, "hoodie.datasource.write.operation": "insert_overwrite"}
 
 
-def _since_sql(path: str, completed: str) -> str:
+def _since_sql(path: str, known: Collection[str]) -> str:
+    # By name and not by time: the clock of another host may be behind.
+    names = ", ".join(f"'{one}'" for one in sorted(known))
     return (
         f"select count(*) from hudi_query_timeline('{sql_text(path)}', 'false') where action in "
-        f"('commit', 'deltacommit', 'replacecommit') and state = 'COMPLETED' and completion_time > '{completed}' "
+        f"('commit', 'deltacommit', 'replacecommit') and state = 'COMPLETED' and timestamp not in ({names}) "
         "and 'x' <> '<TABLE_NAME>'"
     )

@@ -1,10 +1,13 @@
 """What one corrective commit changed, as a batch that takes it back: read from the lake's own history.
 
-The commit was made while no other writer was in flight, so the snapshots just before and at it differ by it alone.
+The commit was made while no other writer was in flight, so the snapshots just before and at it differ by it alone. Hudi
+shows a snapshot whose files were cleaned without them and without a word: then rows would look as if the commit had
+brought or removed them. So the cleaner is asked before and after the read, and the keys are counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,73 +18,168 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.values import READ_SEQ, Instant, LakeColumn, LakePin, LakeTable
 from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.correct import same_keys
+from hudi_reconcile.lake.metadata import KEYS, Keys, parse_keys
 from hudi_reconcile.ports import Corrective, Frame, TakenBack
 
 MOST_COMMITS_SINCE = 10  # Hudi's own default of commits whose files a cleaner keeps
 _SEQNO = "_hoodie_commit_seqno"
 
 
+_FORWARD = "correct forward: hudi-reconcile sweep, then apply; and set policy.savepoint: always for the next time"
+# Timestamps to the microsecond: rows that differ in less than Spark's default shows are not the same.
+_EXACT = dict.fromkeys(("timestampFormat", "timestampNTZFormat"), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """A commit of ours: the keys that it says it wrote (None: it does not say), and whether it wrote partitions anew."""
+
+    instant: Instant
+    keys: Keys | None
+    anew: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """The table just before the commit, at it, and now."""
+    """The table just before the commit, at it, and now; and after each commit between the last two."""
 
     before: DataFrame
     at: DataFrame
     now: DataFrame
+    between: tuple[DataFrame, ...] = ()
 
 
 def around(line: Timeline, commit: Instant, path: str) -> tuple[LakePin, LakePin]:
     """The snapshots just before the commit and just after it.
 
-    Raises RefusedError where its files may have been cleaned: many commits since, and no savepoint.
+    Raises RefusedError where files of theirs may have been cleaned. True for the timeline as given: ask again after reading.
     """
     done = line.completed()
-    earlier = [action.requested for action in done if (action.completed or "") < commit.completed]
-    since = sum((action.completed or "") > commit.completed for action in done)
-    before = max(earlier, default="")
-    if not before or (since > MOST_COMMITS_SINCE and before not in line.savepoints()):
-        raise RefusedError(
-            f"Hudi table {path}: the rows from before {commit.completed} may be cleaned: {since} commits since "
-            f"(limit {MOST_COMMITS_SINCE}), and no savepoint from before",
-            fix="correct forward: hudi-reconcile sweep, then apply; and set policy.savepoint: always for the next time",
-        )
-    return LakePin(Instant(before, before), ()), LakePin(commit, ())
+    before = max((one.requested for one in done if (one.completed or "") < commit.completed), default=None)
+    kept = line.savepoints()
+    both = [one for one in (before, commit.requested) if one is not None]
+    cleaned = {one for one in both if one not in kept and line.cleaned_below(one)}
+    since = None
+    if any(one.requested == commit.requested for one in done):
+        since = sum((one.completed or "") > commit.completed for one in done)
+    why = why_lost(before, commit.requested, since=since, kept=kept, cleaned=cleaned)
+    if why is not None:
+        raise RefusedError(f"Hudi table {path}: the rows from before {commit.completed} {why}", fix=_FORWARD)
+    return LakePin(Instant(before or "", before or ""), ()), LakePin(commit, ())
 
 
-def taken_back(seen: Snapshots, table: LakeTable, requested: str, read_seq: int) -> TakenBack:
-    """Every key that the commit wrote and nobody touched since, as it was before. One job, then lazy frames."""
+def why_lost(
+    before: str | None, at: str, *, since: int | None, kept: Collection[str], cleaned: Collection[str]
+) -> str | None:
+    """Why the snapshots before a commit and at it need not be whole; None where they are.
+
+    `since`: completed writes after the commit, None where it is archived; `kept` have a savepoint; of `cleaned` the cleaner
+    may have taken files. A savepoint keeps the files of its own snapshot alone. Pure.
+    """
+    if before is None or since is None:
+        return "are no longer on the active timeline"
+    if before in cleaned:
+        return "may be cleaned: a cleaner ran since, and no savepoint from before"
+    if since > MOST_COMMITS_SINCE and before not in kept:
+        return f"may be cleaned: {since} commits since (limit {MOST_COMMITS_SINCE}), and no savepoint from before"
+    if at in cleaned:
+        return "cannot be told from later changes: a cleaner took what the commit itself left"
+    return None
+
+
+def wrote_at(line: Timeline, commit: Instant) -> Wrote:
+    """What the commit says of itself."""
+    said = [text for text, action in line.metadata(KEYS, archived=False) if action.requested == commit.requested]
+    anew = any(one.requested == commit.requested and one.action == "replacecommit" for one in line.completed())
+    return Wrote(commit, parse_keys(said[0]) if said else None, anew)
+
+
+def later(line: Timeline, commit: Instant) -> tuple[LakePin, ...]:
+    """The snapshots after each write since the commit but the newest."""
+    after = [one for one in line.completed() if (one.completed or "") > commit.completed]
+    times = sorted(one.requested for one in after if not line.is_service(one))
+    return tuple(LakePin(Instant(one, one), ()) for one in times[:-1])
+
+
+def taken_back(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) -> TakenBack:
+    """Every key that the commit wrote and nobody touched since, as it was before. Few jobs, then lazy frames.
+
+    Raises RefusedError where the keys are not as many as the commit says that it wrote, or none.
+    """
+    rows = _judged(seen, table, wrote).localCheckpoint(eager=True)
+    if seen.between and not rows.where(_gone()).isEmpty():
+        rows = _without_revived(rows, seen.between, table).localCheckpoint(eager=True)
+    counts = {
+        (row["action"], row["status"]): row["count"] for row in rows.groupBy("action", "status").count().collect()
+    }
+    refuse_unlike(counts, wrote, table.path)
     keys = [F.col(f"`{name}`") for name in table.record_key]
-    marked = [
-        _images(seen.before, table, "before"),
-        _images(seen.at, table, "at"),
-        _images(seen.now, table, "now"),
-    ]
-    heap = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), marked)
-    by_key = heap.groupBy(*keys).agg(
-        *[F.first(name, ignorenulls=True).alias(name) for name in ("before", "at", "now")],
-        F.count("now").alias("copies"),
-    )
-    wrote = F.col("at.sn").startswith(f"{requested}_") | (F.col("at").isNull() & F.col("before").isNotNull())
-    untouched = F.col("at.sn").eqNullSafe(F.col("now.sn")) & (F.col("copies") <= 1)
-    if table.foreign is not None:
-        # Partitions that were written anew hold other rows, too, as they were.
-        wrote = wrote & ~F.to_json("before.row").eqNullSafe(F.to_json("at.row"))
-    rows = (
-        by_key.where(wrote)
-        .withColumn("status", F.when(untouched, "ready").otherwise("superseded"))
-        .withColumn("action", F.when(F.col("before").isNull(), "delete").otherwise("upsert"))
-        .localCheckpoint(eager=True)
-    )
     ready = rows.where("status = 'ready'")
     upserts = ready.where("action = 'upsert'").select("before.row.*")
     if table.foreign is None:
         upserts = upserts.withColumn(READ_SEQ, F.lit(read_seq).cast("bigint"))
     expected = ready.select(*keys, F.col("now.sn").alias("_hr_seqno"))
     deletes = ready.where("action = 'delete'").select("now.row.*")
-    counts = {
-        (row["action"], row["status"]): row["count"] for row in rows.groupBy("action", "status").count().collect()
-    }
     return TakenBack(counts, Corrective(Frame(upserts), Frame(deletes), Frame(expected)))
+
+
+def refuse_unlike(counts: Mapping[tuple[str, str], int], wrote: Wrote, path: str) -> None:
+    """Raises RefusedError where the rows by (action, status) are not those that the commit says it wrote, or none. Pure."""
+    shown = {name: sum(rows for (action, _), rows in counts.items() if action == name) for name in ("upsert", "delete")}
+    found = Keys(there=shown["upsert"], new=shown["delete"])
+    if found == Keys(0, 0) or wrote.keys not in (None, found):
+        said = (
+            "rows" if wrote.keys is None else f"{wrote.keys.there} rows that the lake had and {wrote.keys.new} new ones"
+        )
+        raise RefusedError(
+            f"Hudi table {path}: commit {wrote.instant.completed} wrote {said}, and the lake's history shows {found.there} and "
+            f"{found.new}: files are cleaned, or the merge dropped rows",
+            fix=_FORWARD,
+        )
+
+
+def _judged(seen: Snapshots, table: LakeTable, wrote: Wrote) -> DataFrame:
+    marked = [
+        _images(seen.before, table, "before"),
+        _images(seen.at, table, "at"),
+        _images(seen.now, table, "now"),
+    ]
+    heap = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), marked)
+    by_key = heap.groupBy(*[F.col(f"`{name}`") for name in table.record_key]).agg(
+        *[F.first(name, ignorenulls=True).alias(name) for name in ("before", "at", "now")],
+        F.count("at").alias("copies_at"),
+        F.count("now").alias("copies"),
+    )
+    ours = F.col("at.sn").startswith(f"{wrote.instant.requested}_")
+    changed = ours | (F.col("at").isNull() & F.col("before").isNotNull())
+    if wrote.anew:
+        # Partitions that were written anew hold other rows, too, as they were: a key that stays doubled is one of those.
+        same = F.to_json("before.row", _EXACT).eqNullSafe(F.to_json("at.row", _EXACT))
+        changed = changed & ~same & (F.col("copies_at") <= 1)
+    untouched = F.col("at.sn").eqNullSafe(F.col("now.sn")) & (F.col("copies") <= 1)
+    return (
+        by_key.where(changed)
+        .withColumn("status", F.when(untouched, "ready").otherwise("superseded"))
+        .withColumn("action", F.when(F.col("before").isNull(), "delete").otherwise("upsert"))
+    )
+
+
+def _gone() -> SparkColumn:
+    return (F.col("status") == "ready") & F.col("now").isNull()
+
+
+def _without_revived(rows: DataFrame, between: tuple[DataFrame, ...], table: LakeTable) -> DataFrame:
+    """Keys that the commit removed, that came back since and are gone again, are superseded: absence has no version."""
+    key_types = [column for column in table.columns if column.name in table.record_key]
+    shown = [frame.select(*[_as_now(c, set(frame.columns)).alias(c.name) for c in key_types]) for frame in between]
+    asked = rows.where(_gone()).select(*table.record_key).alias("a")
+    seen = reduce(DataFrame.unionByName, shown).alias("s")
+    back = seen.join(asked, same_keys("s", "a", table.record_key), "left_semi").distinct()
+    marked = back.withColumn("_hr_back", F.lit(True)).alias("b")
+    joined = rows.alias("r").join(marked, same_keys("r", "b", table.record_key), "left")
+    status = F.when(F.col("_hr_back"), "superseded").otherwise(F.col("status")).alias("status")
+    return joined.select(*[F.col(f"r.`{name}`") for name in rows.columns if name != "status"], status)
 
 
 def shown(upserts: DataFrame, now: DataFrame, table: LakeTable) -> int:

@@ -93,7 +93,7 @@ def _take_back(work: _Undo, commit: Landed) -> None:
     _, at = pinned(lake)
     if at is None:
         raise RefusedError(f"table {work.job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
-    read_seq = max(work.edges.clock.utc_micros(), at.checkpoint.read_seq + 1)
+    read_seq = max(work.edges.source.moment().clock_micros, at.checkpoint.read_seq + 1)
     found = lake.taken_back(commit.instant, work.table, read_seq)
     rows = _counted(found)
     labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}

@@ -596,6 +596,8 @@ class FakeLake:
         )
         wrote = [key for key in before | at if _version(before.get(key)) != _version(at.get(key))]
         status = {key: "ready" if _version(at.get(key)) == _version(now.get(key)) else "superseded" for key in wrote}
+        since = {row["id"] for one in self.commits[place + 1 :] for row in one.rows}
+        status |= {key: "superseded" for key in wrote if key not in at and key in since}
         counts = Counter(("upsert" if key in before else "delete", status[key]) for key in wrote)
         ready = [key for key in wrote if status[key] == "ready"]
         upserts = [{**before[key], READ_SEQ: read_seq} for key in ready if key in before]

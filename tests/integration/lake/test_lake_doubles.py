@@ -108,7 +108,13 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
     def then_another_writes(*given: Any) -> Any:
         found = read(*given)
         monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.pinned", read)
-        lake.upsert(frame(spark, SCHEMA, (2, "a", 22, 3)), table, checkpoint(3), {})
+        before = lake.pin()
+        theirs = lake.upsert(frame(spark, SCHEMA, (2, "a", 22, 3)), table, checkpoint(3), {})
+        assert before is not None
+        done = next((tmp_path / "orders/.hoodie/timeline").glob(f"{theirs.requested}_{theirs.completed}.*"))
+        done.rename(
+            done.with_name(f"{theirs.requested}_{int(before.instant.completed) - 1}{done.suffix}")
+        )  # a clock behind
         return found
 
     monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.pinned", then_another_writes)

@@ -97,14 +97,14 @@ def test_tombstone_is_above_everything_handed_out() -> None:
 @pytest.mark.parametrize(
     ("facts", "error", "named"),
     [
-        (BatchFacts(2, 1, 1, 0, 0, 0), LakeError, "1 keys occur twice"),
-        (BatchFacts(1, 1, 1, 1, 0, 0), LakeError, "1 upserts have no _hr_read_seq"),
-        (BatchFacts(1, 1, 1, 0, 1, 0), LakeError, "1 keys have no expected version"),
-        (BatchFacts(1, 1, 1, 0, 0, 1), NotBuiltError, "1 keys to be updated"),
+        (BatchFacts(2, 1, 1, 0, 0, 0, 0), LakeError, "1 keys occur twice"),
+        (BatchFacts(1, 1, 1, 1, 0, 0, 0), LakeError, "1 upserts have no _hr_read_seq"),
+        (BatchFacts(1, 1, 1, 0, 1, 0, 0), LakeError, "1 keys have no expected version"),
+        (BatchFacts(1, 1, 1, 0, 0, 1, 0), NotBuiltError, "1 keys to be updated"),
     ],
 )
 def test_batch_that_is_not_well_formed_is_refused(facts: BatchFacts, error: type[Exception], named: str) -> None:
-    check_facts(BatchFacts(1, 1, None, 0, 0, 0), table())
+    check_facts(BatchFacts(1, 1, None, 0, 0, 0, 0), table())
     with pytest.raises(error, match=named):
         check_facts(facts, table())
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.writers import Writers
+from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import World, applied, job, pulled, swept
+from tests.fakes.world import FakeClock, World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
@@ -198,6 +200,34 @@ def test_undo_beside_a_writer_without_a_heartbeat_is_refused() -> None:
     with pytest.raises(RefusedError, match="no heartbeat"):
         undone(world)
     assert world.lake.commits == before
+
+
+def test_deleted_row_that_came_back_and_was_deleted_again_stays_deleted() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    applied(world, swept(world).draft)
+    world.source.put(1, 11, 5_000)
+    world.clock.now_micros += 10_000
+    pull(job(run_id="pull"), world.edges, full=False)
+    assert 1 in world.lake_holds()
+    world.source.delete(1)
+    applied(world, swept(world).draft, run_id="run-b")
+
+    result = undone(world)
+
+    assert 1 not in world.lake_holds()
+    assert (result.outcome, result.corrections.applied, result.corrections.superseded) == (Outcome.INCOMPLETE, 0, 1)
+
+
+def test_undo_on_a_host_whose_clock_is_ahead_hands_out_the_sources_time() -> None:
+    world = corrected()
+    ahead = replace(world.edges, clock=FakeClock(world.journal, now_micros=10**15))
+
+    undo(job(run_id="run-2"), "run-1", ahead)
+
+    after = world.lake.checkpoint()
+    assert after is not None
+    assert after.checkpoint.read_seq < 10**15, "what later pulls bring would order below the restored rows"
 
 
 def test_restored_row_that_the_lake_swallowed_is_failed() -> None:
