@@ -37,10 +37,10 @@ _SEQNO = "_hoodie_commit_seqno"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a table shows at a pin, and its base files alone, which a merge_on_read table's logs may hide rows of."""
+    """What a table shows at a pin, and every row in the files of a merge_on_read table, of which logs may hide some."""
 
     rows: DataFrame
-    base: DataFrame | None = None
+    unmerged: DataFrame | None = None
 
 
 def images(batch: DataFrame, table: LakeTable) -> DataFrame:
@@ -160,10 +160,10 @@ def overtaken_rows(batch: Corrective, table: LakeTable, seen: Shown) -> int:
     )
     # The mark of a delete has the stored value, and Hudi cannot order one that is missing.
     count = older.count() + cast("DataFrame", batch.deletes).alias("d").where(_blank("d", table)).count()
-    if seen.base is not None:
-        # A key that only the base files show was deleted by a log file, whose ordering value is not seen.
+    if seen.unmerged is not None:
+        # A key that files hold and the table does not show was deleted by a log file, whose ordering value is not seen.
         gone = upserts.join(seen.rows.alias("n"), same, "left_anti")
-        count += gone.join(seen.base.alias("n"), same_keys("u", "n", table.record_key), "left_semi").count()
+        count += gone.join(seen.unmerged.alias("n"), same_keys("u", "n", table.record_key), "left_semi").count()
     return count
 
 

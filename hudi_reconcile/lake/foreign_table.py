@@ -12,7 +12,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.values import LakePin, LakeTable
 from hudi_reconcile.lake import adopted
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.frames import base_files, evaluating, newest, pinned
+from hudi_reconcile.lake.frames import evaluating, newest, pinned, unmerged
 from hudi_reconcile.lake.probe import bucket_options, key_options, sample_of
 from hudi_reconcile.ports import Corrective
 
@@ -70,8 +70,6 @@ class ForeignTable:
             now = pinned(self.spark, path, pin)
             found = adopted.as_adopted(batch, table, now)
             adopted.refuse_unordered(cast("DataFrame", found.upserts), table)
-            base = base_files(self.spark, path) if table.type == "merge_on_read" else None
-            sure = (
-                adopted.mark_field(table) is None or adopted.overtaken_rows(found, table, adopted.Shown(now, base)) > 0
-            )
+            seen = adopted.Shown(now, unmerged(self.spark, path) if table.type == "merge_on_read" else None)
+            sure = adopted.mark_field(table) is None or adopted.overtaken_rows(found, table, seen) > 0
         return found, sure

@@ -64,9 +64,9 @@ def newest(spark: SparkSession, path: str) -> DataFrame:
     return _load(spark, path, {})
 
 
-def base_files(spark: SparkSession, path: str) -> DataFrame:
-    """What the base files of a merge_on_read table hold, whatever its logs say."""
-    return _load(spark, path, {"hoodie.datasource.query.type": "read_optimized"})
+def unmerged(spark: SparkSession, path: str) -> DataFrame:
+    """Every row that a file of a merge_on_read table still holds, base file or log, whatever became of it: deletes show none."""
+    return _load(spark, path, {"hoodie.datasource.merge.type": "skip_merge"})
 
 
 def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
