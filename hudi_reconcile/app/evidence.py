@@ -13,6 +13,7 @@ from typing import Any
 
 from hudi_reconcile.app.diff import RunDiff, diff_runs
 from hudi_reconcile.app.page import PageForm, index_page, mail_page, page_of
+from hudi_reconcile.app.pdf import printed
 from hudi_reconcile.app.store import ring_of_file, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
@@ -99,19 +100,19 @@ class Room:
     def write_report(
         self, run: str, output: Path | None, form: PageForm = "report", ask: AskLake | None = None
     ) -> tuple[str, Path]:
-        """Make a page of a run's files: its report, its mail body, or the index of all tables as of that run.
+        """Make a page of a run's files: its report, that as PDF, its mail body, or the index of all tables as of that run.
 
         `ask` asks the lake what the run's corrections changed, for the report. A file of that name is replaced whole.
 
-        Raises UsageError inside a run's folder.
+        Raises UsageError inside a run's folder, and where there is nothing that prints a PDF.
         """
         run_id = self.store.resolve(run)
-        path = output or Path(f"{form}-{run_id}.html")
+        path = output or Path(f"report-{run_id}.pdf" if form == "pdf" else f"{form}-{run_id}.html")
         if any((self.store.reports / run_id).resolve() == folder for folder in path.resolve().parents):
             raise UsageError(f"{path} is inside run {run_id}, which never changes", fix="name another file: -o FILE")
         page = self._page(run_id, form, path, ask)
         try:
-            replace_file(path, page.encode())
+            replace_file(path, printed(page) if form == "pdf" else page.encode())
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
         return run_id, path

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.app.webhook import post
+from hudi_reconcile.app.lineage import send
+from hudi_reconcile.app.posting import post
 from hudi_reconcile.config.outputs import OutputsConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.evidence.files import replace_file
@@ -48,12 +49,21 @@ def deliver(
             said.append(f"warning: outputs.{one.output}: {one.path} could not be written: {error.strerror}")
         except ReconcileError as error:
             said.append(f"warning: outputs.{one.output}: {error.message}")
-    hook = outputs.webhook
-    if hook is not None and run["outcome"] in hook.on and (why := post(hook.url, message(run))):
-        said.append(f"warning: outputs.webhook: {why}")
+    said += _posted(outputs, run, ends)
     if outputs.github and _SUMMARY in environ:
         said += workflow_commands(run)
     return tuple(said)
+
+
+def _posted(outputs: OutputsConfig, run: Document, ends: Mapping[str, Ends]) -> Iterator[str]:
+    """Tell services; each is told whatever became of the others."""
+    hook, lineage = outputs.webhook, outputs.openlineage
+    if hook is not None and run["outcome"] in hook.on and (found := post(hook.url, json.dumps(message(run)))):
+        yield f"warning: outputs.webhook: {found.why}"
+    if lineage is not None and lineage.url is not None:
+        events = openlineage(run, lineage.namespace, ends).splitlines()
+        if why := send(events, lineage.url, lineage.api_key):
+            yield f"warning: outputs.openlineage: {why}"
 
 
 def _files(
@@ -65,7 +75,7 @@ def _files(
         yield Written("prometheus", outputs.prometheus / f"hudi_reconcile_{run['command']}.prom", prometheus(run))
     if outputs.ndjson is not None:
         yield Written("ndjson", outputs.ndjson, lines(run), is_appended=True)
-    if (lineage := outputs.openlineage) is not None:
+    if (lineage := outputs.openlineage) is not None and lineage.file is not None:
         yield Written("openlineage", lineage.file, openlineage(run, lineage.namespace, ends), is_appended=True)
     if outputs.github and (target := environ.get(_SUMMARY)):
         yield Written("github", Path(target), summary(run), is_appended=True)

@@ -21,7 +21,7 @@ from hudi_reconcile.report.mail import mail_of
 from hudi_reconcile.report.trend import COMPARING_COMMANDS, MOST_POINTS
 from hudi_reconcile.report.view import Kept
 
-PageForm = Literal["report", "index", "mail"]
+PageForm = Literal["report", "index", "mail", "pdf"]
 SAMPLE_ROWS = 20
 MOST_SAMPLE_ROWS = 100  # of all tables: a page of many stays one that opens at once
 MOST_RUNS = 200  # how far a trend looks back

@@ -83,10 +83,16 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
 @click.command()
 @run_argument
 @click.option(
-    "-o", "--output", "output", type=click.Path(path_type=Path), metavar="FILE", help="Default: report-<run id>.html"
+    "-o",
+    "--output",
+    "output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Default: report-<run id>.html (or .pdf)",
 )
 @click.option("--index", "form", flag_value="index", help="Every table as of RUN instead, worst first.")
 @click.option("--mail", "form", flag_value="mail", help="The body of a mail instead: no script, no style sheet.")
+@click.option("--pdf", "form", flag_value="pdf", help="The report as PDF instead: needs Chromium or Chrome.")
 @click.option("--changes", is_flag=True, help="Show what the corrections changed, before and after. Asks the lake.")
 @format_option
 @pass_settings
@@ -100,7 +106,7 @@ def report(
     output_format: OutputFormat,
 ) -> Outcome:
     """Rebuild the HTML report of RUN (a run id, or latest) from the run's files."""
-    if changes and form is not None:
+    if changes and form not in (None, "pdf"):
         raise UsageError(f"--changes is for the report, not for --{form}", fix=f"leave out --{form}")
     ask = _asking(settings) if changes else None
     run_id, path = room_of(settings).write_report(run, output, form or "report", ask)

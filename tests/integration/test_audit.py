@@ -19,7 +19,7 @@ from hudi_reconcile.cli.main import run
 from hudi_reconcile.demo.postgres import PostgresServer
 from hudi_reconcile.spark.session import jvm_of
 from tests.support.canaries import artefacts_below, hashes, held_in, number_spellings, spellings
-from tests.support.chat import SECRET, Chat, chat
+from tests.support.receiver import SECRET, Receiver, receiver
 from tests.support.docs import ROOT, TOOL, commands
 from tests.support.postgres import Database, fresh_database
 
@@ -142,7 +142,7 @@ def written(folder: Path, name: str, text: str | dict[str, Any]) -> None:
     (folder / name).write_text(text if isinstance(text, str) else json.dumps(text))
 
 
-def begun(story: Story, database: Database, hook: Chat) -> str:
+def begun(story: Story, database: Database, hook: Receiver) -> str:
     """Files, table and first pull; then the source drifts and is swept. Returns the head of the log after the pull."""
     folder = story.folder
     (folder / "out").mkdir()
@@ -181,7 +181,7 @@ def story(
 ) -> Iterator[Story]:
     """Pull, drift, sweep, the document's walk, and a nightly run with rules that fail and hold a correction back."""
     told = Story(tmp_path_factory.mktemp("audit"))
-    with fresh_database(postgres_server) as database, pytest.MonkeyPatch.context() as patch, chat(200) as hook:
+    with fresh_database(postgres_server) as database, pytest.MonkeyPatch.context() as patch, receiver(200) as hook:
         patch.chdir(told.folder)
         patch.setenv("GITHUB_STEP_SUMMARY", str(told.folder / "out" / "summary.md"))
         told.secrets.append(database.server.password)

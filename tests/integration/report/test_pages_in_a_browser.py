@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
+from pypdf import PdfReader
 
+from hudi_reconcile.app.pdf import VARIABLE, printed
 from tests.support.browser import Browser, View, required_browser
 from tests.support.pages import pages
 from tests.support.screenshots import without_policy
@@ -76,3 +80,13 @@ def test_axe_would_find_a_fault(chromium: Browser, tmp_path: Path) -> None:
     told = looked_at(chromium, faulty, tmp_path, View())
 
     assert {"color-contrast", "image-alt"} <= {name for name, _ in told["violations"]}
+
+
+def test_pdf_of_a_report_says_what_the_page_says(chromium: Browser) -> None:
+    found = PdfReader(io.BytesIO(printed(PAGES["report-drift"], {VARIABLE: chromium.path})))
+
+    text = " ".join(normalize("NFKC", " ".join(page.extract_text() for page in found.pages)).split())
+    assert len(found.pages) > 1
+    assert "9 rows of orders differ" in text
+    assert "apply 20261121T132616Z-3f9a1c" in text
+    assert "updated_without_watermark" in text.replace(" ", "")

@@ -7,16 +7,16 @@ import json
 import pytest
 
 from hudi_reconcile.app.outputs import deliver
-from hudi_reconcile.app.webhook import post
+from hudi_reconcile.app.posting import post
 from hudi_reconcile.config.outputs import OutputsConfig, WebhookConfig
-from tests.support.chat import SECRET, chat
+from tests.support.receiver import SECRET, receiver
 from tests.unit.report.stories import all_stories
 
 STORIES = all_stories()
 
 
 def test_message_says_how_the_run_ended_and_what_to_type_next() -> None:
-    with chat(200) as server:
+    with receiver(200) as server:
         said = deliver(OutputsConfig(webhook=WebhookConfig(url=server.url)), STORIES["drift"].run, {}, {})
 
     (body,) = server.bodies
@@ -29,7 +29,7 @@ def test_message_says_how_the_run_ended_and_what_to_type_next() -> None:
 
 
 def test_outcome_that_is_not_asked_for_is_not_told() -> None:
-    with chat(200) as server:
+    with receiver(200) as server:
         deliver(OutputsConfig(webhook=WebhookConfig(url=server.url)), STORIES["clean"].run, {}, {})
 
     assert server.bodies == []
@@ -37,7 +37,7 @@ def test_outcome_that_is_not_asked_for_is_not_told() -> None:
 
 @pytest.mark.parametrize("status", [302, 404, 500])
 def test_message_that_was_not_taken_is_a_warning_without_the_address(status: int) -> None:
-    with chat(status) as server:
+    with receiver(status) as server:
         said = deliver(OutputsConfig(webhook=WebhookConfig(url=server.url)), STORIES["drift"].run, {}, {})
 
     assert said == (f"warning: outputs.webhook: the other side answered {status}",)
@@ -45,12 +45,13 @@ def test_message_that_was_not_taken_is_a_warning_without_the_address(status: int
 
 
 def test_address_where_nobody_listens_is_a_warning_without_the_address() -> None:
-    with chat(200) as server:
+    with receiver(200) as server:
         pass
 
-    why = post(server.url, {"text": "x"}, timeout_seconds=2)
+    found = post(server.url, "{}", timeout_seconds=2)
 
-    assert why == "no answer (ConnectionRefusedError)"
+    assert found is not None
+    assert found.why == "no answer (ConnectionRefusedError)"
 
 
 def test_address_is_printed_nowhere() -> None:
@@ -60,7 +61,7 @@ def test_address_is_printed_nowhere() -> None:
 
 
 def test_markup_in_a_message_is_text() -> None:
-    with chat(200) as server:
+    with receiver(200) as server:
         deliver(
             OutputsConfig(webhook=WebhookConfig(url=server.url, on=("unverified",))), STORIES["checked"].run, {}, {}
         )

@@ -219,6 +219,19 @@ def test_mail_of_a_run_is_its_verdict_without_style_sheet(swept: str, capsys: py
     assert "9 rows of orders differ" in Path(path).read_text("utf-8")
 
 
+@pytest.mark.usefixtures("swept")
+def test_report_as_pdf_without_a_browser_exits_2_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HUDI_RECONCILE_CHROMIUM", str(tmp_path / "nothing"))
+
+    code = run(["report", "latest", "--pdf", "--format", "json"])
+
+    assert code == 2
+    assert "apt-get install chromium" in document_of(capsys)["error"]["fix"]
+    assert list(tmp_path.glob("*.pdf")) == []
+
+
 def test_report_of_a_coverage_that_cannot_be_read_exits_3(
     reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

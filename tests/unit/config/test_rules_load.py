@@ -81,7 +81,8 @@ def test_documented_outputs_are_a_part_of_the_config() -> None:
     source, table = '{url: "postgresql+psycopg://h/d"}', "{name: t, source: {table: t}, lake: {path: t}}"
     text = f"version: 1\nsource: {source}\ntables: [{table}]\n{OUTPUTS}"
 
-    loaded = parse_config(text, Place("c", Path("/base")), {"SLACK_WEBHOOK": "https://h/canary"}, lambda _: "")
+    secrets = {"SLACK_WEBHOOK": "https://h/canary", "OPENLINEAGE_API_KEY": "canary"}
+    loaded = parse_config(text, Place("c", Path("/base")), secrets, lambda _: "")
 
     assert None not in loaded.config.outputs.model_dump().values()
     assert "canary" not in str(shown_tree(loaded))

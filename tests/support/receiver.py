@@ -1,4 +1,4 @@
-"""A webhook's other side: a real HTTP server that keeps what arrives."""
+"""An HTTP server that takes what is posted to it, and answers as it is told."""
 
 from __future__ import annotations
 
@@ -11,22 +11,30 @@ from threading import Thread
 SECRET = "T0-canary-path"
 
 
-@dataclass
-class Chat:
-    """A server that answers each message with one status."""
+@dataclass(slots=True)
+class Receiver:
+    """What came: the paths, the headers and the bodies, in order."""
 
     port: int
+    paths: list[str] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
 
     @property
     def url(self) -> str:
+        """An address that must not be printed."""
         return f"http://127.0.0.1:{self.port}/{SECRET}"
 
 
 @contextmanager
-def chat(status: int) -> Iterator[Chat]:
+def receiver(*statuses: int) -> Iterator[Receiver]:
+    """One that answers with these statuses in turn, and with the last one from then on."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            status = statuses[min(len(found.bodies), len(statuses) - 1)]
+            found.paths.append(self.path)
+            found.headers.append({name.lower(): value for name, value in self.headers.items()})
             found.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
             self.send_response(status)
             self.send_header("Location", f"http://127.0.0.1:{found.port}/elsewhere")
@@ -39,7 +47,7 @@ def chat(status: int) -> Iterator[Chat]:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    found = Chat(server.server_port)
+    found = Receiver(server.server_port)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
