@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes bench-rules kills consumer-kills change-histories strategies foreign writers screenshots soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes bench-rules examples kills consumer-kills change-histories strategies foreign writers screenshots soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ bench-changes: setup ## change queries beside Hudi's own incremental and CDC que
 
 bench-rules: setup ## rules by check beside Great Expectations alone: the same verdicts, counts and keys, and what each costs
 	@$(BIN)/python bench/bench_rules.py
+
+examples: setup ## the examples in real Dagster and Airflow, and against the schemas of GitHub workflows and Kubernetes
+	@$(BIN)/pytest -q tests/long/test_example_hosts.py
 
 strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
 	@$(BIN)/pytest -q tests/long/test_strategies.py

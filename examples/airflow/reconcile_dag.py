@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from airflow import DAG
-from airflow.operators.bash import BashOperator
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.sdk import DAG
 
 TOOL = "hudi-reconcile -c /srv/shop/reconcile.yaml"
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,8 +58,9 @@ def test_call_of_an_example_is_one_that_the_tool_takes(file: str, call: list[str
 
 def test_every_example_calls_the_tool() -> None:
     silent = {"README.md", "hudi-reconcile.timer"}
+    elsewhere = {"reconcile_checks.py"}  # test_example_hosts.py looks at how it calls the tool
 
-    assert {name for name, _ in CALLS} == {path.name for path in FILES} - silent
+    assert {name for name, _ in CALLS} == {path.name for path in FILES} - silent - elsewhere
 
 
 def test_files_are_of_their_kind() -> None:
@@ -100,3 +102,20 @@ def test_pytest_gate_ends_with_the_tools_exit_code_where_nothing_could_be_asked(
 
     assert done.returncode == 2
     assert "no rules" in done.stdout + done.stderr
+
+
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze here")
+    units = EXAMPLES / "nightly"
+    service = (units / "hudi-reconcile.service").read_text()
+    (tmp_path / "hudi-reconcile.timer").write_text((units / "hudi-reconcile.timer").read_text())
+
+    def verified(text: str) -> str:
+        (tmp_path / "hudi-reconcile.service").write_text(re.sub(r"(?m)^ExecStart=\S+", "ExecStart=/bin/true", text))
+        call = ["systemd-analyze", "verify", "hudi-reconcile.service", "hudi-reconcile.timer"]
+        done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return "\n".join(line for line in done.stderr.splitlines() if "hudi-reconcile" in line)
+
+    assert verified(service) == ""
+    assert "Unknown key" in verified(service.replace("TimeoutStopSec", "TimeoutStop"))
