@@ -1,0 +1,60 @@
+"""What docs/expectations.md says is held by a test that is there, and shown by a command that the tool takes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from functools import cache
+
+import click
+import pytest
+
+from hudi_reconcile.cli.main import group
+from hudi_reconcile.cli.registry import COMMANDS
+from tests.support.docs import ROOT, TOOL
+
+TEXT = (ROOT / "docs" / "expectations.md").read_text("utf-8")
+LINES = [
+    [cell.strip() for cell in line.strip("| ").split(" | ")] for line in TEXT.splitlines() if line.startswith("| ")
+][1:]
+TESTS = sorted(set(re.findall(r"`(tests/[\w/.]+::\w+)`", TEXT)))
+CALLS = sorted(set(re.findall(rf"`{TOOL} ([^`]+)`", TEXT)))
+
+
+@cache
+def functions_in(path: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_test_that_holds_an_expectation_is_there(test: str) -> None:
+    path, name = test.split("::")
+
+    assert name in functions_in(path)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_command_that_shows_an_expectation_is_one_that_the_tool_takes(call: str) -> None:
+    word, *rest = shlex.split(call)
+    command: click.Command = COMMANDS[word].load()
+    with group.make_context(TOOL, [word, *rest]) as context:
+        if isinstance(command, click.Group):
+            command, rest = command.commands[rest[0]], rest[1:]
+
+        assert command.make_context(word, rest, parent=context).command is command
+
+
+def test_targets_that_are_named_are_in_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+    assert set(re.findall(r"`make ([a-z-]+)`", TEXT)) <= targets
+
+
+def test_every_expectation_is_held_by_a_test_or_called_not_yet() -> None:
+    assert len(LINES) > 20
+    for expected, here, *shown in LINES:
+        held = re.findall(r"`tests/[\w/.]+::\w+`", shown[0]) if shown else []
+        assert (here == "not yet") is (held == []), expected
+        assert here == "not yet" or shown[1], expected
