@@ -281,6 +281,7 @@ def _rule_document(rule: RuleResult) -> dict[str, Any]:
     document["notes"] = list(rule.notes)
     if rule.waiver is not None:
         document["waiver"]["expires"] = rule.waiver.expires.isoformat()
+    document["totals"] = None if rule.totals is None else rule.totals.document
     if rule.keys is not None:
         document["keys"]["sample"] = [dict(one) for one in rule.keys.sample]
     return document

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.rules import ON_ONE_ROW, Allow, Rule, RuleSet, Severity, Waiver, sentence
+from hudi_reconcile.core.totals import BothTotals
 
 Status = Literal["pass", "fail", "waived", "error"]
 STATUSES: tuple[Status, ...] = ("error", "fail", "waived", "pass")  # the order in which people want to see them
@@ -22,7 +23,7 @@ class Measured:
     """What was counted for one rule.
 
     `success` is Great Expectations' own verdict where it counts no rows, or bears some. `problem` is why the rule could
-    not run; then nothing else counts.
+    not run; then nothing else counts. `totals` are what a `total` rule found, None where its column is masked.
     """
 
     failed_rows: int = 0
@@ -31,6 +32,7 @@ class Measured:
     detail: str = ""
     problem: str = ""
     fix: str = ""
+    totals: BothTotals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The verdict on one rule. `why` and `fix` say what to know and do where it did not pass."""
+    """The verdict on one rule. `why` and `fix` say what to know and do where it did not pass; `totals` are a `total` rule's."""
 
     id: str
     severity: Severity
@@ -58,6 +60,7 @@ class RuleResult:
     fix: str = ""
     waiver: Waiver | None = None
     keys: Keys | None = None
+    totals: BothTotals | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -74,6 +77,7 @@ def judged(rule: Rule, measured: Measured, waivers: tuple[Waiver, ...], today: d
         judged_rows=measured.judged_rows,
         why=measured.detail,
         fix=measured.fix,
+        totals=measured.totals,
     )
     if measured.problem:
         return replace(found, status="error", failed_rows=0, judged_rows=0, why=measured.problem)

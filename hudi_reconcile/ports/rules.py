@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Protocol
 
 from hudi_reconcile.core.rule_verdict import Keys, Measured
 from hudi_reconcile.core.rules import Rule
+from hudi_reconcile.core.totals import Totals
 from hudi_reconcile.ports.frame import Frame
 
 
@@ -58,6 +58,6 @@ class RuleEngine(Protocol):
         """
         ...
 
-    def total(self, rows: Frame, column: str) -> Decimal:
-        """The column's exact sum, NULLs left out, 0 of nothing. Raises UnverifiedError where it cannot be had."""
+    def total(self, rows: Frame, column: str) -> Totals:
+        """The column's exact sum and its ends, NULLs left out. Raises UnverifiedError where they cannot be had."""
         ...

@@ -17,6 +17,7 @@ from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
 from hudi_reconcile.core.standing import Standing
+from hudi_reconcile.core.totals import TotalTexts
 from hudi_reconcile.core.values import (
     Moment,
     SourceTable,
@@ -120,8 +121,8 @@ class Source(Protocol):
         """The rows that may have one of these keys, counted by the source itself; None where it cannot be asked for such keys."""
         ...
 
-    def total(self, table: SourceTable, column: str) -> str | None:
-        """The exact sum of a column over the rows that are compared, as text; None of nothing. One statement."""
+    def total(self, table: SourceTable, column: str) -> TotalTexts:
+        """A column's exact sum and its ends over the rows that are compared, as text; None of nothing. One statement."""
         ...
 
     def key_faults(self, table: SourceTable) -> KeyFaults:

@@ -1,16 +1,19 @@
-"""Control totals: rows and distinct keys of both sides, and whether the findings explain the difference. Pure arithmetic.
+"""Control totals: rows, distinct keys and chosen columns of both sides; whether the findings explain them. Pure arithmetic.
 
 Keys that occur twice at the source are refused, so its rows are its keys; the lake's are its rows less the copies that
-the findings count. Sums are those of `total` rules. What healed or moved between the looks leaves a range.
+the findings count. Sums, least and greatest values are those of `total` rules. What healed or moved between the looks
+leaves a range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.totals import difference
 from hudi_reconcile.report.wording import figure
 
 _MINUS = "\N{MINUS SIGN}"
@@ -44,13 +47,27 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a column, as people read it; an end of no value is empty."""
+
+    what: str
+    source: str
+    lake: str
+    difference: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sum:
-    """One `total` rule: the sums as it tells them; empty where the column is masked or the rule could not run."""
+    """One `total` rule: the sums as it tells them; empty where the column is masked or the rule could not run.
+
+    `figures` are sum, least and greatest value; none in results of earlier versions, which tell the sums only.
+    """
 
     rule: str
     what: str
     status: str
     told: str
+    figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +137,28 @@ def _explainable(table: Mapping[str, Any]) -> tuple[int | None, int]:
 
 
 def _sum(rule: Mapping[str, Any]) -> Sum:
-    return Sum(rule["id"], rule["what"], rule["status"], "" if rule["status"] == "error" else rule["why"])
+    told = "" if rule["status"] == "error" else rule["why"]
+    return Sum(rule["id"], rule["what"], rule["status"], told, tuple(_figures(rule.get("totals") or {})))
+
+
+def _figures(totals: Mapping[str, Any]) -> Iterator[Figure]:
+    """What the rule tells of the column, in the order in which it tells it."""
+    for name, what in (("sum", "Sum"), ("min", "Least"), ("max", "Greatest")) if totals else ():
+        source, lake = _number(totals["source"][name]), _number(totals["lake"][name])
+        apart = "" if source is None or lake is None else _signed(difference(source, lake))
+        yield Figure(f"{what} of {totals['column']}", _plain(source), _plain(lake), apart)
+
+
+def _number(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
+
+
+def _plain(number: Decimal | None) -> str:
+    return "" if number is None else f"{number:,f}".replace("-", _MINUS)
+
+
+def _signed(number: Decimal) -> str:
+    return "0" if not number else f"{'+' if number > 0 else ''}{_plain(number)}"
 
 
 def _sentence(difference: int, low: int | None, high: int, *, explained: bool) -> str:

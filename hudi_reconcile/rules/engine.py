@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import Any, cast
 
 from pyspark.errors import PySparkException
@@ -14,6 +13,7 @@ from pyspark.sql import DataFrame
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.rule_verdict import Keys, Measured
 from hudi_reconcile.core.rules import OnBatch, Rule, Sql
+from hudi_reconcile.core.totals import Totals
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.ports.rules import KeysTarget
 from hudi_reconcile.rules import gx, totals
@@ -53,8 +53,8 @@ class SparkRules:
                 return None
             return written(failed, target)
 
-    def total(self, rows: Frame, column: str) -> Decimal:
-        """The column's exact sum on the lake."""
+    def total(self, rows: Frame, column: str) -> Totals:
+        """The column's exact sum and its ends on the lake."""
         try:
             return totals.total(_spark(rows), column)
         except PySparkException as error:

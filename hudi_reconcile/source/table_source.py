@@ -23,6 +23,7 @@ from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.parts import Limits, ReadPlan
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.standing import Standing, digest_of
+from hudi_reconcile.core.totals import TotalTexts
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import Window
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, Named, ReadCost, Signs, Staged
@@ -134,11 +135,12 @@ class TableSource:
         """The rows that may have one of these keys: counted some hundred keys at a time, by the key's index."""
         return named(self._engine, self._request.predicates, table, keys, read=self._read)
 
-    def total(self, table: SourceTable, column: str) -> str | None:
-        """The column's sum as the database's own text, so that no driver rounds it."""
+    def total(self, table: SourceTable, column: str) -> TotalTexts:
+        """The column's sum and ends as the database's own text, so that no driver rounds them."""
         query = statements.total_query(self._dialect, table.name, column, self._request.predicates)
-        found = self._one(query)["hr_total"]
-        return None if found is None else str(found)
+        row = self._one(query)
+        found = (row["hr_total"], row["hr_least"], row["hr_greatest"])
+        return TotalTexts(*[None if one is None else str(one) for one in found])
 
     def key_faults(self, table: SourceTable) -> KeyFaults:
         """No query where a unique index over NOT NULL columns already rules faults out."""

@@ -77,8 +77,10 @@ def count_query(table: str, predicates: tuple[str, ...]) -> str:
 
 
 def total_query(dialect: Dialect, table: str, column: str, predicates: tuple[str, ...]) -> str:
-    """The sum of a column, as text; NULL of no value."""
-    return f"select {dialect.text(f'sum({dialect.quote(column)})')} as hr_total from {table}{where(predicates)}"
+    """Sum, least and greatest value of a column, as text; NULL of no value."""
+    name, texts = dialect.quote(column), {"hr_total": "sum", "hr_least": "min", "hr_greatest": "max"}
+    shown = ", ".join(f"{dialect.text(f'{function}({name})')} as {alias}" for alias, function in texts.items())
+    return f"select {shown} from {table}{where(predicates)}"
 
 
 def extent_query(dialect: Dialect, table: str, column: str, predicates: tuple[str, ...]) -> str:

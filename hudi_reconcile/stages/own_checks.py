@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import InvalidOperation
 
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Column
@@ -13,10 +13,9 @@ from hudi_reconcile.core.masking import AS_NAMED, Masking
 from hudi_reconcile.core.rule_verdict import Measured
 from hudi_reconcile.core.rules import Drift, Freshness, Total
 from hudi_reconcile.core.spelling import nearest
+from hudi_reconcile.core.totals import BothTotals, Totals
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, SourceTable
 from hudi_reconcile.ports import Frame, RuleEngine, Source
-
-_ENOUGH = 100  # digits for a difference of two sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +59,17 @@ def total(check: Total, where: Summed) -> Measured:
     described = where.source.describe()
     column = _source_column(described, check.column)
     in_lake = where.engine.total(where.rows, column.lake_name)
-    text = where.source.total(described, column.name)
-    with localcontext(prec=_ENOUGH):
-        try:
-            in_source = Decimal(0) if text is None else Decimal(text)
-            difference = abs(in_source - in_lake)
-            within = difference <= check.tolerance
-        except InvalidOperation:
-            raise UnverifiedError(f"the source's sum of {column.name} is no finite number", fix="look at it") from None
-    detail = f"source {in_source:f}, lake {in_lake:f}, difference {difference:f}"
-    return Measured(int(not within), 1, detail="" if where.masking.how(column.name, column.lake_name) else detail)
+    texts = where.source.total(described, column.name)
+    try:
+        both = BothTotals(column.lake_name, Totals.parse(texts), in_lake)
+        apart = abs(both.difference)
+        within = apart <= check.tolerance
+    except InvalidOperation:
+        raise UnverifiedError(f"the source's sum of {column.name} is no finite number", fix="look at it") from None
+    if where.masking.how(column.name, column.lake_name):
+        return Measured(int(not within), 1)
+    detail = f"source {both.source.sum:f}, lake {in_lake.sum:f}, difference {apart:f}"
+    return Measured(int(not within), 1, detail=detail, totals=both)
 
 
 def freshness(check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str) -> Measured:

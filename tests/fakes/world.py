@@ -41,6 +41,7 @@ from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.standing import Standing
+from hudi_reconcile.core.totals import TotalTexts
 from hudi_reconcile.core.values import (
     IN_SCOPE,
     READ_SEQ,
@@ -253,9 +254,9 @@ class FakeSource:
         seen = set(there) - self.lost_in_reads
         return Named(len(there), lambda: Frame(self._positional(table, lambda row: row["id"] in seen)))
 
-    def total(self, table: SourceTable, column: str) -> str | None:
+    def total(self, table: SourceTable, column: str) -> TotalTexts:
         held = [row[column] for row in self._now().values() if row[column] is not None]
-        return str(sum(held)) if held else None
+        return TotalTexts(str(sum(held)), str(min(held)), str(max(held))) if held else TotalTexts()
 
     def key_faults(self, table: SourceTable) -> KeyFaults:
         return self.faults

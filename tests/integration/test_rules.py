@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,11 @@ def test_every_kind_of_rule_tells_pass_fail_waived_and_error_apart(
     }
     by_id = {rule["id"]: rule for rule in ran.table["rules"]}
     assert {name: by_id[name]["why"] for name, words in WHY.items() if words not in by_id[name]["why"]} == {}
+    ends = [
+        [Decimal(by_id["total-text"]["totals"][side][end]) for end in ("min", "max")] for side in ("source", "lake")
+    ]
+    assert ends == [[Decimal("1.5"), Decimal("12345678901234567890.125")]] * 2
+    assert by_id["total-fail"]["totals"]["lake"]["max"] == "123456789012345678.91"
     assert (by_id["in-waived"]["waiver"]["reason"], by_id["in-expired"]["waiver"]) == ("T-1", None)
     assert [path for path in run.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()] == []
     rules = (run / "report.html").read_text("utf-8").split("<h3>Rules, ")[1]

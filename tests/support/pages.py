@@ -9,7 +9,7 @@ from hudi_reconcile.report.index import index_of
 from hudi_reconcile.report.mail import mail_of
 from tests.unit.report.stories import all_stories, past_run
 
-REPORTS = ("drift", "unverified", "corrected", "checked")
+REPORTS = ("drift", "unverified", "corrected", "checked", "summed")
 
 
 def pages() -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from hudi_reconcile.core.kinds import Column
 from hudi_reconcile.source.request import TableRequest
 from tests.integration.source import support
 from tests.integration.source.test_mysql import engine as maria_engine
+from tests.integration.source.test_mysql import source as maria_source
 from tests.support.mariadb import MariaDatabase
 from tests.support.postgres import Database
 
@@ -65,3 +66,16 @@ def test_query_that_is_not_understood_is_a_wrong_config(pg: Database, maria: Mar
         for engine in (postgres, mariadb):
             with pytest.raises(UsageError, match=r"table t: source\.query is refused: "):
                 engine.describe(request)
+
+
+def test_totals_are_exact_and_told_in_full(pg: Database, maria: MariaDatabase) -> None:
+    amounts = ("12345678901234567890.12", "-0.50", "null", "0.03")
+    rows = ", ".join(f"({place}, {amount})" for place, amount in enumerate(amounts))
+    with support.source(pg, "t") as postgres, maria_source(maria) as mariadb:
+        for database, source in ((pg, postgres), (maria, mariadb)):
+            database.execute("create table t (id bigint primary key, a decimal(30,2))", f"insert into t values {rows}")
+            table = source.describe()
+
+            assert source.total(table, "a") == ("12345678901234567889.65", "-0.50", "12345678901234567890.12")
+            database.execute("delete from t")
+            assert source.total(table, "a") == (None, None, None)

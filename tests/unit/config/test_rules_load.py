@@ -134,6 +134,17 @@ def test_wrong_rule_is_named_with_file_line_and_key(rule: str, said: str) -> Non
     assert [line for line in found if re.match(r"r\.yaml:4: ", line) and said in line], found
 
 
+# What an editor can tell from the schema alone: words, keys and types. The reader has the last word.
+TOLD_BY_SCHEMA = ("expected ", "is missing", "unknown key", "not a duration", "must be a number from 0 up")
+
+
+@pytest.mark.parametrize("rule", sorted({rule for rule, said in WRONG if any(word in said for word in TOLD_BY_SCHEMA)}))
+def test_schema_refuses_wrong_words_keys_and_types(rule: str) -> None:
+    values = read_document(f"version: 1\ntable: t\nrules:\n  - {rule}\n").values
+
+    assert not Draft202012Validator(rules_schema()).is_valid(values)
+
+
 def test_all_problems_of_a_file_are_told_at_once_in_the_order_of_their_lines() -> None:
     text = """version: 1
 table: u

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from hudi_reconcile.core.anatomy import Anatomy, Cell, Lateness
@@ -27,6 +28,7 @@ from hudi_reconcile.core.result import (
 from hudi_reconcile.core.rule_verdict import Keys, RuleResult
 from hudi_reconcile.core.rules import Waiver
 from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.core.totals import BothTotals, Totals
 from hudi_reconcile.report.view import Kept
 
 Document = Mapping[str, Any]
@@ -217,6 +219,12 @@ RULES = (
                waiver=Waiver("r-waived", "TICKET-1", date(2026, 12, 1), "finance")),
     RuleResult("r-error", "warn", "error", 0, "sql", "the query returns no row", why="the query is no Spark SQL", fix="mend it"),
 )  # fmt: skip
+SUMMED = RuleResult(
+    "t-amount", "error", "fail", 1, "total", "sum of amount is the same on both sides", why="source 1, lake 2, difference 1",
+    totals=BothTotals("amount", Totals(Decimal("1250417.30"), Decimal(-3), Decimal(990)),
+                      Totals(Decimal("1250389.10"), Decimal(-3), Decimal("1200.5"))),
+)  # fmt: skip
+HIDDEN_SUM = RuleResult("t-pay", "error", "pass", 0, "total", "sum of pay is the same on both sides")
 CHECKED = TableResult("orders", Outcome.UNVERIFIED, lake=SideState(10_000, "20261121132501872"), rules=RULES)
 
 
@@ -327,5 +335,8 @@ def all_stories() -> Mapping[str, Story]:
             run_of("run", replace(ITEMS, name="orders", outcome=Outcome.DRIFT, rules=RULES[:2])), {}, {}
         ),
         "rules hold": Story(run_of("check", replace(CHECKED, outcome=Outcome.CLEAN, rules=RULES[:1] * 2)), {}, {}),
+        "summed": Story(
+            run_of("run", replace(ORDERS, whole=True, rules=(SUMMED, HIDDEN_SUM))), plans, samples, *earlier("orders")
+        ),
         "usage": Story(run_of("sweep", TableResult("orders", Outcome.USAGE, error=lost)), {}, {}),
     }

@@ -139,6 +139,25 @@ def test_keys_are_not_told_where_nobody_counted_copies() -> None:
     assert whole.keys is not None
 
 
+def test_column_of_a_total_rule_is_told_by_sum_least_and_greatest_with_each_difference() -> None:
+    figures = {
+        "column": "amount",
+        "source": {"sum": "1234567.10", "min": "-3", "max": None},
+        "lake": {"sum": "1234566", "min": "-3.0", "max": "2"},
+    }
+    rule = {"id": "t", "check": "total", "what": "sum of amount", "status": "fail", "why": "x", "totals": figures}
+
+    totals = control_totals({**table_of(1, 1), "rules": [rule]})
+
+    assert totals is not None
+    (told,) = totals.sums
+    assert [(one.what, one.source, one.lake, one.difference) for one in told.figures] == [
+        ("Sum of amount", "1,234,567.10", "1,234,566", "+1.10"),
+        ("Least of amount", "\N{MINUS SIGN}3", "\N{MINUS SIGN}3.0", "0"),
+        ("Greatest of amount", "", "2", ""),
+    ]
+
+
 def test_sums_are_those_of_total_rules_and_hidden_ones_stay_hidden() -> None:
     rules = [
         {

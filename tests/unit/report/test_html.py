@@ -309,3 +309,14 @@ def test_page_can_be_read_by_ear(stories: Mapping[str, Story], ending: str) -> N
     assert parsed.counts["th"] == len([1 for tag, name, _ in parsed.attributes if (tag, name) == ("th", "scope")])
     assert len(ids) == len(set(ids))
     assert set(named) <= set(ids)
+
+
+def test_page_tells_chosen_columns_of_both_sides_beside_the_rows(stories: Mapping[str, Story]) -> None:
+    story = stories["summed"]
+
+    page = " ".join(" ".join(Elements(page_of(story)).text).split())
+
+    assert "Sum of amount 1,250,417.30 1,250,389.10 +28.20" in page
+    assert "Least of amount \N{MINUS SIGN}3 \N{MINUS SIGN}3 0" in page
+    assert "Greatest of amount 990 1,200.5 \N{MINUS SIGN}210.5" in page
+    assert "sum of pay is the same on both sides: not shown" in page

@@ -14,6 +14,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rule_verdict import Keys, Measured
 from hudi_reconcile.core.rules import Drift, Freshness, NotNull, Rule, RuleSet, Total, Unique
+from hudi_reconcile.core.totals import Totals
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.stages.check import RuleJob, check, with_rules
 from hudi_reconcile.stages.own_checks import Compared
@@ -46,8 +47,8 @@ class FakeEngine:
         found = [{"id": row["id"]} for row in rows_of(rows) if row["v"] is None][self.missed :]
         return Keys(len(found), target.path, tuple(found))
 
-    def total(self, rows: Frame, column: str) -> Decimal:
-        return Decimal(sum(row[column] or 0 for row in rows_of(rows)))
+    def total(self, rows: Frame, column: str) -> Totals:
+        return Totals(Decimal(sum(row[column] or 0 for row in rows_of(rows))))
 
 
 def checked(

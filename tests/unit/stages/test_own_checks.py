@@ -16,6 +16,7 @@ from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.masking import AS_NAMED, Masking
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.core.rules import Drift, Freshness, Total
+from hudi_reconcile.core.totals import Totals
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.own_checks import Compared, Summed, drift, freshness, total
@@ -31,8 +32,8 @@ class FakeEngine:
 
     sums: dict[str, Decimal]
 
-    def total(self, rows: Frame, column: str) -> Decimal:  # noqa: ARG002 - the port's signature
-        return self.sums[column]
+    def total(self, rows: Frame, column: str) -> Totals:  # noqa: ARG002 - the port's signature
+        return Totals(self.sums[column], Decimal(-7), Decimal(7))
 
     def measured(self, *_: Any) -> Any:
         raise NotImplementedError
@@ -88,6 +89,25 @@ def test_totals_hold_exactly_up_to_the_tolerance(values: list[int | None], off: 
     assert measured.failed_rows == int(abs(off) > tolerance)
 
 
+def test_total_tells_sums_and_ends_of_both_sides_in_full() -> None:
+    measured = total(Total("v"), sides(source(2, None, -(10**30), 5), "3"))
+
+    assert measured.totals is not None
+    assert measured.totals.document == {
+        "column": "v",
+        "source": {"sum": str(7 - 10**30), "min": str(-(10**30)), "max": "5"},
+        "lake": {"sum": "3", "min": "-7", "max": "7"},
+    }
+
+
+def test_total_of_nothing_is_0_and_has_no_ends() -> None:
+    measured = total(Total("v"), sides(source(None), "0"))
+
+    assert measured.failed_rows == 0
+    assert measured.totals is not None
+    assert measured.totals.document["source"] == {"sum": "0", "min": None, "max": None}
+
+
 def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> None:
     renamed = (COLUMNS[0], replace(COLUMNS[1], lake_name="w"), COLUMNS[2])
 
@@ -99,7 +119,7 @@ def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> N
 def test_total_of_a_masked_column_shows_no_sum(name: str) -> None:
     measured = total(Total("v"), sides(source(1), "3", masking=Masking.of({name: "hmac"}, "show")))
 
-    assert (measured.failed_rows, measured.detail) == (1, "")
+    assert (measured.failed_rows, measured.detail, measured.totals) == (1, "", None)
 
 
 @pytest.mark.parametrize(("column", "why"), [("w", "no column 'w'"), ("at", "only numbers have a sum")])
