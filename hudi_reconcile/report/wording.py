@@ -276,8 +276,8 @@ def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
         return Advice("See the reasons below, then run again:", (again,))
     if run["outcome"] == Outcome.REFUSED.value:
         return Advice(" ".join(dict.fromkeys(fixes)))
-    more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below.)" if len(fixes) > 1 else ""
-    return Advice(f"{fixes[0]}{more} Then:", (again,))
+    more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
+    return Advice(f"{fixes[0]}{more}; then:", (again,))
 
 
 def _budget(tables: Sequence[Document]) -> str:

@@ -93,7 +93,7 @@ def test_rules_that_did_not_pass_are_told_with_what_to_know_and_the_others_are_c
         "  WAIVED      r-waived: email is unique (2 rows)",
         "              waived until 2026-12-01 (TICKET-1, finance)",
     ]
-    assert lines[-2:] == ["next          orders: mend it Then:", "  hudi-reconcile check"]
+    assert lines[-2:] == ["next          orders: mend it; then:", "  hudi-reconcile check"]
 
 
 def test_check_never_says_that_source_and_lake_agree() -> None:
