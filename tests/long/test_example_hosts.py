@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.docs import ROOT, TOOL
 from tests.unit.report.stories import all_stories
 
+pytestmark = pytest.mark.timeout(3600)  # Airflow is two hundred packages
 EXAMPLES = ROOT / "examples"
 STORIES = {name: story.run for name, story in all_stories().items()}
 IN_DAGSTER = """
@@ -43,7 +46,15 @@ print(json.dumps({"tasks": list(dag.task_ids), "ends": ends}))
 def venv(folder: Path, *packages: str) -> Path:
     """The bin folder of a venv with the packages."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    python = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    python = [
+        str(folder / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+    ]
     subprocess.run([*python, *packages], check=True)
     return folder / "bin"
 
