@@ -14,7 +14,7 @@ from hudi_reconcile.core.partitions import PartitionRows, PartitionScope, PathRu
 from hudi_reconcile.core.values import READ_SEQ, Checkpoint, CheckpointAt, Instant, LakePin, LakeTable, PartitionField
 from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.lake import correct as correction
-from hudi_reconcile.lake import partitions, timeline, undo
+from hudi_reconcile.lake import partitions, take_back, timeline, undo
 from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
 from hudi_reconcile.lake.bridge import Timeline, skip_probes
@@ -38,10 +38,7 @@ from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin,
 
 
 class HudiLake:
-    """One Hudi table at a path, existing or to be made. Holds no state of the table: every call looks anew.
-
-    While a lease is held through it, every write asks first whether it still is.
-    """
+    """One Hudi table at a path, existing or to be made: every call looks anew. Under a lease every write asks first for that."""
 
     def __init__(
         self, spark: SparkSession, path: str, *, name: str, options: Mapping[str, str], adopt: bool = False
@@ -124,7 +121,9 @@ class HudiLake:
 
         Raises RefusedError for columns or values Hudi cannot hold, LakeError where a table is already there.
         """
-        self._make_room()
+        if has_table(self._files, self._path) and (self.look() is not None or self._timeline().pending()):
+            raise LakeError(f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path")
+        self._files.delete(f"{self._path}/.hoodie")  # what a creation that never committed left
         frame = as_new_table(_spark(rows))
         columns, partitions = columns_of(frame), tuple(part.lake_name for part in table.partition_by)
         if READ_SEQ not in {column.name for column in columns if column.type == "bigint"}:
@@ -245,15 +244,7 @@ class HudiLake:
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
-        now = self._pinned()
-        line = self._timeline()  # not older than the snapshot: no commit between is overlooked
-        pins = (*undo.around(line, commit, self._path), now, *undo.later(line, commit))
-        before, at, newest, *between = (pinned(self._spark, self._path, one) for one in pins)
-        with evaluating(self._path):
-            seen = undo.Snapshots(before, at, newest, tuple(between))
-            found = undo.taken_back(seen, table, undo.wrote_at(line, commit), read_seq)
-        self.around(commit)  # a cleaner may have come while it was read
-        return found
+        return take_back.taken_back(self._spark, commit, table, self._pinned(), read_seq)
 
     def shows(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows are there as they are, but for the read sequence."""
@@ -287,12 +278,6 @@ class HudiLake:
         """The greatest read sequence handed out so far, by the timeline and by the caller."""
         known = self.checkpoint()
         return max(checkpoint.read_seq, 0 if known is None else known.checkpoint.read_seq)
-
-    def _make_room(self) -> None:
-        """Clear what a creation that never committed left. Raises LakeError where a table or its writer is."""
-        if has_table(self._files, self._path) and (self.look() is not None or self._timeline().pending()):
-            raise LakeError(f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path")
-        self._files.delete(f"{self._path}/.hoodie")
 
     def _no_rows(self, table: LakeTable) -> DataFrame:
         return newest(self._spark, self._path).select(*(column.name for column in table.columns)).limit(0)

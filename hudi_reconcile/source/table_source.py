@@ -102,8 +102,7 @@ class TableSource:
     def zone_offset_micros(self, utc_micros: int) -> int:
         """How far the configured zone is ahead of UTC at that time."""
         moment = (_EPOCH + timedelta(microseconds=utc_micros)).astimezone(self._zone)
-        offset = moment.utcoffset() or timedelta(0)
-        return offset // timedelta(microseconds=1)
+        return (moment.utcoffset() or timedelta(0)) // timedelta(microseconds=1)
 
     def extent(self, table: SourceTable) -> KeyExtent:
         """The integer key's range, and how many rows to expect."""
@@ -137,10 +136,9 @@ class TableSource:
 
     def total(self, table: SourceTable, column: str) -> TotalTexts:
         """The column's sum and ends as the database's own text, so that no driver rounds them."""
-        query = statements.total_query(self._dialect, table.name, column, self._request.predicates)
-        row = self._one(query)
-        found = (row["hr_total"], row["hr_least"], row["hr_greatest"])
-        return TotalTexts(*[None if one is None else str(one) for one in found])
+        row = self._one(statements.total_query(self._dialect, table.name, column, self._request.predicates))
+        found = (row[name] for name in ("hr_total", "hr_least", "hr_greatest"))
+        return TotalTexts(*(None if one is None else str(one) for one in found))
 
     def key_faults(self, table: SourceTable) -> KeyFaults:
         """No query where a unique index over NOT NULL columns already rules faults out."""

@@ -19,9 +19,9 @@ from hudi_reconcile.cli.main import run
 from hudi_reconcile.demo.postgres import PostgresServer
 from hudi_reconcile.spark.session import jvm_of
 from tests.support.canaries import artefacts_below, hashes, held_in, number_spellings, spellings
-from tests.support.receiver import SECRET, Receiver, receiver
 from tests.support.docs import ROOT, TOOL, commands
 from tests.support.postgres import Database, fresh_database
+from tests.support.receiver import SECRET, Receiver, receiver
 
 # E-mail, phone and salary are masked for their names, note by the config; status is shown.
 TABLE = """create table orders (order_id bigint primary key, status text, "Email" text, phone_no text, note text,

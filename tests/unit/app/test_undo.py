@@ -74,15 +74,17 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
     world = SimpleNamespace(
         clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
         engine=SimpleNamespace(sent=()),
-        edges=lambda _: SimpleNamespace(source=source),
-        config=SimpleNamespace(reports=Path()),
+    )
+    one = SimpleNamespace(
+        table=SimpleNamespace(name="orders"),
+        edges=SimpleNamespace(source=source),
+        session=SimpleNamespace(start_seconds=0.0),
     )
 
     def act(_: object) -> TableResult:
         raise LandedError(left, ZeroDivisionError())
 
-    session, table = SimpleNamespace(start_seconds=0.0), SimpleNamespace(name="orders")
-    result = _one(*(cast("Any", one) for one in (world, session, table, None)), act)
+    result = _one(cast("Any", world), cast("Any", one), act)
 
     assert (result.outcome, result.corrections) == (Outcome.UNVERIFIED, left.corrections)
     assert result.error is not None
