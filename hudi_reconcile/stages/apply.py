@@ -6,7 +6,6 @@ sides once more, and the commit itself goes through only if the lake still holds
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import ReconcileError
@@ -26,9 +25,10 @@ from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
 from hudi_reconcile.stages.earlier import earlier_of
 from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
-from hudi_reconcile.stages.landed import Landed, landed_of, parts_of, refuse_undone
+from hudi_reconcile.stages.landed import landed_of, refuse_undone
 from hudi_reconcile.stages.part import partitions_of
-from hudi_reconcile.stages.plan_guards import policy_of, refuse_unreplayed
+from hudi_reconcile.stages.plan_guards import REPLICA_DELETES, policy_of, refuse_unreplayed
+from hudi_reconcile.stages.remaining import Remaining, remaining
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_changed_standing, refuse_stale, schema_text
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
@@ -38,27 +38,6 @@ from hudi_reconcile.stages.tally import DOUBLED, READY, Tally, Written
 from hudi_reconcile.stages.watermarks import watermark_of
 
 EXPIRED = "expired_plan"
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Which part of a plan is to be done (None: both), and the plan's commits so far. `again`: it is done already."""
-
-    findings_path: str
-    landed: tuple[Landed, ...]
-    action: str | None
-    again: bool
-
-    @property
-    def done(self) -> frozenset[str]:
-        """The parts that were done before and count for the result."""
-        done = parts_of(self.landed)
-        return done & {self.action} if self.again and self.action else done
-
-    @property
-    def commits(self) -> tuple[Landed, ...]:
-        """The commits of those parts."""
-        return tuple(one for one in self.landed if one.part in self.done)
 
 
 def apply(
@@ -79,20 +58,19 @@ def apply(
     with edges.lake.lease(job.run_id):
         landed = landed_of(edges.lake, plan.plan_id)
         refuse_undone(job, plan, landed)
-        action, again = _remaining(plan, parts_of(landed), approval.only)
+        left = remaining(plan, landed, approval.only)
         table = edges.source.describe()
-        words = approval.accept | {EXPIRED} if again else approval.accept
+        words = approval.accept | {EXPIRED} if left.again else approval.accept
         refuse_stale(job, plan, table, edges.clock.utc_micros(), words)
         standing = edges.source.standing()
         refuse_changed_standing(job, plan, standing)
-        part = _Part(findings_path, landed, action, again)
-        if again:
-            return _compared_again(_work(job, plan, part, edges), edges)
-        no = _refusals(job, plan, approval, action, _shrunken(job, plan, table, edges.source))
+        if left.again:
+            return _compared_again(_work(job, plan, findings_path, left, edges), edges)
+        no = _refusals(job, plan, approval, left.action, _shrunken(job, plan, table, edges.source))
         if no:
             return refused(job, plan, no)
         cleared = clear_way(job, edges.lake, approval.dead_writers)
-        work = _work(job, plan, part, edges)
+        work = _work(job, plan, findings_path, left, edges)
         work = replace(work, quarantine=quarantine, standing=standing, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
         done = _carried_out(work, edges)
@@ -135,6 +113,9 @@ def _carried_out(work: Work, edges: Edges) -> TableResult:
 
 def _compared_again(work: Work, edges: Edges) -> TableResult:
     """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
+    _, checkpoint = pinned(work.sides.lake)
+    refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.moment(), deletes=False)
+    work = replace(work, followed=replace(work.followed, notes=()))  # of what a commit would do
     done = _verified(work, edges, Written({}, work.earlier.instants))
     found = done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
@@ -149,29 +130,7 @@ def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> 
     return (shrunken_source(planned, source.rows_now(table), policy_of(job)),)
 
 
-def _remaining(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:
-    """What is still to be done (None: both), and whether all of what was asked for is on the timeline already."""
-    if done and _is_whole(plan, done):
-        return None, True
-    if only is not None:
-        return only, only in done
-    if done:
-        return ("delete" if "upsert" in done else "upsert"), False
-    return None, False
-
-
-def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
-    """True where these parts leave nothing of the plan to be done."""
-    planned = {part for part, rows in (("upsert", plan.upserts), ("delete", plan.deletes)) if rows}
-    return "all" in parts or planned <= set(parts)
-
-
-def _rows(plan: Plan, parts: Collection[str]) -> int:
-    by_part = {"upsert": plan.upserts, "delete": plan.deletes}
-    return plan.upserts + plan.deletes if "all" in parts else sum(by_part[part] for part in parts)
-
-
-def _work(job: TableJob, plan: Plan, part: _Part, edges: Edges) -> Work:
+def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> Work:
     table = edges.source.describe()
     lake_table = existing(job, edges.lake.look())
     refuse_mismatch(job, table, lake_table)
@@ -182,21 +141,20 @@ def _work(job: TableJob, plan: Plan, part: _Part, edges: Edges) -> Work:
     followed = correctable(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
-    planned = comparer.planned(comparer.load(part.findings_path), None)
-    rows = comparer.planned(planned, part.action)
+    planned = comparer.planned(comparer.load(findings_path), None)
+    rows = comparer.planned(planned, left.action)
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    parts = part.done if part.again else part.done | {part.action or "all"}
     readable = plan.required(SCHEMA) in (None, schema_text(scope.agreement))
-    finishes, touched = _is_whole(plan, parts), comparer.segments_of(rows)
+    touched = comparer.segments_of(rows)
     return Work(
-        job, plan, part.action, sides, rows, touched, scope, followed,
-        verify=comparer.segments_of(planned) if finishes else touched,
-        first=first_of(part.landed, part.action),
-        earlier=earlier_of(sides, planned, part.commits, _rows(plan, part.done), readable=readable),
-        planned_rows=_rows(plan, parts),
-        finishes=finishes,
+        job, plan, left.action, sides, rows, touched, scope, followed,
+        verify=comparer.segments_of(planned) if left.finishes else touched,
+        first=first_of(left.landed, left.action),
+        earlier=earlier_of(sides, planned, left.commits, left.rows_before, readable=readable),
+        planned_rows=left.rows,
+        finishes=left.finishes,
     )  # fmt: skip
 
 
@@ -231,9 +189,8 @@ def _rechecked(work: Work) -> _Rechecked:
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
-    refuse_unreplayed(
-        work.job, work.plan, checkpoint, moment, source=sides.source, words=work.words, action=work.action
-    )
+    deletes = work.action != "upsert" and REPLICA_DELETES not in work.words
+    refuse_unreplayed(work.job, work.plan, sides, checkpoint, moment, deletes=deletes)
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
     rechecked = with_landed(work, comparer.recheck(work.rows, look, work.touched))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.guards import PlanCounts, Policy, guards, replica_deletes
@@ -10,10 +10,10 @@ from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import DRIFT_KINDS, Guard
 from hudi_reconcile.core.standing import Standing, standing_guards
 from hudi_reconcile.core.values import CheckpointAt, Moment
-from hudi_reconcile.ports import Source
 from hudi_reconcile.stages.confirm import Confirmed
 from hudi_reconcile.stages.replayed import FIX, behind
 from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.watermarks import watermark_of
 
 REPLICA_DELETES = "replica_deletes"
@@ -41,24 +41,18 @@ def policy_of(job: TableJob) -> Policy:
 
 
 def refuse_unreplayed(
-    job: TableJob,
-    plan: Plan,
-    checkpoint: CheckpointAt | None,
-    moment: Moment,
-    *,
-    source: Source,
-    words: Collection[str],
-    action: str | None,
+    job: TableJob, plan: Plan, sides: Sides, checkpoint: CheckpointAt | None, moment: Moment, *, deletes: bool
 ) -> None:
     """Raises RefusedError where the source now is a replica that has not come as far as the lake, or is one since the sweep.
 
-    Behind one address there may be another server than at the sweep: a row that it has yet to get looks deleted.
+    Behind one address there may be another server than at the sweep: a row that it has yet to get looks deleted. `deletes`: the
+    plan's are to be written, and nobody accepted a replica's word for them.
     """
-    why = behind(watermark_of(job, source.describe()), checkpoint, moment, source.zone_offset_micros)
+    why = behind(watermark_of(job, sides.table), checkpoint, moment, sides.source.zone_offset_micros)
     if why:
         raise RefusedError(f"table {job.name}: {why}; nothing was written", fix=f"apply again {FIX}")
     asked = any(guard.name == REPLICA_DELETES for guard in plan.guards)
-    if moment.is_replica and plan.deletes and action != "upsert" and not asked and REPLICA_DELETES not in words:
+    if moment.is_replica and deletes and plan.deletes and not asked:
         guard = replica_deletes(plan.deletes)
         raise RefusedError(
             f"table {job.name}: the source is a replica now, and was none at the sweep of run {plan.run_id}: "

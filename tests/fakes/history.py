@@ -245,12 +245,15 @@ class History(RuleBasedStateMachine):
     def apply_until_killed(self) -> None:
         assert self.plan is not None
         self.world.disk["findings"] = self.world.disk[self.plan.plan_id]
+        quiet = not self.world.journal.planned and self.slow is None
         result = applied(self.world, self.plan, everything(self.plan))
         done = result.corrections
         total = done.applied + done.applied_before + done.superseded + done.moved + done.failed
         assert total == self.plan.upserts + self.plan.deletes, "I5: a planned row without an outcome"
         if result.outcome is Outcome.CORRECTED:
             assert done.applied + done.applied_before == total, "I5: corrected, but not every row was written"
+            drift = self.differences()
+            assert not quiet or not drift, ("I8: corrected, but", drift)
 
     @precondition(lambda self: self.plan is not None)
     @rule()

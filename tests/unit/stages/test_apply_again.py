@@ -10,6 +10,7 @@ import pytest
 from hudi_reconcile.core.errors import LakeError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
+from hudi_reconcile.core.replica import REPLICA
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.apply_result import LandedError
 from hudi_reconcile.stages.undo import undo
@@ -146,6 +147,15 @@ def test_expired_plan_that_was_applied_is_compared_again_and_written_no_more() -
     world.clock.now_micros = plan.created_micros + EXPIRES_AFTER_MICROS
 
     assert applied(world, plan).outcome is Outcome.CORRECTED
+
+
+def test_replica_that_is_behind_is_not_asked_whether_an_applied_plan_holds() -> None:
+    world, plan = drifted()
+    applied(world, plan)
+    world.source.moment_notes, world.source.stopped = (REPLICA,), "replication into this replica has stopped"
+
+    with pytest.raises(RefusedError, match="stopped; nothing was written"):
+        applied(world, plan)
 
 
 def test_plan_that_was_undone_is_refused() -> None:
