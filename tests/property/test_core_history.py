@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from hudi_reconcile.core.classify import PendingRange
+from hudi_reconcile.core.keys import Key
 from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable, SourceTable
@@ -109,7 +110,7 @@ class DoubleDuty(FakeComparer):
 
 
 class ForgetsTheRecheck(FakeComparer):
-    """Writes every planned row as the source has it, whatever became of the lake's."""
+    """Writes every planned row as the source has it, whatever became of the lake's, and asks for no key of a delete."""
 
     __slots__ = ()
 
@@ -117,6 +118,9 @@ class ForgetsTheRecheck(FakeComparer):
         rows = rows_of(FakeComparer.recheck(self, plan, look, segments))
         writable = {"upsert": "source_row", "delete": "lake_row"}
         return Frame([{**row, "status": "ready"} if row[writable[row["action"]]] else row for row in rows])
+
+    def to_delete(self, rechecked: Frame, most: int) -> tuple[Key, ...]:
+        return ()
 
 
 class LosesReads(FakeSource):
