@@ -81,11 +81,19 @@ def _told_before(work: _Undo, commit: Landed, undone: Instant) -> None:
         work.notes.append(f"commit {undone.completed} of an earlier version does not tell how many rows it took back")
     pin, _ = pinned(work.edges.lake)
     if pin.instant == undone:  # nobody came since, so what is still as the apply left it was not taken back
-        found = work.edges.lake.taken_back(commit.instant, work.table, 0)
-        failed = sum(rows for (_, status), rows in found.counts.items() if status == "ready")
-        counts["failed"] = min(failed, written)
+        counts["failed"] = min(_still_there(work, commit), written)
     work.rows.update({**counts, "applied_before": written - counts.get("failed", 0)})
     work.instants.append(undone.completed)
+
+
+def _still_there(work: _Undo, commit: Landed) -> int:
+    """How many rows are as the apply left them; 0 where the lake's history cannot tell, and the counts alone are believed."""
+    try:
+        found = work.edges.lake.taken_back(commit.instant, work.table, 0)
+    except RefusedError:
+        work.notes.append("the rows from before may be cleaned by now: not looked at again")
+        return 0
+    return sum(rows for (_, status), rows in found.counts.items() if status == "ready")
 
 
 def _take_back(work: _Undo, commit: Landed) -> None:

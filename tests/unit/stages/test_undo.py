@@ -87,6 +87,22 @@ def test_undo_repeated_after_a_row_was_swallowed_says_failed_again() -> None:
     assert (again.outcome, again.corrections.failed, again.corrections.applied_before) == (Outcome.INCOMPLETE, 1, 2)
 
 
+def test_undo_repeated_where_the_rows_from_before_are_cleaned_tells_the_counts_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = corrected()
+    undone(world)
+
+    def cleaned(*_: object) -> None:
+        raise RefusedError("the rows from before may be cleaned", fix="sweep")
+
+    monkeypatch.setattr(type(world.lake), "taken_back", cleaned)
+    again = undone(world)
+
+    assert (again.outcome, again.already_applied, again.corrections.applied_before) == (Outcome.CORRECTED, True, 3)
+    assert any("cleaned" in note for note in again.notes)
+
+
 def test_undo_of_an_earlier_version_that_does_not_tell_its_rows_is_not_called_corrected() -> None:
     world = corrected()
     world.lake.plant(world.lake.now, world.lake.commits[-1].checkpoint, kind="undo", undo="run-1")
