@@ -117,12 +117,15 @@ def _outcome(newer: Sequence[Touch], compared: Touch | None) -> str:
 
 
 def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
-    """True where applies wrote as many corrections as the comparison found, and the newest of them ended well."""
+    """True where applies wrote as many corrections as the comparison found, and the newest of them ended well.
+
+    One that was refused before it compared found nothing, and an apply of an older plan settles nothing of it.
+    """
     applies = [one for run, one in newer if run["command"] == "apply"]
-    if compared["outcome"] not in _SETTLED_BY_APPLY or not applies:
+    found = sum(compared["findings"].values())
+    if compared["outcome"] not in _SETTLED_BY_APPLY or not applies or not found:
         return False
-    wrote = sum(one["applied"] for one in applies)
-    return wrote >= sum(compared["findings"].values()) and not Outcome(applies[0]["outcome"]).exit_code
+    return sum(one["applied"] for one in applies) >= found and not Outcome(applies[0]["outcome"]).exit_code
 
 
 def _sentence(tables: Sequence[Standing]) -> str:

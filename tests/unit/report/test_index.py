@@ -45,6 +45,7 @@ DRIFTED = line(1, "sweep", "drift", 9)
         ([line(3, "apply", "corrected", applied=0), line(2, "apply", "corrected", applied=9), DRIFTED], "corrected"),
         ([line(2, "apply", "corrected", applied=8), DRIFTED], "drift"),
         ([line(2, "apply", "refused"), DRIFTED], "refused"),
+        ([line(2, "apply", "corrected", applied=9), line(1, "run", "refused")], "refused"),
         ([line(2, "apply", "incomplete", applied=9), DRIFTED], "incomplete"),
         ([line(3, "undo", "corrected"), line(2, "apply", "corrected", applied=9), DRIFTED], "drift"),
         ([line(2, "apply", "corrected", applied=9), line(1, "sweep", "unverified", 9)], "unverified"),
