@@ -8,6 +8,8 @@ UNREADABLE = "a value could not be read as its type"
 HIDDEN = "it says why in its own log; here that could show values of rows"
 # Data exceptions, broken constraints, and what somebody's own function raises: their texts quote values.
 _QUOTING_STATES = ("22", "23", "27", "44", "P0", "38", "39", "45")
+# No such table, no such column (ISO 9075's, PostgreSQL's, Derby's): their texts quote that name.
+_NAMING_STATES = ("42S02", "42S22", "42P01", "42703", "42X04", "42X05")
 # What stands in quotes after these is a name, or a word of the statement that was sent.
 _NAMES = re.compile(
     r"(?:\(conn=\d+\) )?(?:(?:ERROR|FATAL|PANIC): )?(?:"
@@ -35,4 +37,5 @@ def of_message(reason: str, *, state: str = "", kind: str = "", whole: str = "")
         return UNREADABLE
     if state.startswith(_QUOTING_STATES) or "IntegrityConstraint" in kind or re.search(r"\bat RAISE\b", whole):
         return HIDDEN
-    return reason if _NAMES.match(reason) else _QUOTED.sub("…", reason)
+    names = state in _NAMING_STATES or _NAMES.match(reason)
+    return reason if names else _QUOTED.sub("…", reason)

@@ -52,6 +52,13 @@ def test_message_of_names_and_grammar_is_told_whole(reason: str) -> None:
     assert of_message(reason) == reason
 
 
+def test_column_that_is_not_there_is_named_whatever_the_engines_words_where_its_state_says_so() -> None:
+    reason = 'Column "NO_SUCH" not found; SQL statement:'
+
+    assert of_message(reason, state="42S22") == reason
+    assert "NO_SUCH" not in of_message(reason, state="42000")
+
+
 @given(st.text(), st.sampled_from(["22P02", "22003", "23505", "P0001", "44000", "45000"]))
 def test_state_of_a_data_exception_or_a_constraint_hides_the_whole_text(text: str, state: str) -> None:
     assert of_message(text, state=state) in (UNREADABLE, HIDDEN)
