@@ -12,7 +12,9 @@ from hudi_reconcile.core.approval import Actor, Duties, approval_for
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.approvals import approvals
+from hudi_reconcile.evidence.names import RESULT_FILE
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.trusted import refuse_edited
 
 
 def duties_of(one: TableRun, plan: Plan) -> Duties:
@@ -41,6 +43,9 @@ def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:
         people = {"planned_by": duties.planner.name, **people}
     if not one.table.policy.require_approval:
         return people
+    if plan.run_id != one.folder.run_id and duties.apart:
+        # It says who planned: whoever could edit it would approve a plan of their own.
+        refuse_edited(one.store.reports, plan.run_id, RESULT_FILE, one.store.keys)
     given = approval_for(plan, approvals(one.store.reports, one.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
 

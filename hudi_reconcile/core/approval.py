@@ -6,6 +6,7 @@ was changed. Names are what people typed or who they were logged in as; nothing 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -28,7 +29,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Duties:
-    """Who planned and who applies. `apart`: neither may have approved; the planner of an older plan may be unknown."""
+    """Who planned and who applies. `apart`: neither may have approved; a plan of an older version does not say who made it."""
 
     planner: Actor | None
     applier: Actor
@@ -48,27 +49,38 @@ def name_of(text: str) -> str:
 def approval_for(plan: Plan, said: Iterable[Approved], duties: Duties) -> Approved:
     """The newest approval of exactly this plan that counts.
 
-    Raises RefusedError where nobody approved it, or only people who planned it or are about to apply it.
+    Raises RefusedError where nobody approved it, or only people who planned it or are about to apply it, or where they have
+    to be others than the planner and nobody knows who that is.
     """
     mine = [
         one
         for one in said
         if one.plan_id == plan.plan_id and (one.upserts, one.deletes) == (plan.upserts, plan.deletes)
     ]
+    if mine and duties.apart and duties.planner is None:
+        raise _refused(
+            plan,
+            "does not say who made it, so nobody knows who is another (policy.approver: other)",
+            f"sweep again, then: {_approve_with('RUN', plan)}",
+        )
     other = [one for one in mine if not duties.apart or _is_other(one, duties)]
     if other:
         return other[-1]
-    fix = f"let somebody look and say so: hudi-reconcile approve {plan.run_id} -t {plan.table} --as NAME"
     if mine:
         names = ", ".join(dict.fromkeys(one.by for one in mine))
         why = f"was approved by {names} only, who planned it or applies it (policy.approver: other)"
     else:
         why = "was approved by nobody (policy.require_approval)"
-    raise RefusedError(
-        f"table {plan.table}: the plan of run {plan.run_id} {why}",
-        fix=fix,
-        guards=(Guard(GUARD, 1, 0, ok=False, fix=fix),),
-    )
+    raise _refused(plan, why, f"let somebody look and say so: {_approve_with(plan.run_id, plan)}")
+
+
+def _approve_with(run_id: str, plan: Plan) -> str:
+    return f"hudi-reconcile approve {run_id} -t {plan.table} --as NAME"
+
+
+def _refused(plan: Plan, why: str, fix: str) -> RefusedError:
+    guards = (Guard(GUARD, 1, 0, ok=False, fix=fix),)
+    return RefusedError(f"table {plan.table}: the plan of run {plan.run_id} {why}", fix=fix, guards=guards)
 
 
 def _is_other(one: Approved, duties: Duties) -> bool:
@@ -77,4 +89,5 @@ def _is_other(one: Approved, duties: Duties) -> bool:
 
 
 def _fold(name: str) -> str:
-    return name.strip().casefold()
+    # One name typed on two keyboards: composed or not, full-width or not.
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()

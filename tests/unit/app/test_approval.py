@@ -22,6 +22,7 @@ from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.core.test_plan import PLAN
@@ -112,6 +113,21 @@ def test_approval_holds_for_no_other_plan(
 
     with pytest.raises(RefusedError, match="by nobody"):
         allowed(table_run(call), replace(plan, deletes=plan.deletes + 1))
+
+
+@pytest.mark.parametrize("edited", [{"by": "bob", "login": "bob@desk"}, {}], ids=["another planner", "no planner"])
+def test_planner_who_edits_the_sweeps_result_cannot_approve_the_plan(
+    call: Call, plan: Plan, approve: Approve, monkeypatch: pytest.MonkeyPatch, edited: dict[str, str]
+) -> None:
+    approve("service")
+    swept = call.config.reports / plan.run_id / "result.json"
+    document = json.loads(swept.read_text())
+    swept.write_text(json.dumps({**document, "provenance": edited}))
+    monkeypatch.setenv(actors.NAME, "night")
+    log_in(monkeypatch, "cron@other")
+
+    with pytest.raises(EvidenceError, match=r"result\.json is not what the audit log has of it"):
+        allowed(table_run(call), plan)
 
 
 def test_whoever_looks_at_a_plan_sees_who_approved_it_and_not_who_approved_another(

@@ -51,17 +51,32 @@ def test_plan_that_nobody_approved_as_it_is_is_refused_with_the_command(said: tu
     [
         (ALICE, SERVICE),
         (SERVICE, ALICE),
-        (None, ALICE),
         (Actor("ALICE ", "a@b"), SERVICE),
+        (Actor("ａｌｉｃｅ", "a@b"), SERVICE),
         (Actor("other name", "Alice@desk"), SERVICE),
     ],
-    ids=["planner", "applier", "applier of an old plan", "name in other letters", "same login, other name"],
+    ids=["planner", "applier", "name in other letters", "name in full width", "same login, other name"],
 )
 def test_own_word_for_what_one_planned_or_applies_does_not_count(planner: Actor | None, applier: Actor) -> None:
     with pytest.raises(RefusedError, match="by alice only"):
         approval_for(PLAN, [word(ALICE)], duties(planner, applier))
 
     assert approval_for(PLAN, [word(ALICE)], duties(planner, applier, apart=False)) == word(ALICE)
+
+
+def test_two_spellings_of_one_accent_are_one_name() -> None:
+    typed = Actor("Jose\u0301", "j@laptop")
+
+    with pytest.raises(RefusedError, match="only"):
+        approval_for(PLAN, [word(typed)], duties(SERVICE, Actor("jos\u00e9", "svc@batch")))
+
+
+def test_plan_that_does_not_say_who_made_it_cannot_be_approved_by_another() -> None:
+    with pytest.raises(RefusedError, match="does not say who made it") as raised:
+        approval_for(PLAN, [word(ALICE)], duties(None, SERVICE))
+
+    assert raised.value.fix.startswith("sweep again")
+    assert approval_for(PLAN, [word(ALICE)], duties(None, SERVICE, apart=False)) == word(ALICE)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a\nb", "x" * 101, "a\u202eb", "\x1b[31mred"])
