@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,6 +51,15 @@ def canonical(value: Record) -> bytes:
     b'{"a":[1,null],"b":"\\u00e9"}'
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def parsed(line: bytes) -> Record | None:
+    """The record of a line; None for what is no JSON object, or holds what no canonical JSON does (NaN, infinities)."""
+    try:
+        value = json.loads(line, parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def record_hash(record: Record) -> str:
@@ -128,13 +138,20 @@ def records(path: Path) -> Iterator[Record]:
         for number, line in enumerate(stream, start=1):
             if not line.endswith(b"\n") and not _is_record(line):
                 return
-            record = _parsed(line)
+            record = parsed(line)
             if record is None:
                 raise EvidenceError(f"line {number} of {path} is no audit record", fix="restore the log from a copy")
             yield record
 
 
 # Helpers
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def _chained(facts: Record, tail: Tail, keys: KeyRing) -> Record:
@@ -166,14 +183,6 @@ def _last_two_lines(path: Path) -> tuple[bytes, int]:
     return data, offset
 
 
-def _parsed(line: bytes) -> Record | None:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _is_record(line: bytes) -> bool:
-    record = _parsed(line)
+    record = parsed(line)
     return record is not None and isinstance(record.get("seq"), int) and record.get("hash") == record_hash(record)

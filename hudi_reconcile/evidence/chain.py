@@ -7,12 +7,11 @@ key that is no way out: a line that is not sealed after one that is, and a seal 
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record, canonical, record_hash, sealed_text
+from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record, canonical, parsed, record_hash, sealed_text
 from hudi_reconcile.evidence.keys import KeyRing
 
 
@@ -36,7 +35,7 @@ def links(path: Path, keys: KeyRing) -> Iterator[Link]:
     previous, was_sealed = FIRST_PREVIOUS, False
     for number, line in enumerate(_lines(path), start=1):
         is_whole = line.endswith(b"\n")
-        record = _record(line)
+        record = parsed(line)
         if record is None:
             yield Link(number, None, ("is no audit record: edited, or cut by a crash",), is_whole)
             continue
@@ -70,11 +69,3 @@ def _lines(path: Path) -> Iterator[bytes]:
     if path.exists():
         with path.open("rb") as stream:
             yield from stream
-
-
-def _record(line: bytes) -> Record | None:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.core.errors import RefusedError
@@ -49,25 +50,42 @@ def old_runs(store: Store, before_micros: int) -> Old:
 def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
     """Log the runs, then remove them. Returns the log's head. `facts` are what the line says beside: who, when, how old.
 
+    Runs that another purge has taken since are its own, and not named again.
+
     Raises:
         EvidenceError: the log or a folder could not be written; what was logged is finished by the next purge.
     """
     path = store.reports / AUDIT_FILE
     with file_lock(store.reports / STORE_LOCK):
-        lines = {str(line.get("run_id")): line for line in audit.records(path)} if old.runs else {}
-        if old.runs:
-            gone = [{"run_id": run_id, "hash": lines[run_id]["hash"]} for run_id in old.runs]
+        lines, named = _logged(path)
+        runs = [run_id for run_id in old.runs if run_id in lines and run_id not in named]
+        if runs:
+            gone = [{"run_id": run_id, "hash": lines[run_id]} for run_id in runs]
             audit.append(path, {**facts, "command": PURGE, "run_id": None, "tables": [], "purged": gone}, store.keys)
-        for run_id in (*old.unfinished, *old.runs):
-            try:
-                shutil.rmtree(store.reports / run_id)
-            except OSError as error:
-                raise EvidenceError(
-                    f"run {run_id} could not be removed: {error.strerror}",
-                    fix="make the folder writable, then: hudi-reconcile audit purge --yes",
-                ) from error
+        for run_id in (*old.unfinished, *runs):
+            _remove(store.reports / run_id)
         sync_folder(store.reports)
         return audit.read_tail(path).head
+
+
+def _logged(path: Path) -> tuple[dict[str, str], frozenset[str]]:
+    """The hash of each run's line, and the runs that lines of purges name."""
+    lines = list(audit.records(path))
+    purges = (line["purged"] for line in lines if line.get("command") == PURGE)
+    named = frozenset(str(one["run_id"]) for purged in purges for one in purged)
+    return {str(line["run_id"]): str(line["hash"]) for line in lines if line.get("run_id")}, named
+
+
+def _remove(run: Path) -> None:
+    try:
+        shutil.rmtree(run)
+    except FileNotFoundError:
+        return  # another purge finished what a killed one left
+    except OSError as error:
+        raise EvidenceError(
+            f"run {run.name} could not be removed: {error.strerror}",
+            fix="make the folder writable, then: hudi-reconcile audit purge --yes",
+        ) from error
 
 
 def _refuse_flaws(store: Store, found: Verified) -> None:

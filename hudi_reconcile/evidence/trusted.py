@@ -38,7 +38,9 @@ def refuse_edited(reports: Path, run_id: str, name: str, keys: KeyRing = NO_KEYS
 
     Raises EvidenceError where no line names it or it is not what the line says, and as `trusted_records`.
     """
-    hashes = [dict(line.get("files", {})).get(name) for line in trusted_records(reports, keys) if line["run_id"] == run_id]
+    hashes = [
+        dict(line.get("files", {})).get(name) for line in trusted_records(reports, keys) if line["run_id"] == run_id
+    ]
     if hashes != [file_sha256(reports / run_id / name)]:
         raise _untrusted(f"{reports / run_id / name} is not what the audit log has of it")
 

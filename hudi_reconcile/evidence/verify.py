@@ -7,16 +7,20 @@ line says were purged have no files to check. Reads only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record
 from hudi_reconcile.evidence.chain import Link, links
-from hudi_reconcile.evidence.files import EvidenceError, tree_hashes
+from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
 from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, lacking
 from hudi_reconcile.evidence.names import AUDIT_FILE, PURGE, is_run_id
+from hudi_reconcile.evidence.run_folder import STORE_LOCK, building_path
+
+_LOOKS_AGAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,33 @@ class Verified:
 def verify(reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS) -> Verified:
     """Check the whole log, then every file of every run. `published` is a head that must be in the chain.
 
-    A log that does not exist has no lines; runs that no line names are flaws.
+    A log that does not exist has no lines; runs that no line names are flaws. A flaw is told once it was seen twice, the
+    second time after whoever was writing the log or removing runs: they are not caught half way.
 
     Raises:
         AuditKeyError: nothing is wrong as far as can be seen, but lines are sealed with a key that was not given.
     """
+    found = _look(reports, published, keys)
+    for _ in range(_LOOKS_AGAIN):
+        if not found.flaws:
+            break
+        _wait_for_writer(reports)
+        before, found = found.flaws, _look(reports, published, keys)
+        if found.flaws == before:
+            break
+    return found
+
+
+def _wait_for_writer(reports: Path) -> None:
+    # Whoever may only read cannot wait, and looks again at once.
+    if (reports / STORE_LOCK).is_file():
+        with suppress(PermissionError), file_lock(reports / STORE_LOCK):
+            pass
+
+
+def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     found = Verified()
+    there = _runs(reports)  # before the log: the line of a run comes before its folder
     heads, named = {FIRST_PREVIOUS: 0}, dict[str, tuple[int, Mapping[str, str]]]()
     unchecked: Link | None = None
     last: Link | None = None
@@ -84,7 +109,7 @@ def verify(reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS)
         _read(link.number, link.record, named, found)
     found.published_line = None if published is None else heads.get(published)
     found.flaws += _end_flaws(last, keys, published, found)
-    _check_files(reports, named, found)
+    _check_files(reports, there, named, found)
     if unchecked is not None:
         missing = lacking(unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}")
         if not found.flaws:
@@ -96,7 +121,10 @@ def verify(reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS)
 def _read(number: int, record: Record, named: dict[str, tuple[int, Mapping[str, str]]], found: Verified) -> None:
     """Take in what a line says: a run with its files, or runs that are gone."""
     if record.get("command") == PURGE:
-        gone = tuple(str(one["run_id"]) for one in record.get("purged", ()))
+        gone = _purged(record)
+        if not gone:
+            found.flaws.append(Flaw(number, None, "is a purge that names no runs"))
+            return
         found.purges.append(PurgeLine(number, str(record.get("by")), str(record.get("ended_utc")), gone))
         found.flaws += [
             Flaw(number, run_id, "says that a run was purged which no line before names, or another purge does")
@@ -109,6 +137,14 @@ def _read(number: int, record: Record, named: dict[str, tuple[int, Mapping[str, 
         named[str(record.get("run_id"))] = (number, files)
 
 
+def _purged(record: Record) -> tuple[str, ...]:
+    """The runs that a purge's line names; none where it is not made as ours are."""
+    runs = record.get("purged")
+    if not isinstance(runs, list) or not all(isinstance(one, dict) and "run_id" in one for one in runs):
+        return ()
+    return tuple(str(one["run_id"]) for one in runs)
+
+
 def _end_flaws(last: Link | None, keys: KeyRing, published: str | None, found: Verified) -> Iterator[Flaw]:
     if published is not None and found.published_line is None:
         what = f"the published head {published} is not in the log: lines were cut off or rewritten"
@@ -118,11 +154,13 @@ def _end_flaws(last: Link | None, keys: KeyRing, published: str | None, found: V
         yield Flaw(last.number, _run_of(last.record), what)
 
 
-def _check_files(reports: Path, named: Mapping[str, tuple[int, Mapping[str, str]]], found: Verified) -> None:
+def _check_files(
+    reports: Path, there: Collection[str], named: Mapping[str, tuple[int, Mapping[str, str]]], found: Verified
+) -> None:
     for run_id, (number, files) in named.items():
         found.files += len(files)
         found.flaws += [Flaw(number, run_id, what) for what in _file_flaws(reports / run_id, files)]
-    for run_id in sorted(_runs(reports) - named.keys()):
+    for run_id in sorted(set(there) - named.keys()):
         if run_id in found.purged:
             what = "was purged, and its folder is there: finish it with hudi-reconcile audit purge --yes"
         else:
@@ -132,7 +170,12 @@ def _check_files(reports: Path, named: Mapping[str, tuple[int, Mapping[str, str]
 
 def _file_flaws(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
     if not folder.is_dir():
-        yield "the run's folder is missing"
+        killed = building_path(folder.parent, folder.name).is_dir()
+        yield (
+            "was killed before its folder had its name: the next run gives it"
+            if killed
+            else "the run's folder is missing"
+        )
         return
     try:
         there = tree_hashes(folder)

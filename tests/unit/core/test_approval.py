@@ -52,7 +52,7 @@ def test_plan_that_nobody_approved_as_it_is_is_refused_with_the_command(said: tu
         (ALICE, SERVICE),
         (SERVICE, ALICE),
         (Actor("ALICE ", "a@b"), SERVICE),
-        (Actor("ａｌｉｃｅ", "a@b"), SERVICE),
+        (Actor("\uff21lice", "a@b"), SERVICE),
         (Actor("other name", "Alice@desk"), SERVICE),
     ],
     ids=["planner", "applier", "name in other letters", "name in full width", "same login, other name"],

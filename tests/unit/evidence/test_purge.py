@@ -62,6 +62,28 @@ def test_purge_that_was_killed_is_told_and_finished_by_the_next(
     assert (verify(store.reports).flaws, verify(store.reports).lines) == ([], 4)
 
 
+def test_two_purges_at_once_name_each_run_once(store: Store, write_run: RunWriter) -> None:
+    ids = [write_run() for _ in range(3)]
+    one, other = (old_runs(store, NOON_MICROS + 2 * SECOND) for _ in range(2))
+
+    heads = {purge(store, one, FACTS), purge(store, other, FACTS)}
+
+    found = verify(store.reports)
+    assert (found.flaws, {found.head}, store.run_ids()) == ([], heads, ids[2:])
+    assert [one.runs for one in found.purges] == [tuple(ids[:2])]
+
+
+@pytest.mark.parametrize("purged", [5, [5], [{"run": "x"}], []])
+def test_purge_that_names_no_runs_is_a_flaw(store: Store, write_run: RunWriter, purged: object) -> None:
+    write_run()
+    audit.append(store.reports / "audit.jsonl", {**FACTS, "command": "purge", "run_id": None, "purged": purged})
+
+    found = verify(store.reports)
+
+    assert [(flaw.line, flaw.what) for flaw in found.flaws] == [(2, "is a purge that names no runs")]
+    assert found.purges == []
+
+
 def test_evidence_that_was_changed_is_not_purged_away(store: Store, write_run: RunWriter) -> None:
     run_id = write_run()
     (store.reports / run_id / "report.html").write_text("clean")

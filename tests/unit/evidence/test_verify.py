@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
+from time import sleep
 
 import pytest
 
 from hudi_reconcile.evidence import audit
-from hudi_reconcile.evidence.files import tree_hashes
+from hudi_reconcile.evidence import verify as verifying
+from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
+from hudi_reconcile.evidence.run_folder import STORE_LOCK, building_path
+from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import Verified, verify
+from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
 
 RUNS = [f"20261121T10000{number}Z-00000{number}" for number in range(4)]
 
@@ -109,3 +115,55 @@ def test_changed_file_is_named_with_its_run(reports: Path, change: Callable[[Pat
 
 def test_folder_without_a_log_and_without_runs_is_intact(tmp_path: Path) -> None:
     assert verify(tmp_path / "none").flaws == []
+
+
+@pytest.mark.parametrize("seq", [b"NaN", b"-Infinity", b"1e400", b"[" * 100_000 + b"]" * 100_000])
+def test_line_that_no_json_of_ours_spells_is_named(store: Store, write_run: RunWriter, seq: bytes) -> None:
+    write_run()
+    write_run()
+    found = lines(store.reports)
+    rewrite(store.reports, [found[0].replace(b'"seq":1', b'"seq":' + seq), found[1]])
+
+    assert verify(store.reports).flaws[0].line == 1
+    rewrite(store.reports, [found[1].replace(b'"seq":2', b'"seq":' + seq)])
+    with pytest.raises(EvidenceError, match="no audit record"):
+        store.begin(NOON_MICROS + 9 * SECOND)
+
+
+def test_run_that_ends_while_files_are_looked_at_is_no_flaw(
+    store: Store, write_run: RunWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = write_run()
+    
+    def slow(folder: Path) -> dict[str, str]:
+        if folder.name == first and len(store.run_ids()) == 1:
+            write_run()
+        return tree_hashes(folder)
+
+    monkeypatch.setattr(verifying, "tree_hashes", slow)
+
+    assert verify(store.reports).flaws == []
+
+
+def test_run_whose_folder_gets_its_name_meanwhile_is_no_flaw_and_one_that_died_before_is_told(
+    store: Store, write_run: RunWriter
+) -> None:
+    run_id = write_run()
+    building = building_path(store.reports, run_id)
+    (store.reports / run_id).rename(building)
+    locked = Event()
+
+    def publishing() -> None:
+        with file_lock(store.reports / STORE_LOCK):
+            locked.set()
+            sleep(0.2)
+            building.rename(store.reports / run_id)
+
+    seen = [flaw.what for flaw in verify(store.reports).flaws]
+    other = Thread(target=publishing)
+    other.start()
+    locked.wait()
+
+    assert seen == ["was killed before its folder had its name: the next run gives it"]
+    assert verify(store.reports).flaws == []
+    other.join()
