@@ -153,7 +153,12 @@ def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoin
 
 
 def _taken_over(work: Work, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
-    """The checkpoint with the filter and history that a word took over: only where all that the word is about is written."""
+    """The checkpoint with the filter and history that a word took over: only where all that the word is about is written.
+
+    A plan of a part says nothing of the rest: what is gone there waits for a word of its own.
+    """
+    if work.plan.part is not None:
+        return carried
     done = {READY, DOUBLED, LANDED}
     whole = work.finishes and not work.earlier.left and set(+tally.found) <= done
     words = work.words & {FILTER, RESTORED} if whole else work.words & {FILTER}

@@ -30,8 +30,8 @@ class Landed:
     """One commit of a plan. `last`: with it the part was done, else a second was to follow.
 
     `run_id` is the run that made it, where `undo` can take it back. `counts` is None where an earlier version made it.
-    `stood` and `savepoint` are as the commit carries them. `undone` is the commit that took it back,
-    and `undone_counts` what that one tells of the rows.
+    `savepoint` is as the commit carries it; `stood` too, and the first of two has the second's: with it the word is given
+    back. `undone` is the commit that took it back, and `undone_counts` what that one tells of the rows.
     """
 
     instant: Instant
@@ -47,7 +47,7 @@ class Landed:
 
 def landed_of(lake: Lake, plan_id: str) -> tuple[Landed, ...]:
     """The commits of a plan, newest first."""
-    return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if text.partition(":")[0] == plan_id])
+    return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if _plan(text) == plan_id])
 
 
 def undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[Landed, ...]:
@@ -78,6 +78,7 @@ def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[Landed, ...
     wrote, counts, stood, kept = (
         {at.requested: text for text, at in lake.labelled(key)} for key in (UNDOABLE, COUNTS, STOOD, SAVEPOINT)
     )
+    replaced = {_plan(text): stood[at.requested] for text, at in lake.labelled(PLAN_LABEL) if at.requested in stood}
     undid, undid_run = (dict(lake.labelled(key)) for key in (UNDID, UNDO_LABEL))
     landed = []
     for text, at in found:
@@ -91,13 +92,17 @@ def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[Landed, ...
                 not part.endswith(FIRST),
                 run,
                 _counts(counts, at),
-                stood.get(at.requested),
+                stood.get(at.requested) or (replaced.get(_plan(text)) if part.endswith(FIRST) else None),
                 kept.get(at.requested),
                 undone,
                 None if undone is None else _counts(counts, undone),
             )
         )
     return tuple(landed)
+
+
+def _plan(text: str) -> str:
+    return text.partition(":")[0]
 
 
 def _counts(counts: Mapping[str, str], at: Instant) -> Mapping[str, int] | None:

@@ -134,7 +134,7 @@ def test_run_that_ends_while_files_are_looked_at_is_no_flaw(
     store: Store, write_run: RunWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = write_run()
-    
+
     def slow(folder: Path) -> dict[str, str]:
         if folder.name == first and len(store.run_ids()) == 1:
             write_run()

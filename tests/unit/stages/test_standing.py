@@ -9,9 +9,11 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Guard
 from hudi_reconcile.core.standing import Standing, digest_of
+from hudi_reconcile.core.values import PartitionField
 from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.request import Part
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept
+from tests.fakes.world import SEQNO, World, applied, at_checkpoint, job, pulled, swept, swept_part
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 OTHER_FILTER = Standing(digest_of("v > 10"), "1")
@@ -212,6 +214,37 @@ def test_word_that_was_accepted_is_asked_for_again_after_an_undo(now: Standing, 
     assert 1 in world.lake_holds()
     assert [guard.name for guard in no(world)] == [word]
     assert applied(world, swept(world, run_id="night").draft, run_id="night").outcome is Outcome.REFUSED
+
+
+def test_word_is_asked_for_again_after_an_undo_of_an_apply_of_two_commits() -> None:
+    world = pulled(*ROWS)
+    double = {**world.lake.now[0], "v": 7, SEQNO: "zz1"}
+    world.lake.plant([*world.lake.now, double], world.lake.commits[-1].checkpoint)
+    world.source.stands = OTHER_HISTORY
+    world.source.delete(3)
+    done = applied(world, swept(world).draft, Approval(accept=frozenset({"restored_source"})))
+    assert done.corrections is not None
+    assert len(done.corrections.instants) == 2
+
+    undo(job(run_id="u"), "run-1", world.edges)
+
+    assert 3 in world.lake_holds()
+    assert [guard.name for guard in no(world)] == ["restored_source"]
+
+
+@pytest.mark.parametrize(("now", "word"), CASES)
+def test_word_for_a_plan_of_one_partition_is_not_taken_for_the_others(now: Standing, word: str) -> None:
+    world, by = pulled((1, 1, 100), (2, 1, 200), (3, 2, 300), (4, 2, 400), partitioned=True), (PartitionField("v"),)
+    world.source.stands = now
+    world.source.delete(1)
+    world.source.delete(3)
+    plan = swept_part(world, Part(("1",)), partition_by=by).draft
+
+    assert applied(world, plan, Approval(accept=frozenset({word})), partition_by=by).outcome is Outcome.CORRECTED
+
+    assert world.lake_holds().keys() == {2, 3, 4}
+    night = swept(world, run_id="night", partition_by=by)
+    assert [guard.name for guard in night.result.guards if not guard.ok] == [word]
 
 
 @pytest.mark.parametrize(("now", "word"), TAKEN)
