@@ -11,6 +11,7 @@ from hudi_reconcile.change_queries.lines import Mask
 from hudi_reconcile.compare.spelling import hmac_column
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.masking import masking_notes, shown_names
+from hudi_reconcile.core.partitions import in_full
 from hudi_reconcile.core.values import LakeTable
 
 
@@ -35,7 +36,7 @@ def lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
         columns,
         key=[sources.get(name, name) for name in lake.record_key],
         moving=job_of(table, "").moving,
-        in_paths=[*(field.column for field in table.lake.partition_by), *derived],
+        in_paths=[*in_full(table.lake.partition_by), *derived],
     )
     masking = masking_of(table)
     hidden = {columns[name]: how for name, how in masking.of_columns(columns, shown).items()}

@@ -19,6 +19,7 @@ from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.masking import shown_columns
+from hudi_reconcile.core.partitions import in_full
 from hudi_reconcile.core.segments import Segmentation
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
@@ -74,9 +75,8 @@ class World:
 
 
 def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
-    in_paths = tuple(field.column for field in table.lake.partition_by)
     names = {one.column.name: one.column.lake_name for one in agreement.columns}
-    masks = Masks(masking_of(table).of_columns(names, shown_columns(agreement, in_paths)), key)
+    masks = Masks(masking_of(table).of_columns(names, shown_columns(agreement, in_full(table.lake.partition_by))), key)
     return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut)
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from hudi_reconcile.config.fields import Finding, Raw
 from hudi_reconcile.config.partition import parse_partition
+from hudi_reconcile.core.partitions import in_full
 
 _NEEDS_WATERMARK = ("timestamp", "timestamp+incrementing")
 _NEEDS_INCREMENTING = ("incrementing", "timestamp+incrementing")
@@ -69,7 +70,7 @@ def _query_findings(source: Raw, pull: Raw) -> Iterator[Finding]:
 def _partition_columns(lake: Raw) -> Iterator[str]:
     for text in lake.texts("partition_by"):
         with suppress(ValueError):  # a wrong entry is told where it is read
-            yield parse_partition(text).column.lower()
+            yield from (column.lower() for column in in_full([parse_partition(text)]))
 
 
 def _tolerance_findings(compare: Raw, needed: dict[str, str]) -> Iterator[Finding]:

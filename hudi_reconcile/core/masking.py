@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, Literal
 
 from hudi_reconcile.core.agreement import Agreement
@@ -17,10 +18,18 @@ How = Literal["hmac", "redact"]
 SHOW: Final = "show"
 
 _PERSONAL: Final = """
-    address addr bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname forename fullname gender iban
-    lastname maiden mail mobile msisdn nationality nickname passport phone phonenumber postcode religion salary sex ssn street
-    surname telephone username zip zipcode
+    address addr bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname fname forename fullname gender
+    iban income lastname lname maiden mail mobile msisdn nationality nickname passport passwd password phone phoneno phonenumber
+    postalcode postcode religion salary sex ssn street surname tel telefon telephone username zip zipcode
 """
+# Words that only together name what belongs to a person.
+_TOGETHER: Final = """
+    account_number card_number credit_card driver_licence driver_license drivers_licence drivers_license national_id postal_code
+    social_security tax_id
+"""
+# What is written as one word, in catalogues of capitals above all.
+_RUN_TOGETHER: Final = ("email", "birthdate", "dateofbirth", "phonenumber", "surname", "firstname", "lastname")
+_ADDRESSES: Final = ("emailaddr", "mailaddr")
 # `name` alone may be anybody's; beside one of these it is the name of a thing.
 _NAME: Final = "name"
 _NAMED_THINGS: Final = """
@@ -29,8 +38,11 @@ _NAMED_THINGS: Final = """
     package partition path plan process product program project property queue region role rule schema server service shop site
     source state status store system table tag target task team topic type unit version warehouse
 """
+# Before `name` these say that it is a person's, whatever thing the person belongs to.
+_PEOPLE: Final = ("applicant", "contact", "first", "given", "holder", "last", "middle", "owner", "patient", "recipient")
 PERSONAL_WORDS: Final = frozenset(_PERSONAL.split())
 _THINGS: Final = frozenset(_NAMED_THINGS.split())
+_PAIRS: Final = frozenset(tuple(pair.split("_")) for pair in _TOGETHER.split())
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -41,8 +53,16 @@ def is_personal(column: str) -> bool:
     >>> [is_personal(name) for name in ("customerEmail", "phone_2", "name", "product_name", "renamed", "IBANText")]
     [True, True, True, False, False, True]
     """
-    words = set(words_of(column))
-    return not words.isdisjoint(PERSONAL_WORDS) or (_NAME in words and words.isdisjoint(_THINGS))
+    words = list(words_of(column))
+    pairs = set(pairwise(words))
+    # Several of them at the end of a name: `customer_emails`, and not `emails_sent_by`.
+    known = {*words, *(word.removesuffix(plural) for word in words[-1:] for plural in ("s", "es"))}
+    if not known.isdisjoint(PERSONAL_WORDS) or not pairs.isdisjoint(_PAIRS):
+        return True
+    if any(word.endswith(_RUN_TOGETHER) or word.startswith(_ADDRESSES) for word in words):
+        return True
+    persons = any((who, name) in pairs for who in _PEOPLE for name in (_NAME, "names"))
+    return persons or (_NAME in words and _THINGS.isdisjoint(words))
 
 
 def words_of(name: str) -> Iterator[str]:
@@ -123,8 +143,8 @@ def shown_names(
 ) -> dict[str, str]:
     """The columns of which values are shown whatever their names, each with the reason. `columns`: lake name by source name.
 
-    `key` and `moving` (what pulls go by) are source names; `in_paths` are columns, by either name, that the lake's
-    partition paths are made of. Case does not count.
+    `key` and `moving` (what pulls go by) are source names; `in_paths` are columns, by either name, whose values stand in
+    the lake's partition paths. Case does not count.
     """
     reasons = (
         (key, "it is part of the key, by which findings name a row"),

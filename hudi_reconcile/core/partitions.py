@@ -84,8 +84,15 @@ class Between:
     high_micros: int
 
 
+_IN_FULL = ("identity", "day")
+
 Condition = IsEmpty | Equals | Between
 Near = tuple[tuple[Condition, ...], ...]
+
+
+def in_full(partition_by: Sequence[PartitionField]) -> tuple[str, ...]:
+    """The columns whose values the paths hold, a date by its day; of others a month or a year alone."""
+    return tuple(one.column for one in partition_by if one.transform in _IN_FULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ def rule_of(
             f"table {name}: no source column tells a row's {unknown}, by which the lake is partitioned",
             fix=f"say how it is made with lake.partition_by, such as [month(created_at)], or {whole}",
         )
-    hidden = ", ".join(one.column.name for one in known if one.column.name in masked)
+    hidden = ", ".join(one.column.name for one in known if one.transform in _IN_FULL and one.column.name in masked)
     if hidden:
         raise UsageError(f"table {name}: partitions would show values of {hidden}, which is masked", fix=whole)
     return PathRule(known, lake.hive_style, lake.encoded)

@@ -14,6 +14,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.evolution import NOTHING_PULLED, Past
 from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.masking import masking_notes, shown_columns
+from hudi_reconcile.core.partitions import in_full
 from hudi_reconcile.core.result import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.schema_drift import Columns, changes
 from hudi_reconcile.core.values import Checkpoint, LakeTable, SourceTable
@@ -56,6 +57,7 @@ def scope_of(
     """
     refuse_tolerance(job, described)
     refuse_masked_key(job, described)
+    refuse_masked_path(job, described, lake_table)
     left_out = job.exclude - {*job.moving, *also}
     declared = described if whole else without(described, left_out)
     table = carried(declared, lake_table)
@@ -134,7 +136,7 @@ def settings_notes(job: TableJob) -> tuple[str, ...]:
 def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
     """Which columns are masked for their names, and which cannot be."""
     names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
-    in_paths = (*(field.column for field in job.partition_by), *scope.lake_table.partition_fields)
+    in_paths = (*in_full(job.partition_by), *scope.lake_table.partition_fields)
     notes = masking_notes(job.masking, names, shown_columns(scope.agreement, in_paths))
     absent = job.masking.absent(column.name for column in scope.described.columns)
     return (*notes, f"mask names what the source has not, and hides nothing by it: {absent}") if absent else notes
@@ -147,6 +149,18 @@ def refuse_masked_key(job: TableJob, described: SourceTable) -> None:
         raise UsageError(
             f"table {job.name}: mask names {found}, part of the key, which findings and plans show; it cannot be masked",
             fix=f"remove it from mask, or name other columns under source.key (key: {', '.join(described.key)})",
+        )
+
+
+def refuse_masked_path(job: TableJob, described: SourceTable, lake: LakeTable) -> None:
+    """Raises UsageError for a mask on a column by which the lake itself says that it is partitioned: findings show paths."""
+    fields = {name.lower() for name in lake.partition_fields}
+    columns = [one.name for one in described.columns if {one.name.lower(), one.lake_name.lower()} & fields]
+    found = ", ".join(sorted(job.masking.named_among(columns)))
+    if found:
+        raise UsageError(
+            f"table {job.name}: mask names {found}, by which the lake is partitioned; its paths and findings show it",
+            fix=f"remove it from mask (the lake's partition columns: {', '.join(lake.partition_fields)})",
         )
 
 

@@ -11,6 +11,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.agreement import agree
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.masking import Masking, shown_columns
+from hudi_reconcile.core.partitions import in_full
 from hudi_reconcile.core.values import LakeColumn, LakeTable, SourceTable
 
 SOURCE = ("id", "email", "Phone", "c17", "note", "birth", "zip", "name", "updated_at")
@@ -63,7 +64,7 @@ def test_change_query_masks_what_a_sweep_masks_and_says_the_same_of_it(settings:
         source, lake(), watermark=("updated_at",), exclude=frozenset(), partition_by=config.lake.partition_by
     )
     names = {one.column.name: one.column.lake_name for one in agreed.columns}
-    shown = shown_columns(agreed, [one.column for one in config.lake.partition_by])
+    shown = shown_columns(agreed, in_full(config.lake.partition_by))
     swept = Masking.of(config.mask, config.personal).of_columns(names, shown)
 
     found = lake_masks(config, lake())
@@ -76,10 +77,10 @@ def test_change_query_masks_what_a_sweep_masks_and_says_the_same_of_it(settings:
 def test_column_that_only_the_lake_has_is_masked_for_its_name_there_and_the_key_is_shown_with_the_reason() -> None:
     found = lake_masks(table(), lake("old_iban", "old_note"))
 
-    assert dict(found.hidden) == dict.fromkeys(("contact", "Phone", "salary", "name", "old_iban"), "redact")
+    assert dict(found.hidden) == dict.fromkeys(("contact", "Phone", "salary", "birth", "name", "old_iban"), "redact")
     assert found.notes[0].startswith(
-        "masked, being named like personal data (redact): email, Phone, c17, name, old_iban;"
+        "masked, being named like personal data (redact): email, Phone, c17, birth, name, old_iban;"
     )
-    assert {note.split(": ")[1] for note in found.notes[1:]} == {"id", "birth", "zip", "birth_month"}
-    assert [how is None for how in found.shown(b"key").values()] == [True] * 5
+    assert {note.split(": ")[1] for note in found.notes[1:]} == {"id", "zip", "birth_month"}
+    assert [how is None for how in found.shown(b"key").values()] == [True] * 6
     assert all(lake_masks(table(personal="hmac"), lake()).shown(b"key").values())

@@ -220,9 +220,9 @@ def test_columns_named_like_personal_data_make_no_config_fail_wherever_they_stan
 
 
 def test_mask_on_a_partition_column_is_refused_since_paths_would_show_it() -> None:
-    lake = (
-        "    lake: {path: x, partition_by: [region, month(Born)]}\n    mask: {born: redact, Region: hmac, note: redact}"
-    )
+    partitions = "[region, day(Born), year(hired)]"
+    masks = "{born: redact, Region: hmac, note: redact, hired: redact}"
+    lake = f"    lake: {{path: x, partition_by: {partitions}}}\n    mask: {masks}"
 
     found = [problem for problem in problems(with_line(9, lake)) if "partition column" in problem]
 

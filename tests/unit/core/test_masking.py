@@ -36,6 +36,18 @@ CASES: dict[str, Callable[[list[str]], str]] = {
             "customer_name",
             "IBAN",
         ),
+        *(
+            "emails",
+            "customerAddresses",
+            "EMAILADDRESS",
+            "contactemail",
+            "DATEOFBIRTH",
+            "postal_code",
+            "PostalCode",
+            "tel",
+        ),
+        *("credit_card_no", "social_security_number", "TAX_ID", "password_hash", "bank_account_holder_name"),
+        *("shopOwnerFirstName", "host_last_name", "job_applicant_name", "given_names", "lname", "drivers_license"),
         *("ibanNo", "ssn", "date_of_birth", "birthDate", "dob", "street", "homeAddress1", "Zip", "contact name"),
     ],
 )
@@ -46,7 +58,28 @@ def test_column_named_like_personal_data_is_known(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("product_name", "fileName", "TABLE_NAME", "renamed", "mailbox", "emailed", "phones_sold", "ssns", "order_id"),
+        *(
+            "product_name",
+            "fileName",
+            "TABLE_NAME",
+            "renamed",
+            "mailbox",
+            "emailed",
+            "phones_sold",
+            "emails_sent_by",
+            "order_id",
+        ),
+        *(
+            "card_id",
+            "number",
+            "code",
+            "hotel",
+            "discard_number_",
+            "product_names",
+            "business",
+            "process",
+            "last_order",
+        ),
         *("amount", "note", "status", "signature", "country", "namespace", "addressable", ""),
     ],
 )

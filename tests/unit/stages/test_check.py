@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, UnverifiedError
+from hudi_reconcile.core.masking import Masking
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rule_verdict import Keys, Measured
-from hudi_reconcile.core.rules import Drift, Freshness, NotNull, Rule, RuleSet, Total, Unique
+from hudi_reconcile.core.rules import Drift, Freshness, Gx, NotNull, Rule, RuleSet, Total, Unique
 from hudi_reconcile.core.totals import Totals
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.stages.check import RuleJob, check, with_rules
@@ -29,6 +31,7 @@ class FakeEngine:
 
     missed: int = 0
     problem: str = ""
+    observed: str = ""
     broken_keys: bool = False
     targets: list[KeysTarget] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
@@ -36,7 +39,9 @@ class FakeEngine:
     def measured(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         self.meanwhile()
         nulls = sum(row["v"] is None for row in rows_of(rows))
-        return {rule.id: Measured(nulls, len(rows_of(rows)), problem=self.problem) for rule in rules}
+        return {
+            rule.id: Measured(nulls, len(rows_of(rows)), problem=self.problem, detail=self.observed) for rule in rules
+        }
 
     def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> Keys | None:
         self.targets.append(target)
@@ -52,9 +57,9 @@ class FakeEngine:
 
 
 def checked(
-    world: World, *rules: Rule, engine: FakeEngine | None = None, compared: Compared | None = None
+    world: World, *rules: Rule, engine: FakeEngine | None = None, compared: Compared | None = None, **settings: Any
 ) -> TableResult:
-    rule_job = RuleJob(job(), RuleSet("t", rules, file="rules/t.yaml"))
+    rule_job = RuleJob(job(**settings), RuleSet("t", rules, file="rules/t.yaml"))
     folder = ("/run/t/rules/x", "t/rules/x")
     return check(rule_job, world.edges, engine or FakeEngine(), compared=compared, keys_folder=lambda _: folder)
 
@@ -74,6 +79,28 @@ def test_failed_rule_names_its_rows_and_the_run_is_drift() -> None:
     assert engine.targets == [KeysTarget(("id",), "/run/t/rules/x", "t/rules/x", 2)]
     assert result.lake is not None
     assert result.lake.rows == 3
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "settings", "shown"),
+    [
+        ({"column": "v"}, {}, True),
+        ({"column": "v"}, {"masking": Masking.of({"V": "redact"}, "redact")}, False),
+        ({"column": "v"}, {"masking": Masking.of({"w": "hmac"}, "redact"), "rename": {"w": "v"}}, False),
+        ({"column_A": "id", "column_B": "salary"}, {}, False),
+        ({"column_list": ["id", "email"]}, {}, False),
+        ({"query": "select max(salary) from {batch}"}, {}, False),
+    ],
+)
+def test_what_an_expectation_observed_is_not_told_where_it_may_be_a_masked_columns_value(
+    kwargs: dict[str, Any], settings: dict[str, Any], *, shown: bool
+) -> None:
+    rule, engine = Rule("most", Gx("expect_column_max_to_be_between", kwargs)), FakeEngine(observed="observed 250000")
+
+    (found,) = checked(with_nulls(), rule, engine=engine, **settings).rules
+
+    assert found.status == "fail"
+    assert ("250000" in str(found)) is shown
 
 
 def test_keys_are_asked_for_failed_rules_only() -> None:

@@ -483,6 +483,11 @@ def test_mask_on_the_key_that_the_database_names_is_refused_since_findings_show_
         pull(job(**masked), world.edges, full=False)
 
 
+def test_mask_on_a_column_by_which_the_lake_says_it_is_partitioned_is_refused_since_findings_show_paths() -> None:
+    with pytest.raises(UsageError, match="mask names v, by which the lake is partitioned"):
+        swept(pulled(*ROWS, partitioned=True), masking=Masking.of({"V": "redact"}, "redact"))
+
+
 def test_mask_that_names_no_column_of_the_source_is_said_to_hide_nothing() -> None:
     notes = swept(pulled(*ROWS), masking=Masking.of({"v": "hmac", "w": "redact"}, "redact")).result.notes
 
