@@ -21,7 +21,7 @@ from hudi_reconcile.stages.absence import proven_absent
 from hudi_reconcile.stages.apply_result import Done, LandedError, broken_off, done_result, refused
 from hudi_reconcile.stages.beside import clear_way
 from hudi_reconcile.stages.commits import Work, first_of, with_landed, write_corrections
-from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
+from hudi_reconcile.stages.confirm import Confirmed, Waiting, incomplete, look_twice, pinned
 from hudi_reconcile.stages.earlier import earlier_of
 from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
@@ -213,7 +213,7 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
     sides, scope = work.sides, work.scope
     precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0
-    unverified = (*scope.unverified, *hidden_digits(scope, precision))
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *incomplete(found, work.job.name))
     lake_rows = sides.lake.count(found.pin)
     return Done(
         wrote.status,

@@ -22,7 +22,7 @@ from hudi_reconcile.core.result import (
 from hudi_reconcile.core.segments import HashSegments
 from hudi_reconcile.core.standing import unknown_notes
 from hudi_reconcile.ports import Comparer, Edges, Frame, Lake, Source
-from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice
+from hudi_reconcile.stages.confirm import Confirmed, Waiting, incomplete, look_twice
 from hudi_reconcile.stages.draft import anatomy_of, drafted
 from hudi_reconcile.stages.ground import Ground, ground_of
 from hudi_reconcile.stages.keys import refuse_key_faults
@@ -182,12 +182,11 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
         )
         fix = f"set tables[{job.name}].sweep.mode: stream, and report it as a bug"
         items.append(Unverified("segment", job.name, why, fix))
-    if found.missed_rows:
-        read, what = found.source_rows, "the table" if found.walked is None else "the source, of these segments,"
-        why = f"the read returned {read} rows, {what} counts {read + found.missed_rows}"
-        if scope is not None:
-            why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
+    if found.missed_rows and scope is not None:
+        why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
         items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
+    elif found.missed_rows:
+        items += incomplete(found, job.name)
     if not found.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since, or the cleaner passed it"
         fix = "sweep again; if it stays so, raise hoodie.clean.commits.retained of whoever cleans the table"

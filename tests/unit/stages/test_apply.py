@@ -788,3 +788,16 @@ def test_apply_beside_a_writer_with_default_settings_in_flight_is_refused_and_be
 
     assert result.outcome is Outcome.CORRECTED
     assert [note for note in result.notes if note.startswith("3 of the newest 20 commits are another writer's")]
+
+
+def test_verification_whose_read_lacks_a_row_that_the_source_counts_proves_nothing() -> None:
+    world = pulled(*ROWS)
+    world.source.put(2, 21, 200)
+    plan = swept(world).draft
+    world.source.put(0, 5, 50)  # of the same segment, from before the checkpoint
+    world.source.lost_in_reads = {0}
+
+    done = applied(world, plan)
+
+    assert (done.outcome, done.corrections.applied) == (Outcome.UNVERIFIED, 1)
+    assert "read returned 2 rows, the table counts 3" in done.unverified[0].why

@@ -57,7 +57,7 @@ def test_lake_is_pinned_before_the_source_is_read_at_both_looks() -> None:
     wanted = ("lake.pin", "source.moment", "source.rows", "clock.sleep", "source.rows_now")
     calls = [call for call in world.journal.calls if call in wanted]
     assert calls == [
-        "lake.pin", "source.moment", "source.rows", "source.rows_now", "source.moment", "source.rows", "clock.sleep",
+        "lake.pin", "source.moment", "source.rows_now", "source.rows", "source.moment", "source.rows", "clock.sleep",
         "lake.pin", "source.moment", "source.rows",
     ]  # fmt: skip
 
@@ -245,11 +245,60 @@ def test_read_that_lost_rows_is_unverified_and_plans_nothing() -> None:
     assert done.result.outcome is Outcome.UNVERIFIED
 
 
-def test_count_is_not_held_against_a_source_that_moved_meanwhile() -> None:
+def busily(world: World, *happens: Callable[[], object]) -> None:
+    """Other transactions end while each read is under way; what `happens` does so once each, in order."""
+    coming = list(happens)
+
+    def meanwhile() -> None:
+        world.source.transaction += 1
+        world.journal.before("source.rows", meanwhile)
+        if coming:
+            coming.pop(0)()
+
+    world.journal.before("source.rows", meanwhile)
+
+
+def test_count_is_not_held_against_rows_that_came_or_went_meanwhile() -> None:
     world = pulled(*ROWS)
-    world.journal.before("source.rows_now", lambda: world.source.put(9, 9, 999))
+    world.source.put(8, 8, 888)
+    busily(world, lambda: world.source.delete(8))
+    assert swept(world).result.outcome is Outcome.CLEAN
+
+    busily(world, lambda: world.source.put(9, 9, 999))
+    assert swept(world).result.outcome is Outcome.CLEAN
+
+
+def test_source_that_lost_one_row_and_gained_another_while_it_was_read_is_looked_at_again() -> None:
+    world = pulled(*ROWS)
+    world.source.put(8, 8, 888)
+    busily(world, lambda: world.source.delete(8))
+
+    def gains_after_the_read() -> None:
+        world.journal.before("source.rows_now", lambda: world.source.put(9, 9, 999))
+
+    world.journal.before("source.rows", gains_after_the_read)
 
     assert swept(world).result.outcome is Outcome.CLEAN
+    assert [segments for segments, _ in world.source.reads][:2] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        ("stream", "read returned 3 rows, the table counts 4"),
+        ("pushdown", "1 segments differ by the source's own digest while their rows are equal"),
+    ],
+)
+def test_row_that_the_lake_and_every_read_lack_is_not_clean_on_a_busy_source(mode: str, why: str) -> None:
+    world = pulled(*ROWS)
+    world.source.put(9, 90, 50)
+    world.source.lost_in_reads = {9}
+    busily(world)
+
+    done = swept(world, mode=mode).result
+
+    assert done.outcome is Outcome.UNVERIFIED
+    assert why in done.unverified[0].why
 
 
 @pytest.mark.parametrize(
