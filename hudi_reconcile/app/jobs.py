@@ -11,6 +11,7 @@ from hudi_reconcile.core.errors import NotBuiltError
 from hudi_reconcile.core.jdbc_url import is_jdbc
 from hudi_reconcile.core.masking import SHOW, Masking
 from hudi_reconcile.core.result import CompareSettings
+from hudi_reconcile.core.standing import digest_of
 from hudi_reconcile.core.values import PartitionField
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.stages.request import TableJob
@@ -111,3 +112,14 @@ def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:
     if field.transform == "identity" and field.column in rename:
         return replace(field, column=rename[field.column])
     return field
+
+
+def sides_of(table: TableConfig) -> dict[str, str]:
+    """What the config compares with what, so that a later run knows whether it still is the same.
+
+    Queries and filters may hold values of rows: they are told by a digest.
+    """
+    source = table.source
+    name = source.table or f"query {digest_of(source.query)}"
+    where = f" where {digest_of(source.where)}" if source.where else ""
+    return {"lake_path": table.lake.path, "source_of": f"{name}{where}"}

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import job_of, sides_of
 from hudi_reconcile.app.rule_files import rule_sets
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
+from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
@@ -48,7 +49,7 @@ def run_check(call: Call, fail_on: Severity) -> Finished:
 
 def _check(one: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
     try:
-        return _judged(one, rules, fail_on, _newest(one.store, one.table.name))
+        return _judged(one, rules, fail_on, newest(one.store, one.table))
     except ReconcileError as error:
         return replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
 
@@ -79,12 +80,19 @@ def compared_of(run_id: str, table: Mapping[str, Any]) -> Compared:
     return Compared(run_id, findings, max(table["source"]["rows"], table["lake"]["rows"]), gap)
 
 
-def _newest(store: Store, table: str) -> Compared | None:
+def newest(store: Store, table: TableConfig) -> Compared | None:
+    """What the table's newest comparison says; a gap where it was of something else, or the table is another one since."""
     try:
-        found = newest_compared(store, table)
+        found = newest_compared(store, table.name)
     except ReconcileError as error:
         return Compared("?", gap=error.message)
-    return None if found is None else compared_of(*found)
+    if found is None:
+        return None
+    said = found.table.get("provenance", {})
+    other = [f"{said[name]} (now {now})" for name, now in sides_of(table).items() if said.get(name, now) != now]
+    gap = f"it compared {' and '.join(other)}" if other else found.since
+    compared = replace(compared_of(found.run_id, found.table), ended_utc=found.ended_utc)
+    return replace(compared, gap=gap) if gap else compared
 
 
 def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: Compared | None) -> TableResult:

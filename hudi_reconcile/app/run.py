@@ -18,7 +18,7 @@ from hudi_reconcile import __version__
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.datasets import ends_of
-from hudi_reconcile.app.jobs import refuse_not_built, settings_of
+from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
 from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.page import page_of
 from hudi_reconcile.app.store import store_of
@@ -144,7 +144,8 @@ def session_provenance(session: Session) -> dict[str, Any]:
 def said_in_full(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
     """The result with the settings in force, and with this run as the first that saw what no earlier one did."""
     seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
-    return replace(result, schema=seen, compare=settings_of(table))
+    provenance = {**result.provenance, **sides_of(table)}
+    return replace(result, schema=seen, compare=settings_of(table), provenance=provenance)
 
 
 def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:

@@ -224,10 +224,11 @@ class DriftRule(RowRule):
 
     check: Literal["drift"]
     kinds: Annotated[tuple[DriftKind, ...], LAX, AfterValidator(not_empty)] = get_args(DriftKind)
+    max_age: Duration | None = None
 
     def check_of(self) -> core.Check:
         """The check."""
-        return core.Drift(tuple(dict.fromkeys(self.kinds)))
+        return core.Drift(tuple(dict.fromkeys(self.kinds)), self.max_age)
 
 
 class TotalRule(RuleEntry):

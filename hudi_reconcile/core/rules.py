@@ -90,9 +90,10 @@ class Gx:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The newest comparison found no drift of these kinds."""
+    """The newest comparison found no drift of these kinds, and is no older than `max_age`, where that is said."""
 
     kinds: tuple[str, ...]
+    max_age: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +191,9 @@ def sentence(check: Check) -> str:
         case Gx(kind, kwargs):
             names = [str(kwargs[name]) for name in ("column", "column_A", "column_B", "column_list") if name in kwargs]
             return f"{kind} ({', '.join(names)})" if names else kind
-        case Drift(kinds):
-            return f"no drift ({', '.join(kinds)})"
+        case Drift(kinds, max_age):
+            fresh = "" if max_age is None else f" by a comparison at most {max_age} old"
+            return f"no drift ({', '.join(kinds)}){fresh}"
         case Total(column, tolerance):
             return f"sum of {column} is the same on both sides{f', give or take {tolerance}' if tolerance else ''}"
         case Freshness(max_age):

@@ -1,23 +1,45 @@
-"""The newest comparison of a table: which run, and what it says of the table."""
+"""The newest comparison of a table: which run, what it says of the table, and what became of the table since."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hudi_reconcile.evidence.store import COMPARED, Store
 
 
-def newest_compared(store: Store, table: str) -> tuple[str, Mapping[str, Any]] | None:
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run that compared the table, and its part of the result. `since` says why the table is another one now, if it is."""
+
+    run_id: str
+    ended_utc: str
+    table: Mapping[str, Any]
+    since: str = ""
+
+
+def newest_compared(store: Store, table: str) -> Comparison | None:
     """The newest sweep or run that holds the table; None where there is none.
 
     Raises:
         EvidenceError: a newer run cannot be read, so nobody knows whether it compared the table.
     """
+    since = ""
     for run_id in store.run_ids():
         document = store.result(run_id)
-        if document["command"] in COMPARED:
-            for one in document["tables"]:
-                if one["name"] == table:
-                    return run_id, one
+        for one in document["tables"]:
+            if one["name"] != table:
+                continue
+            if document["command"] in COMPARED:
+                return Comparison(run_id, document["ended_utc"], one, since)
+            since = since or _other_since(run_id, document["command"], one)
     return None
+
+
+def _other_since(run_id: str, command: str, table: Mapping[str, Any]) -> str:
+    if command == "undo" and table["corrections"]["applied"]:
+        return f"corrections were taken back since, by run {run_id}"
+    if (table.get("pull") or {}).get("created"):
+        return f"the lake table was made anew since, by run {run_id}"
+    return ""

@@ -119,7 +119,7 @@ def _may_quote(check: object, job: TableJob) -> bool:
 def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: Ground) -> Measured:
     match rule.check:
         case Drift():
-            return own_checks.drift(rule.check, ground.compared, table=job.job.name)
+            return own_checks.drift(rule.check, ground.compared, edges.clock.utc_micros(), table=job.job.name)
         case Total():
             return own_checks.total(rule.check, summed)
         case Freshness():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import InvalidOperation
 
 from hudi_reconcile.core.errors import UnverifiedError
@@ -17,30 +17,38 @@ from hudi_reconcile.core.totals import BothTotals, Totals
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, SourceTable
 from hudi_reconcile.ports import Frame, RuleEngine, Source
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
     """What the newest comparison of the table found. `gap` is why it cannot be relied on, empty where it can.
 
-    `rows` is the size of the larger side.
+    `rows` is the size of the larger side. `ended_utc` is empty where the run is this one.
     """
 
     run_id: str
     findings: Mapping[str, int] = field(default_factory=dict)
     rows: int = 0
     gap: str = ""
+    ended_utc: str = ""
 
 
-def drift(check: Drift, compared: Compared | None, *, table: str) -> Measured:
-    """Findings of the kinds in the newest comparison. None, or none that is whole, is a problem and never 0."""
+def drift(check: Drift, compared: Compared | None, now_micros: int, *, table: str) -> Measured:
+    """Findings of the kinds in the newest comparison. None, none that is whole, or one too old is a problem and never 0."""
     fix = f"compare first: hudi-reconcile sweep -t {table}"
     if compared is None:
         return Measured(problem="there is no sweep of this table to look at", fix=fix)
     if compared.gap:
-        return Measured(problem=f"run {compared.run_id} did not compare everything: {compared.gap}", fix=fix)
+        return Measured(problem=f"run {compared.run_id} says nothing of the whole table: {compared.gap}", fix=fix)
+    age = _since(compared.ended_utc, now_micros)
+    if check.max_age is not None and age > check.max_age:
+        why = f"run {compared.run_id} compared {_age(age)} ago, which is more than {_age(check.max_age)}"
+        return Measured(problem=why, fix=fix)
     found = {kind: compared.findings.get(kind, 0) for kind in check.kinds}
     told = ", ".join(f"{kind} {rows}" for kind, rows in found.items() if rows)
-    detail = f"run {compared.run_id} found {told or 'none of them'}"
+    ago = f", {_age(age)} ago," if compared.ended_utc else ""
+    detail = f"run {compared.run_id}{ago} found {told or 'none of them'}"
     return Measured(sum(found.values()), max(compared.rows, sum(found.values())), detail=detail)
 
 
@@ -88,6 +96,12 @@ def freshness(check: Freshness, found: CheckpointAt | None, now_micros: int, *, 
 
 
 # --- helpers ---
+
+
+def _since(ended_utc: str, now_micros: int) -> timedelta:
+    if not ended_utc:
+        return timedelta(0)
+    return timedelta(microseconds=now_micros) - (datetime.fromisoformat(ended_utc) - _EPOCH)
 
 
 def _source_column(described: SourceTable, name: str) -> Column:

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from hudi_reconcile.app.rules import compared_of, with_rules_only
-from hudi_reconcile.app.run import Call
+from hudi_reconcile.app.rules import compared_of, newest, with_rules_only
+from hudi_reconcile.app.run import Call, said_in_full
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Failure, SideState, TableResult, Unverified, table_document
+from hudi_reconcile.core.result import (
+    Corrections,
+    Failure,
+    Pulled,
+    RunResult,
+    SideState,
+    TableResult,
+    Unverified,
+    run_document,
+    table_document,
+)
+from hudi_reconcile.evidence.store import Store
 
 DRIFTED = TableResult("t", Outcome.DRIFT, SideState(5, "s"), SideState(7, "l"), findings={"deleted": 2})
 CONFIG = """version: 1
@@ -45,6 +57,65 @@ def test_what_a_run_corrected_and_verified_is_no_drift_any_more() -> None:
 )
 def test_comparison_that_left_something_out_cannot_be_relied_on(result: TableResult, gap: str) -> None:
     assert compared_of("r", table_document(result)).gap == gap
+
+
+def ran(store: Store, command: str, result: TableResult) -> str:
+    """A finished run of one table, a second after the last."""
+    with store.begin(1_795_262_400_000_000 + len(store.run_ids()) * 1_000_000) as folder:
+        folder.write_result(run_document(RunResult(folder.run_id, command, "s", "2026-11-21T12:00:00Z", (result,))))
+        folder.finish()
+    return folder.run_id
+
+
+CLEAN = TableResult("a", Outcome.CLEAN, SideState(5, "s"), SideState(5, "l"))
+UNDONE = TableResult("a", Outcome.CORRECTED, corrections=Corrections(3, applied=3))
+MADE = TableResult("a", Outcome.PULLED, pull=Pulled(5, "full", None, None, "i", created=True))
+
+
+@pytest.mark.parametrize(
+    ("command", "result", "gap"),
+    [
+        ("undo", UNDONE, "corrections were taken back since"),
+        ("undo", replace(UNDONE, corrections=Corrections(3, superseded=3)), ""),
+        ("pull", MADE, "the lake table was made anew since"),
+        ("pull", replace(MADE, pull=replace(cast("Pulled", MADE.pull), created=False)), ""),
+        ("approve", TableResult("a", Outcome.APPROVED), ""),
+    ],
+)
+def test_comparison_of_what_is_another_table_since_cannot_be_relied_on(
+    call: Callable[..., Call], command: str, result: TableResult, gap: str
+) -> None:
+    store, table = Store(call().config.reports), call("a").tables[0]
+    ran(store, "sweep", said_in_full(CLEAN, table, "s"))
+    later = ran(store, command, result)
+
+    found = newest(store, table)
+
+    assert found is not None
+    assert found.gap == (f"{gap}, by run {later}" if gap else "")
+    assert found.ended_utc == "2026-11-21T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("line", "gap"),
+    [
+        ("source: {table: a}, lake: {path: other}", "it compared a (now other)"),
+        ("source: {table: old}, lake: {path: a}", "it compared a (now old)"),
+        ("source: {table: a, where: v > 1}, lake: {path: a}", "it compared a (now a where "),
+    ],
+)
+def test_comparison_of_another_lake_table_filter_or_source_cannot_be_relied_on(
+    call: Callable[..., Call], tmp_path: Path, line: str, gap: str
+) -> None:
+    store = Store(call().config.reports)
+    ran(store, "sweep", said_in_full(CLEAN, call("a").tables[0], "s"))
+    (tmp_path / "reconcile.yaml").write_text(CONFIG.replace("source: {table: a}, lake: {path: a}", line))
+    now = load_config(tmp_path / "reconcile.yaml", {}).select(("a",))[0]
+
+    found = newest(store, now)
+
+    assert found is not None
+    assert found.gap.startswith(gap)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def test_newest_sweep_or_run_of_the_table_is_found(store: Store, write_run: RunW
     found = newest_compared(store, "orders")
 
     assert found is not None
-    assert (found[0], found[1]["name"]) == (newest, "orders")
+    assert (found.run_id, found.table["name"], found.since) == (newest, "orders", "")
 
 
 def test_table_that_was_never_compared_has_none(store: Store, write_run: RunWriter) -> None:

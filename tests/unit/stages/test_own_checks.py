@@ -60,14 +60,14 @@ kinds = st.lists(st.sampled_from(DRIFT_KINDS), min_size=1, unique=True).map(tupl
 
 @given(counts, kinds)
 def test_drift_counts_the_findings_of_its_kinds_and_no_others(found: dict[str, int], wanted: tuple[str, ...]) -> None:
-    measured = drift(Drift(wanted), Compared("run-1", found, 10), table="t")
+    measured = drift(Drift(wanted), Compared("run-1", found, 10), 0, table="t")
 
     assert measured.failed_rows == sum(rows for kind, rows in found.items() if kind in wanted)
     assert not measured.problem
 
 
 def test_drift_without_a_comparison_is_a_problem_with_the_command_to_type() -> None:
-    measured = drift(Drift(DRIFT_KINDS), None, table="t")
+    measured = drift(Drift(DRIFT_KINDS), None, 0, table="t")
 
     assert (measured.problem, measured.fix) == (
         "there is no sweep of this table to look at",
@@ -77,7 +77,7 @@ def test_drift_without_a_comparison_is_a_problem_with_the_command_to_type() -> N
 
 @given(counts)
 def test_drift_of_a_comparison_that_left_something_out_is_a_problem_whatever_it_found(found: dict[str, int]) -> None:
-    assert "column note" in drift(Drift(DRIFT_KINDS), Compared("run-1", found, 10, "column note"), table="t").problem
+    assert "column note" in drift(Drift(DRIFT_KINDS), Compared("run-1", found, 10, "column note"), 0, table="t").problem
 
 
 @given(st.lists(st.none() | st.integers(-(10**18), 10**18)), st.integers(-(10**6), 10**6), st.integers(0, 10**6))
@@ -113,6 +113,19 @@ def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> N
 
     for name in ("w", "v"):
         assert total(Total(name), sides(source(1, 2, columns=renamed), "3", column="w")).failed_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("max_age", "problem"), [(None, ""), (timedelta(hours=26), ""), (timedelta(hours=25), "26 h 0 min ago")]
+)
+def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta | None, problem: str) -> None:
+    compared = Compared("run-1", {}, 10, ended_utc="1970-01-01T00:00:00Z")
+
+    found = drift(Drift(("deleted",), max_age), compared, 26 * 3600 * 1_000_000, table="t")
+
+    assert bool(found.problem) is bool(problem)
+    assert problem in found.problem
+    assert problem or found.detail == "run run-1, 26 h 0 min ago, found none of them"
 
 
 @pytest.mark.parametrize("name", ["v", "V"])
