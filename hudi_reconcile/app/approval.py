@@ -37,15 +37,15 @@ def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:
 
     Raises RefusedError where the policy asks for an approval and none counts, EvidenceError where the log was edited.
     """
+    if plan.run_id != one.folder.run_id and one.table.policy.require_approval:
+        # It says who planned: whoever could edit it would approve a plan of their own.
+        refuse_edited(one.store.reports, plan.run_id, RESULT_FILE, one.store.keys)
     duties = duties_of(one, plan)
     people = {"applied_by": duties.applier.name}
     if duties.planner is not None:
         people = {"planned_by": duties.planner.name, **people}
     if not one.table.policy.require_approval:
         return people
-    if plan.run_id != one.folder.run_id and duties.apart:
-        # It says who planned: whoever could edit it would approve a plan of their own.
-        refuse_edited(one.store.reports, plan.run_id, RESULT_FILE, one.store.keys)
     given = approval_for(plan, approvals(one.store.reports, one.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
 

@@ -28,6 +28,7 @@ from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.store import COMPARED, Store
 from hudi_reconcile.stages.apply import apply
+from hudi_reconcile.stages.apply_result import LandedError
 from hudi_reconcile.stages.evolve import CannotFollowError
 from hudi_reconcile.stages.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.request import TableJob
@@ -181,17 +182,28 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         pulled = _pull(one, full=False)
     except (LakeError, CannotFollowError) as error:
         return _compared_all_the_same(one, error)
-    swept, plan = _leave(one, sweep(_job(one), one.edges))
-    swept = replace(swept, notes=(*pulled.notes, *swept.notes))
+    try:
+        swept, plan = _leave(one, sweep(_job(one), one.edges))
+    except ReconcileError as error:  # the pull has committed
+        return replace(failure_result(one.table.name, error), pull=pulled.pull, notes=pulled.notes)
+    swept = replace(swept, pull=pulled.pull, notes=(*pulled.notes, *swept.notes))
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
-        return replace(swept, pull=pulled.pull)
+        return swept
     try:
         applied = _apply(one, plan, approval, rules)
-    except RefusedError as error:
-        applied = replace(failure_result(one.table.name, error), corrections=swept.corrections)
+    except LandedError as landed:
+        raise LandedError(_joined(swept, landed.result), landed.error) from landed.error
+    except ReconcileError as error:
+        planned = replace(failure_result(one.table.name, error), corrections=swept.corrections, plan_id=swept.plan_id)
+        return _joined(swept, planned)
+    return _joined(swept, applied)
+
+
+def _joined(swept: TableResult, applied: TableResult) -> TableResult:
+    """What an apply did, with what the sweep before it found."""
     return replace(
         applied,
-        pull=pulled.pull,
+        pull=swept.pull,
         source=applied.source or swept.source,
         lake=applied.lake or swept.lake,
         checkpoint=applied.checkpoint or swept.checkpoint,

@@ -20,6 +20,7 @@ from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
 from hudi_reconcile.report.wording import reasons
 from hudi_reconcile.rules.quarantine import SparkQuarantine
+from hudi_reconcile.stages.apply_result import LandedError
 from hudi_reconcile.stages.check import RuleJob, check, with_rules
 from hudi_reconcile.stages.own_checks import Compared
 
@@ -55,13 +56,19 @@ def _check(one: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
 
 
 def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Severity) -> TableResult:
-    """The result of a run's other work with its rules judged on what that work left."""
+    """The result of a run's other work with its rules judged on what that work left.
+
+    Raises LandedError, with all that the work did, where the rules end in an error that nobody foresaw.
+    """
     try:
         own = compared_of(one.folder.run_id, table_document(result))
         return with_rules(result, _judged(one, rules, fail_on, own))
     except ReconcileError as error:
         failed = replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
         return replace(with_rules(result, failed), error=result.error or failed.error)
+    except Exception as error:
+        known = not_run(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")
+        raise LandedError(replace(result, outcome=Outcome.UNVERIFIED, rules=known), error) from error
 
 
 def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:

@@ -86,7 +86,7 @@ def verify(reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS)
 def _wait_for_writer(reports: Path) -> None:
     # Whoever may only read cannot wait, and looks again at once.
     if (reports / STORE_LOCK).is_file():
-        with suppress(PermissionError), file_lock(reports / STORE_LOCK):
+        with suppress(OSError), file_lock(reports / STORE_LOCK):
             pass
 
 

@@ -77,8 +77,9 @@ def exception_of(result: Any) -> bool:
 
 
 def sql_text(query: str, batch: str) -> str:
-    """The user's query over a view."""
-    return query.replace("{batch}", batch).rstrip("; \t\r\n\v\f")
+    """The user's query over a view, as a subquery: a command, which Spark would carry out at once, is none."""
+    text = query.replace("{batch}", batch).rstrip("; \t\r\n\v\f")
+    return f"SELECT * FROM (\n{text}\n)"
 
 
 # --- helpers ---
@@ -113,7 +114,8 @@ def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
         case Matches(column, regex):
             return "expect_column_values_to_match_regex", {"column": column, "regex": regex}
         case Sql(query):
-            escaped = query.replace("{", "{{").replace("}", "}}").replace("{{batch}}", "{batch}")
+            text = sql_text(query, "{batch}")
+            escaped = text.replace("{", "{{").replace("}", "}}").replace("{{batch}}", "{batch}")
             return "unexpected_rows_expectation", {"unexpected_rows_query": escaped}
         case Gx(kind, kwargs):
             return kind, kwargs

@@ -104,11 +104,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
 
     Raises LakeError where the table has no completed commit.
     """
-    looked = 1
     pin, checkpoint, moment, first = _looked(sides, segments, walk)
-    while first.suspected and looked < _FIRST_LOOKS:
-        looked += 1
-        pin, checkpoint, moment, first = _looked(sides, segments, walk)
     unequal = first.unequal
     if first.candidates is None or first.kept is None:
         steady = sides.lake.still(pin)
@@ -146,9 +142,14 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
 def _looked(
     sides: Sides, segments: SegmentSet | None, walk: Walk | None
 ) -> tuple[LakePin, CheckpointAt | None, Moment, _First]:
-    pin, checkpoint = pinned(sides.lake)
-    moment = sides.source.moment()
-    return pin, checkpoint, moment, _first_look(sides, pin, moment, segments, walk)
+    """The first look, again where it seems that rows are missing from it."""
+    for left in reversed(range(_FIRST_LOOKS)):
+        pin, checkpoint = pinned(sides.lake)
+        moment = sides.source.moment()
+        first = _first_look(sides, pin, moment, segments, walk)
+        if not first.suspected or not left:
+            return pin, checkpoint, moment, first
+    raise AssertionError(_FIRST_LOOKS)
 
 
 def _first_look(

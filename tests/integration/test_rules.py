@@ -57,6 +57,7 @@ RULES: list[tuple[str, dict[str, Any], Expected]] = [
     ("sql-nameless", {"check": "sql", "query": "SELECT status FROM {batch} WHERE status = 'ODD'"}, ("fail", 1, None)),
     ("sql-pass", {"check": "sql", "query": "SELECT 1 FROM {batch} WHERE amount < 0"}, PASS),
     ("sql-wrong", {"check": "sql", "query": "SELECT nope FROM {batch}"}, ERROR),
+    ("sql-command", {"check": "sql", "query": "CREATE OR REPLACE TEMP VIEW made_by_a_rule AS SELECT * FROM {batch}"}, ERROR),
     ("drift", {"check": "drift", "kinds": ["updated_without_watermark", "deleted"]}, ("fail", 2, None)),
     ("drift-other", {"check": "drift", "kinds": ["late_arriving"]}, PASS),
     ("total-fail", {"check": "total", "column": "amount", "tolerance": 0.01}, ("fail", 1, None)),

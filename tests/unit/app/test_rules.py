@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from hudi_reconcile.app.rules import compared_of, newest, with_rules_only
-from hudi_reconcile.app.run import Call, said_in_full
+from hudi_reconcile.app import rules as judging
+from hudi_reconcile.app.rules import check_after, compared_of, newest, with_rules_only
+from hudi_reconcile.app.run import Call, TableRun, said_in_full
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -25,7 +27,9 @@ from hudi_reconcile.core.result import (
     run_document,
     table_document,
 )
+from hudi_reconcile.core.rules import Drift, Rule, RuleSet
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.stages.apply_result import LandedError
 
 DRIFTED = TableResult("t", Outcome.DRIFT, SideState(5, "s"), SideState(7, "l"), findings={"deleted": 2})
 CONFIG = """version: 1
@@ -97,25 +101,51 @@ def test_comparison_of_what_is_another_table_since_cannot_be_relied_on(
 
 
 @pytest.mark.parametrize(
-    ("line", "gap"),
+    ("line", "now"),
     [
-        ("source: {table: a}, lake: {path: other}", "it compared a (now other)"),
+        ("source: {table: a}, lake: {path: other}", "/other)"),
         ("source: {table: old}, lake: {path: a}", "it compared a (now old)"),
         ("source: {table: a, where: v > 1}, lake: {path: a}", "it compared a (now a where "),
     ],
 )
 def test_comparison_of_another_lake_table_filter_or_source_cannot_be_relied_on(
-    call: Callable[..., Call], tmp_path: Path, line: str, gap: str
+    call: Callable[..., Call], tmp_path: Path, line: str, now: str
 ) -> None:
     store = Store(call().config.reports)
     ran(store, "sweep", said_in_full(CLEAN, call("a").tables[0], "s"))
     (tmp_path / "reconcile.yaml").write_text(CONFIG.replace("source: {table: a}, lake: {path: a}", line))
-    now = load_config(tmp_path / "reconcile.yaml", {}).select(("a",))[0]
+    changed = load_config(tmp_path / "reconcile.yaml", {}).select(("a",))[0]
 
-    found = newest(store, now)
+    found = newest(store, changed)
 
     assert found is not None
-    assert found.gap.startswith(gap)
+    assert found.gap.startswith("it compared ")
+    assert now in found.gap
+    assert "v > 1" not in found.gap
+
+
+def test_error_in_the_rules_that_nobody_foresaw_keeps_what_was_committed(
+    call: Callable[..., Call], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = cast("TableRun", SimpleNamespace(table=call("a").tables[0], folder=SimpleNamespace(run_id="r")))
+    corrected = replace(
+        DRIFTED, outcome=Outcome.CORRECTED, corrections=Corrections(deletes=2, applied=2, instants=("5",))
+    )
+
+    def fails(*_: object) -> TableResult:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(judging, "_judged", fails)
+    with pytest.raises(LandedError) as raised:
+        check_after(one, corrected, RuleSet("a", (Rule("gone", Drift(("deleted",))),), file="a.yaml"), "error")
+
+    kept = raised.value.result
+    assert (kept.outcome, kept.corrections, kept.findings) == (
+        Outcome.UNVERIFIED,
+        corrected.corrections,
+        corrected.findings,
+    )
+    assert [rule.status for rule in kept.rules] == ["error"]
 
 
 @pytest.fixture

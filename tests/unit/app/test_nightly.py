@@ -1,0 +1,76 @@
+"""`run --apply` that breaks off: what its earlier steps did is in the result."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from hudi_reconcile.app import commands
+from hudi_reconcile.app.run import TableRun
+from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Approval
+from hudi_reconcile.core.result import Corrections, Failure, Pulled, SideState, TableResult
+from hudi_reconcile.stages.apply_result import LandedError
+
+PULLED = TableResult("t", Outcome.PULLED, pull=Pulled(5, "incremental", None, None, "i"), notes=("pulled so",))
+SWEPT = TableResult(
+    "t",
+    Outcome.DRIFT,
+    SideState(5, "s"),
+    SideState(7, "l"),
+    findings={"deleted": 2},
+    corrections=Corrections(deletes=2),
+    plan_id="p",
+)
+GONE = SourceError("the connection was lost", fix="x")
+ONE = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None))
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """How each step ends: a result, or an error."""
+    steps: dict[str, object] = {"sweep": SWEPT, "apply": SWEPT}
+
+    def step(name: str) -> object:
+        if isinstance(steps[name], Exception):
+            raise cast("Exception", steps[name])
+        return steps[name]
+
+    monkeypatch.setattr(commands, "_job", lambda _: None)
+    monkeypatch.setattr(commands, "_pull", lambda *_, **__: PULLED)
+    monkeypatch.setattr(commands, "sweep", lambda *_: step("sweep"))
+    monkeypatch.setattr(commands, "_leave", lambda _, swept: (swept, "plan"))
+    monkeypatch.setattr(commands, "_apply", lambda *_: step("apply"))
+    return steps
+
+
+def test_pull_of_a_run_whose_sweep_broke_off_is_told(ends: dict[str, object]) -> None:
+    ends["sweep"] = GONE
+
+    result = commands._nightly(ONE, Approval(), None)
+
+    assert (result.outcome, result.pull, result.notes) == (Outcome.UNVERIFIED, PULLED.pull, PULLED.notes)
+    assert result.error == Failure("SourceError", "the connection was lost", "x")
+
+
+def test_findings_and_plan_of_a_run_whose_apply_broke_off_are_told(ends: dict[str, object]) -> None:
+    ends["apply"] = GONE
+
+    result = commands._nightly(ONE, Approval(), None)
+
+    assert (result.outcome, result.pull, result.findings) == (Outcome.UNVERIFIED, PULLED.pull, {"deleted": 2})
+    assert (result.plan_id, result.corrections) == ("p", Corrections(deletes=2))
+
+
+def test_commit_of_an_apply_that_broke_off_is_told_with_what_was_found(ends: dict[str, object]) -> None:
+    landed = Corrections(deletes=2, applied=2, instants=("5",))
+    ends["apply"] = LandedError(TableResult("t", Outcome.UNVERIFIED, corrections=landed), OSError("disk"))
+
+    with pytest.raises(LandedError) as raised:
+        commands._nightly(ONE, Approval(), None)
+
+    kept = raised.value.result
+    assert (kept.pull, kept.findings, kept.corrections) == (PULLED.pull, {"deleted": 2}, landed)
