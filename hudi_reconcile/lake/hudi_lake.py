@@ -19,7 +19,7 @@ from hudi_reconcile.lake import replace as doubled
 from hudi_reconcile.lake.batch import lake_rows
 from hudi_reconcile.lake.bridge import Timeline, skip_probes
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinned
+from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinned, unmerged
 from hudi_reconcile.lake.held import held
 from hudi_reconcile.lake.holdable import check_types, check_values
 from hudi_reconcile.lake.metadata import KEYS, PREFIX, commit_metadata, keys_text
@@ -213,7 +213,8 @@ class HudiLake:
     ) -> Instant:
         known, pin = {one.requested for one in self._timeline().completed()}, self._pinned()
         with evaluating(self._path):
-            found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin))
+            held = unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
+            found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin), held)
             check_values(found.rows, table.record_key, table.partition_fields)
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with correction.validated(self._spark, found.expected) as view:

@@ -38,23 +38,51 @@ class Replacement:
     keys: Keys
 
 
-def replacement(batch: Corrective, table: LakeTable, now: DataFrame) -> Replacement:
-    """The partitions of `now` that hold a copy, without the copies, and the right rows.
+def replacement(batch: Corrective, table: LakeTable, now: DataFrame, held: DataFrame | None = None) -> Replacement:
+    """The partitions of `now` that hold a copy, or take a right row, without the copies, and the right rows.
 
-    Raises RefusedError where the partitions cannot be named to Hudi.
+    `held` is every row in the files, where logs may hide some of them. Raises RefusedError where the partitions cannot be
+    named to Hudi.
     """
     expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
     keys = expected.select(*table.record_key).distinct().alias("k")
     same = same_keys("t", "k", table.record_key)
-    copies = now.alias("t").join(keys, same, "left_semi")
-    partitions = tuple(
-        sorted(row[0] for row in copies.select(_PARTITION).distinct().limit(MOST_PARTITIONS + 1).collect())
-    )
+    right = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
+    partitions = _partitions(keys, right, table, now if held is None else held)
     check_partitions(partitions, table)
     others = now.where(F.col(_PARTITION).isin(*partitions)).alias("t").join(keys, same, "left_anti")
-    right = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
     kept = as_table(others.select(*[F.col(f"`{column.name}`") for column in table.columns]), table.columns, table.path)
     return Replacement(kept.unionByName(right), expected, partitions, _written(expected, table))
+
+
+def _partitions(keys: DataFrame, right: DataFrame, table: LakeTable, held: DataFrame) -> tuple[str, ...]:
+    """The partitions to replace: each that files have a copy in, and each that a right row goes into.
+
+    One that Hudi replaces and that is not among these would lose all its other rows.
+    """
+    if not table.partition_fields:
+        return ("",)
+    copies = held.alias("t").join(keys, same_keys("t", "k", table.record_key), "left_semi")
+    found = copies.select(_PARTITION)
+    if table.foreign is not None:
+        alike = same_keys("t", "r", table.partition_fields)
+        found = found.union(held.alias("t").join(right.alias("r"), alike, "left_semi").select(_PARTITION))
+        _refuse_unplaced(right, copies, table, held)
+    return tuple(sorted(row[0] for row in found.distinct().limit(MOST_PARTITIONS + 1).collect()))
+
+
+def _refuse_unplaced(right: DataFrame, copies: DataFrame, table: LakeTable, held: DataFrame) -> None:
+    """Rows of new keys, in a table whose paths are made of times: whether theirs is there already, nobody can tell."""
+    if table.foreign is None or not table.foreign.key_generator.startswith("Timestamp"):
+        return
+    new = right.alias("r").join(copies.alias("t"), same_keys("r", "t", table.record_key), "left_anti")
+    unplaced = new.alias("r").join(held.alias("t"), same_keys("r", "t", table.partition_fields), "left_anti").count()
+    if unplaced:
+        raise RefusedError(
+            f"Hudi table {table.path}: {unplaced} new rows go into partitions whose paths are made of times, beside rows for "
+            "which partitions have to be written anew",
+            fix="let the tool that made the table insert them (or apply --only delete first), then sweep again",
+        )
 
 
 def _written(expected: DataFrame, table: LakeTable) -> Keys:
