@@ -20,7 +20,7 @@ from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
 from hudi_reconcile.stages.absence import proven_absent
 from hudi_reconcile.stages.apply_result import Done, LandedError, broken_off, done_result, refused
 from hudi_reconcile.stages.beside import clear_way
-from hudi_reconcile.stages.commits import Work, first_of, with_landed, write_corrections
+from hudi_reconcile.stages.commits import Work, firsts_of, with_landed, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, incomplete, look_twice, pinned
 from hudi_reconcile.stages.earlier import earlier_of
 from hudi_reconcile.stages.evolve import correctable
@@ -146,13 +146,14 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
+    done = comparer.planned(planned, left.action_before)
     readable = plan.required(SCHEMA) in (None, schema_text(scope.agreement))
     touched = comparer.segments_of(rows)
     return Work(
         job, plan, left.action, sides, rows, touched, scope, followed,
         verify=comparer.segments_of(planned) if left.finishes else touched,
-        first=first_of(left.landed, left.action),
-        earlier=earlier_of(sides, planned, left.commits, left.rows_before, readable=readable),
+        firsts=firsts_of(left.landed, left.action),
+        earlier=earlier_of(sides, done, left.commits, left.rows_before, readable=readable),
         planned_rows=left.rows,
         finishes=left.finishes,
     )  # fmt: skip

@@ -33,7 +33,7 @@ class Work:
     """A plan's corrections that are still to be made, and where.
 
     `followed` is the lake table as they leave it. `touched` are the segments of `rows`, `verify` those that are compared in
-    the end. `first`: an earlier apply made its first commit only. `earlier`: what applies of the plan's other parts did;
+    the end. `firsts`: earlier applies made their first commit only. `earlier`: what applies of the plan's other parts did;
     `finishes`: with these the whole plan is done. `planned_rows` are those of all these parts. `standing` and `words`: the
     source's filter and history now, and what a person accepted. `as_of_micros`: the source's time that the rows show.
     """
@@ -48,7 +48,7 @@ class Work:
     followed: Followed
     verify: SegmentSet
     planned_rows: int
-    first: Landed | None = None
+    firsts: tuple[Landed, ...] = ()
     earlier: Earlier = NONE
     finishes: bool = True
     quarantine: Quarantine | None = None
@@ -57,21 +57,21 @@ class Work:
     as_of_micros: int | None = None
 
 
-def first_of(landed: Sequence[Landed], action: str | None) -> Landed | None:
-    """The first of two commits that an apply of the same part made, or of the whole; the newest where there are more."""
-    return next((one for one in landed if not one.last and (action is None or one.part in ("all", action))), None)
+def firsts_of(landed: Sequence[Landed], action: str | None) -> tuple[Landed, ...]:
+    """The first of two commits that killed applies of the same part, or of the whole, made; newest first."""
+    return tuple(one for one in landed if not one.last and (action is None or one.part in ("all", action)))
 
 
 def with_landed(work: Work, rechecked: Frame) -> Frame:
-    """What the first commit of a killed apply made is not superseded by it. Unknown where its forerunner may be cleaned."""
-    if work.first is None:
-        return rechecked
+    """What the first commits of killed applies made is not superseded by them. Unknown where a forerunner may be cleaned."""
     lake = work.sides.lake
-    try:
-        before, at = lake.around(work.first.instant)
-    except RefusedError:
-        return rechecked
-    return work.sides.comparer.landed(rechecked, lake.rows(before), lake.rows(at), work.touched)
+    for first in work.firsts:
+        try:
+            before, at = lake.around(first.instant)
+        except RefusedError:
+            continue
+        rechecked = work.sides.comparer.landed(rechecked, lake.rows(before), lake.rows(at), work.touched)
+    return rechecked
 
 
 def write_corrections(
@@ -109,8 +109,8 @@ def _ended(work: Work, rechecked: Frame, tally: Tally) -> Written:
     if tally.savepoint and tally.instants:
         work.sides.lake.drop_savepoints(keep=tally.savepoint)
     landed = tally.found[LANDED]
-    if landed and work.first is not None:
-        tally.instants.insert(0, work.first.instant)
+    if landed:
+        tally.instants[:0] = [first.instant for first in reversed(work.firsts)]
         tally.notes.append(
             f"an apply of this plan was killed between its two commits; {landed} rows are from the first"
         )
@@ -136,8 +136,9 @@ def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
 
 def _savepoint(work: Work) -> str | None:
     """One savepoint a table is kept: the newest from before an apply that wrote. A second apply of a plan keeps the first's."""
-    if work.first is not None and work.first.savepoint is not None:
-        return work.first.savepoint
+    earlier = next((first.savepoint for first in reversed(work.firsts) if first.savepoint is not None), None)
+    if earlier is not None:
+        return earlier
     deletes = work.plan.deletes > 0 and work.action != "upsert"
     wanted = {"always": True, "deletes": deletes}.get(work.job.savepoint, False)
     return work.sides.lake.savepoint(f"before apply {work.job.run_id}") if wanted else None

@@ -37,7 +37,7 @@ NONE = Earlier()
 
 
 def earlier_of(sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int, *, readable: bool) -> Earlier:
-    """What these commits made of a plan's rows. `planned` rows are in the parts that they finished.
+    """What these commits made of a plan's rows: those `planned` ones of the parts that they finished.
 
     `readable`: columns and types are still those of the plan, so that an older snapshot can be held against it.
     """

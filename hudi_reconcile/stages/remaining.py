@@ -13,8 +13,9 @@ from hudi_reconcile.stages.landed import Landed, parts_of
 class Remaining:
     """The part that is to be done (None: both); `again`: it is done already, so that nothing is written.
 
-    `landed` are all of the plan's commits, `commits` those of the parts that were done before and count for the result, with
-    `rows_before` planned rows. `rows` are the planned rows of all parts that the result is about; `finishes`: that is all.
+    `landed` are all of the plan's commits. `commits` are those that may have written rows of the parts that were done before
+    and count for the result; these have `rows_before` planned rows, of `action_before` alone where it is not None. `rows`
+    are the planned rows of all parts that the result is about; `finishes`: that is all.
     """
 
     action: str | None
@@ -22,6 +23,7 @@ class Remaining:
     landed: tuple[Landed, ...]
     commits: tuple[Landed, ...]
     rows_before: int
+    action_before: str | None
     rows: int
     finishes: bool
 
@@ -32,8 +34,21 @@ def remaining(plan: Plan, landed: tuple[Landed, ...], only: str | None) -> Remai
     action, again = _left(plan, done, only)
     before = done & {action} if again and action else done
     parts = before if again else before | {action or "all"}
-    commits = tuple(one for one in landed if one.part in before)
-    return Remaining(action, again, landed, commits, _rows(plan, before), _rows(plan, parts), _is_whole(plan, parts))
+    commits = tuple(one for one in landed if _wrote_of(before, one))
+    alone = next(iter(before)) if len(before) == 1 and "all" not in before else None
+    return Remaining(
+        action, again, landed, commits, _rows(plan, before), alone, _rows(plan, parts), _is_whole(plan, parts)
+    )
+
+
+def _wrote_of(parts: Collection[str], one: Landed) -> bool:
+    """True for the commits that ended these parts, and for those of killed applies that may have begun them.
+
+    An apply that was killed between two commits may have been asked for more, or for less, than the one that ended the part.
+    """
+    if one.last or not parts:
+        return one.part in parts
+    return one.part in parts or one.part == "all" or "all" in parts
 
 
 def _left(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -16,6 +16,7 @@ from hudi_reconcile.stages.apply_result import LandedError
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import SEQNO, World, applied, job, pulled, swept
 
+Part = Literal["upsert", "delete"]
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
 
@@ -288,3 +289,56 @@ def test_verification_that_could_not_judge_says_why(what: str, monkeypatch: pyte
 
     assert (result.outcome, told(result)) == (Outcome.INCOMPLETE, {"applied": 3})
     assert [note for note in result.notes if note.startswith(what)]
+
+
+def killed_between_its_commits(world: World, plan: Plan, only: Part | None = None, **settings: Any) -> None:
+    world.journal.before("lake.replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        applied(world, plan, Approval(only=only), **settings)
+    world.lake.held_by = None
+
+
+@pytest.mark.parametrize(("first", "second"), [(None, "upsert"), ("upsert", None)])
+def test_plan_that_a_part_finished_after_a_kill_between_two_commits_is_corrected_when_it_is_run_again(
+    first: Part | None, second: Part | None
+) -> None:
+    world, plan = doubled()
+    killed_between_its_commits(world, plan, first)
+    assert applied(world, plan, Approval(only=second), run_id="b").outcome is Outcome.CORRECTED
+
+    again = applied(world, plan, run_id="c")
+
+    assert (again.outcome, told(again)) == (Outcome.CORRECTED, {"applied_before": 2})
+    assert len(again.corrections.instants) == 2
+
+
+def test_rows_of_the_other_part_in_a_killed_first_commit_are_not_counted_for_the_part_that_is_done() -> None:
+    world, _ = doubled()
+    world.source.delete(3)
+    plan = swept(world).draft
+    assert plan is not None
+    killed_between_its_commits(world, plan)
+    world.lake.dropped_writes = {1}
+    assert applied(world, plan, Approval(only="upsert"), run_id="b").corrections.failed == 1
+
+    again = applied(world, plan, Approval(only="upsert"), run_id="c")
+
+    assert (again.corrections.applied_before, again.corrections.failed) == (1, 1)
+
+
+def test_plan_that_was_killed_twice_between_its_commits_is_corrected_by_the_third_apply() -> None:
+    world, _ = doubled()
+    world.source.put(4, 40, 150)
+    plan = swept(world).draft
+    assert plan is not None
+    world.source.put(4, 41, 150)
+    killed_between_its_commits(world, plan)
+    world.source.put(4, 40, 150)
+    killed_between_its_commits(world, plan, run_id="b")
+
+    result = applied(world, plan, run_id="c")
+
+    assert (result.outcome, told(result)) == (Outcome.CORRECTED, {"applied": 3})
+    assert len(result.corrections.instants) == 3
+    again = applied(world, plan, run_id="d")
+    assert (again.outcome, told(again)) == (Outcome.CORRECTED, {"applied_before": 3})
