@@ -115,9 +115,9 @@ def done_result(
 
 def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
     """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
-    status = tally.ended({"applied": tally.written_rows}, "failed")
+    status = Counter(tally.ended({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
     names = ", ".join(instant.completed for instant in tally.instants)
-    why = f"an error ended the apply after commit {names}: {tally.written_rows} rows are in it and were not read back"
+    why = f"an error ended the apply after commit {names}: {status['applied']} rows are in it and were not read back"
     fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
     done = Done(status, tuple(tally.instants), None, savepoint=tally.savepoint)
     return TableResult(
@@ -127,7 +127,7 @@ def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> Tab
         guards=plan.guards,
         corrections=_corrections(plan, status, done, earlier),
         plan_id=plan.plan_id,
-        notes=(*_part(plan), *_kept(tally.savepoint), *tally.notes),
+        notes=(*_part(plan), *earlier.notes, *_kept(tally.savepoint), *tally.notes),
     )
 
 

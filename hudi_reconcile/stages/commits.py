@@ -104,16 +104,16 @@ def write_corrections(
 
 
 def _ended(work: Work, rechecked: Frame, tally: Tally) -> Written:
-    shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else {}
-    status = tally.ended(shown, "superseded" if tally.lost else "failed")
-    if tally.savepoint and tally.instants:
-        work.sides.lake.drop_savepoints(keep=tally.savepoint)
-    landed = tally.found[LANDED]
-    if landed:
+    if landed := tally.found[LANDED]:
+        # Before anything is read: an error there tells of these commits too.
         tally.instants[:0] = [first.instant for first in reversed(work.firsts)]
         tally.notes.append(
             f"an apply of this plan was killed between its two commits; {landed} rows are from the first"
         )
+    shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else {}
+    status = tally.ended(shown, "superseded" if tally.lost else "failed")
+    if tally.savepoint and tally.written:
+        work.sides.lake.drop_savepoints(keep=tally.savepoint)
     raced = tally.waiting_rows if tally.lost else 0
     return Written(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost)
 

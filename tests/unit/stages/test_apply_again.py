@@ -342,3 +342,38 @@ def test_plan_that_was_killed_twice_between_its_commits_is_corrected_by_the_thir
     assert len(result.corrections.instants) == 3
     again = applied(world, plan, run_id="d")
     assert (again.outcome, told(again)) == (Outcome.CORRECTED, {"applied_before": 3})
+
+
+def test_counts_of_an_apply_that_an_error_ended_hold_what_the_other_part_left() -> None:
+    world, plan = drifted()
+    world.silently_change_lake(2, 99)
+    applied(world, plan, Approval(only="upsert"))
+
+    def gone() -> None:
+        raise SourceError("the source went away", fix="try again")
+
+    world.journal.before("lake.correct", lambda: world.journal.before("source.rows", gone))
+
+    result = applied(world, plan, run_id="b")
+
+    assert (result.outcome, told(result)) == (Outcome.UNVERIFIED, {"applied": 1, "applied_before": 1, "superseded": 1})
+    assert [note for note in result.notes if "of run run-1" in note]
+
+
+def test_error_where_only_a_killed_applys_rows_were_left_to_compare_tells_how_many_its_commit_holds() -> None:
+    world, plan = doubled()
+    killed_between_its_commits(world, plan)
+    world.source.put(1, 11, 100)
+
+    def gone() -> None:
+        raise SourceError("the source went away", fix="try again")
+
+    world.journal.before(
+        "source.moment", lambda: world.journal.before("source.rows", lambda: world.journal.before("source.rows", gone))
+    )
+
+    result = applied(world, plan, run_id="b")
+
+    assert (result.outcome, told(result)) == (Outcome.UNVERIFIED, {"applied": 1, "moved": 1})
+    assert result.corrections.instants == (world.lake.commits[-1].instant.completed,)
+    assert "1 rows are in it" in result.unverified[0].why
