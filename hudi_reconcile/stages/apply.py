@@ -164,10 +164,11 @@ def _execute(work: Work, edges: Edges, tally: Tally) -> Done:
         return Done({}, (), None, unverified=work.scope.unverified)
     found = _rechecked(work)
     wrote = write_corrections(found.work, found.rows, found.checkpoint, found.clock_micros, tally)
-    if wrote.lost and not wrote.instants:
-        # Where the others' commit changed planned rows, the rest is tried once more; else whoever was in flight still is.
+    if wrote.lost and not tally.written:
+        # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
+        # in flight still is.
         again = _rechecked(work)
-        if 0 < again.ready_rows < found.ready_rows:
+        if again.ready_rows < found.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
             tally.begin_again(spare)
             found, wrote = again, write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)

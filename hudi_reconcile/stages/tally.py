@@ -29,6 +29,7 @@ class Tally:
     def begin_again(self, notes: tuple[str, ...]) -> None:
         """Forget an attempt of which nothing landed, but for what is left to be said of it."""
         self.found, self.savepoint, self.lost = Counter(), None, ""
+        self.instants.clear()
         self.notes[:] = notes
 
     @property

@@ -423,6 +423,20 @@ def test_key_that_another_writer_wins_for_itself_is_superseded_and_the_rest_is_w
     assert world.lake_holds() == {2: (99, 200), 3: (30, 300), 4: (40, 150)}
 
 
+def test_writer_that_wins_every_key_leaves_no_word_of_rows_as_compared_and_sends_to_a_sweep() -> None:
+    world = pulled(*ROWS)
+    world.source.put(2, 21, 200)
+    plan = swept(world).draft
+    world.journal.before("lake.correct", lambda: world.silently_change_lake(2, 99))
+
+    result = applied(world, plan, savepoint="always")
+
+    assert counts(result) == {"applied": 0, "superseded": 1, "moved": 0, "failed": 0}
+    assert [note for note in result.notes if "changed these rows" in note and "sweep again" in note]
+    assert not [note for note in result.notes if "as compared" in note]
+    assert [note for note in result.notes if note.startswith(f"savepoint {world.lake.savepoints[0]} was made")]
+
+
 def test_writer_in_flight_supersedes_all_and_the_reason_says_that_the_same_apply_may_be_run_again() -> None:
     world, plan = drifted()
     world.journal.before("lake.correct", lambda: world.lake.in_flight.add("x"))

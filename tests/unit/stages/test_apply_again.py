@@ -377,3 +377,15 @@ def test_error_where_only_a_killed_applys_rows_were_left_to_compare_tells_how_ma
     assert (result.outcome, told(result)) == (Outcome.UNVERIFIED, {"applied": 1, "moved": 1})
     assert result.corrections.instants == (world.lake.commits[-1].instant.completed,)
     assert "1 rows are in it" in result.unverified[0].why
+
+
+def test_second_commit_that_lost_its_only_key_to_another_writer_is_told_so_beside_the_killed_first() -> None:
+    world, plan = doubled()
+    killed_between_its_commits(world, plan)
+    world.journal.before("lake.replace", lambda: world.silently_change_lake(1, 99))
+
+    result = applied(world, plan, run_id="b")
+
+    assert told(result) == {"applied": 1, "superseded": 1}
+    assert len(result.corrections.instants) == 1
+    assert not [note for note in result.notes if "as compared" in note]
