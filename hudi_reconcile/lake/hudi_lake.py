@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal, cast
 
@@ -27,7 +27,7 @@ from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_
 from hudi_reconcile.lake.origin import origin_of
 from hudi_reconcile.lake.overwrite import would_overwrite
 from hudi_reconcile.lake.recover import rolled_back
-from hudi_reconcile.lake.savepoints import drop_ours, keep_newest
+from hudi_reconcile.lake.savepoints import drop_ours, keep_one
 from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
 from hudi_reconcile.lake.shown import SCHEMA, as_held
 from hudi_reconcile.lake.table import has_table, properties_of, table_of
@@ -252,9 +252,9 @@ class HudiLake:
         pin = self.pin()
         return 0 if pin is None else undo.shown(_spark(upserts), pinned(self._spark, self._path, pin), table)
 
-    def savepoint(self, comment: str) -> str:
-        """Keep the newest snapshot; one that has a savepoint already, whoever made it, is kept as it is."""
-        return keep_newest(Target(self._spark, self._path, self._name), comment)
+    def savepoint(self, comment: str, earlier: Sequence[str] = ()) -> str:
+        """Keep the first of the earlier snapshots that still has a savepoint, whoever made it; else the newest."""
+        return keep_one(Target(self._spark, self._path, self._name), comment, earlier)
 
     def drop_savepoints(self, keep: str) -> tuple[str, ...]:
         """Remove every savepoint of ours but one; those of others stay."""

@@ -1,6 +1,8 @@
-"""Savepoints of ours: the newest snapshot is kept, older ones of ours are given up, those of others stay. bridge.py acts."""
+"""Savepoints of ours: one snapshot is kept, older ones of ours are given up, those of others stay. bridge.py acts."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from hudi_reconcile.lake.bridge import Savepoints, Timeline
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
@@ -9,11 +11,15 @@ from hudi_reconcile.lake.write import Target
 SAVED_BY = "hudi-reconcile"
 
 
-def keep_newest(target: Target, comment: str) -> str:
-    """Keep the newest snapshot; one that has a savepoint already, whoever made it, is kept as it is. Returns its instant."""
+def keep_one(target: Target, comment: str, earlier: Sequence[str] = ()) -> str:
+    """Keep the first of the earlier snapshots that still has a savepoint, else the newest. Returns its instant.
+
+    One that has a savepoint already, whoever made it, is kept as it is.
+    """
     line = Timeline(target.spark, target.path)
-    requested = max((action.requested for action in line.completed()), default="")
-    if requested not in line.savepoints():
+    newest, kept = max((action.requested for action in line.completed()), default=""), line.savepoints()
+    requested = next((one for one in earlier if one in kept), newest)
+    if requested not in kept:
         line.drop_unfinished_savepoint(requested)
         _savepoints(target, line).make(requested, SAVED_BY, comment)
     return requested

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -215,8 +215,11 @@ class Lake(Protocol):
         """How many of these rows the newest snapshot holds as they are, but for the read sequence."""
         ...
 
-    def savepoint(self, comment: str) -> str:
-        """Keep the newest snapshot from being cleaned; returns its instant as Hudi's savepoint commands take it."""
+    def savepoint(self, comment: str, earlier: Sequence[str] = ()) -> str:
+        """Keep the newest snapshot from being cleaned, or the first of these earlier ones that still has a savepoint.
+
+        Returns its instant as Hudi's savepoint commands take it.
+        """
         ...
 
     def drop_savepoints(self, keep: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def write_corrections(
     tally.found = Counter(work.sides.comparer.count(rechecked, "status"))
     tally.notes += [f"held back: {found} corrections break rule {rule}" for rule, found in held.items()]
     if tally.waiting_rows:
-        tally.savepoint = _savepoint(work)
+        _make_savepoint(work, tally)
     read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
         try:
@@ -134,14 +134,15 @@ def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
     return rechecked, found
 
 
-def _savepoint(work: Work) -> str | None:
+def _make_savepoint(work: Work, tally: Tally) -> None:
     """One savepoint a table is kept: the newest from before an apply that wrote. A second apply of a plan keeps the first's."""
-    earlier = next((first.savepoint for first in reversed(work.firsts) if first.savepoint is not None), None)
-    if earlier is not None:
-        return earlier
+    earlier = tuple(first.savepoint for first in reversed(work.firsts) if first.savepoint is not None)
     deletes = work.plan.deletes > 0 and work.action != "upsert"
-    wanted = {"always": True, "deletes": deletes}.get(work.job.savepoint, False)
-    return work.sides.lake.savepoint(f"before apply {work.job.run_id}") if wanted else None
+    if not earlier and not {"always": True, "deletes": deletes}.get(work.job.savepoint, False):
+        return
+    tally.savepoint = work.sides.lake.savepoint(f"before apply {work.job.run_id}", earlier)
+    if earlier and tally.savepoint not in earlier:
+        tally.notes.append(f"savepoint {earlier[0]} from before the plan's first commit is gone")
 
 
 def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:

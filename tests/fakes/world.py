@@ -611,16 +611,19 @@ class FakeLake:
         held = [{name: row[name] for name in ("id", "v", "at")} for row in self.now]
         return sum({name: row[name] for name in ("id", "v", "at")} in held for row in rows_of(upserts))
 
-    def savepoint(self, comment: str) -> str:
+    def savepoint(self, comment: str, earlier: Sequence[str] = ()) -> str:
         self.journal.reached("lake.savepoint")
+        stands = [one for one in earlier if one in self.savepoints]
+        if stands:
+            return stands[0]
         requested = self.commits[-1].instant.requested
-        self.savepoints.append(requested)
+        self.savepoints += [] if requested in self.savepoints else [requested]
         return requested
 
     def drop_savepoints(self, keep: str) -> tuple[str, ...]:
         self.journal.reached("lake.drop_savepoints")
         old = tuple(one for one in self.savepoints if one != keep)
-        self.savepoints[:] = [keep]
+        self.savepoints[:] = [one for one in self.savepoints if one == keep]
         return old
 
     def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:

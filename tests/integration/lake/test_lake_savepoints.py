@@ -26,6 +26,7 @@ def test_savepoint_keeps_the_newest_snapshot_and_ours_alone_are_dropped(spark: S
     pin = lake.pin()
     lake.upsert(frame(spark, SCHEMA, (1, 3, 3)), table_of(lake), checkpoint(3), {})
     second = lake.savepoint("before run 3")
+    assert lake.savepoint("before run 4", ["20260101000000000", first]) == first
 
     assert Timeline(spark, path).savepoints() == {
         theirs: "somebody",

@@ -263,6 +263,20 @@ def test_second_apply_keeps_the_savepoint_from_before_the_killed_first() -> None
     assert world.lake.savepoints == [before]
 
 
+def test_second_apply_whose_killed_first_ones_savepoint_is_gone_makes_its_own_and_keeps_that() -> None:
+    world, plan = doubled()
+    killed_between_its_commits(world, plan, savepoint="always")
+    (gone,) = world.lake.savepoints
+    world.lake.savepoints.remove(gone)
+    before = world.lake.commits[-1].instant.requested
+
+    result = applied(world, plan, savepoint="always", run_id="run-2")
+
+    assert (result.outcome, result.corrections.savepoint) == (Outcome.CORRECTED, before)
+    assert world.lake.savepoints == [before]
+    assert [note for note in result.notes if gone in note and "gone" in note]
+
+
 def test_error_before_any_commit_names_the_savepoint_that_it_leaves() -> None:
     world, plan = drifted()
 
