@@ -15,9 +15,10 @@ from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededE
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
 from hudi_reconcile.core.standing import stood_again
-from hudi_reconcile.core.values import Instant, LakeTable
+from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable
 from hudi_reconcile.core.writers import refuse_silent
 from hudi_reconcile.ports import Edges, TakenBack
+from hudi_reconcile.stages.beside import refuse_beside
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign
 from hudi_reconcile.stages.landed import COUNTS, UNDID, UNDO_LABEL, Landed, undoable
@@ -111,6 +112,8 @@ def _take_back(work: _Undo, commit: Landed) -> None:
     written = rows.pop(WRITTEN, 0)
     work.rows.update(rows)
     if not written:
+        if commit.stood is not None:
+            _give_word_back(work, at.checkpoint, carried)
         return
     try:
         instant = lake.correct(found.batch, work.table, carried, labels)
@@ -125,6 +128,17 @@ def _take_back(work: _Undo, commit: Landed) -> None:
     # A delete either is in the commit or the commit is not; an upsert may be dropped by the merge.
     failed = found.counts.get(("upsert", "ready"), 0) - lake.shows(found.batch.upserts, work.table)
     work.rows.update(applied=-failed, failed=failed)
+
+
+def _give_word_back(work: _Undo, now: Checkpoint, carried: Checkpoint) -> None:
+    """No row is left to take back, so no commit carries the word: one without rows does. It is not marked as the undo."""
+    if replace(carried, read_seq=now.read_seq) == now:
+        return
+    refuse_beside(work.job, work.edges.lake)
+    instant = work.edges.lake.mark(work.table, carried, work.job.labels("undo"))
+    work.notes.append(
+        f"the word of --accept that the apply took over is asked for again (commit {instant.completed}, no rows)"
+    )
 
 
 def _counted(found: TakenBack) -> Counter[str]:

@@ -295,3 +295,23 @@ def test_word_is_not_taken_over_where_a_delete_was_not_written(word: str) -> Non
     assert applied(world, plan, Approval(accept=frozenset({word}))).corrections.applied == 1
 
     assert [guard.name for guard in no(world)] == [word]
+
+
+def test_word_is_given_back_by_an_undo_that_finds_every_row_changed_since_and_only_once() -> None:
+    world = pulled(*ROWS)
+    world.source.stands = Standing("none", "2")
+    world.source.put(2, 15, 150)
+    plan = swept(world).draft
+    applied(world, plan, Approval(accept=frozenset({"restored_source"})))
+    world.silently_change_lake(2, 99)
+
+    result = undo(job(run_id="u"), "run-1", world.edges)
+
+    assert (result.outcome, result.corrections.superseded) == (Outcome.INCOMPLETE, 1)
+    assert [note for note in result.notes if "--accept" in note and "asked for again" in note]
+    assert world.lake_holds()[2] == (99, 150)
+    commits = len(world.lake.commits)
+    assert undo(job(run_id="v"), "run-1", world.edges).corrections.superseded == 1
+    assert len(world.lake.commits) == commits
+    world.source.delete(3)
+    assert [guard.name for guard in swept(world, run_id="n").result.guards if not guard.ok] == ["restored_source"]
