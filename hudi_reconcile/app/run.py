@@ -51,6 +51,7 @@ class TableRun:
 
 
 Act = Callable[[TableRun], TableResult]
+Settle = Callable[[Mapping[str, TableResult]], Mapping[str, TableResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,19 @@ class Finished:
 
 
 def perform(
-    command: str, call: Call, act: Act, *, asks_source: bool = True, ready: Mapping[str, TableResult] | None = None
+    command: str,
+    call: Call,
+    act: Act,
+    *,
+    asks_source: bool = True,
+    ready: Mapping[str, TableResult] | None = None,
+    settle: Settle = dict,
 ) -> Finished:
     """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried.
 
     `asks_source`: each table is asked for before Spark starts, so that a wrong name or password fails at once.
-    `ready`: results that stand already; nothing is done with those tables.
+    `ready`: results that stand already; nothing is done with those tables. `settle` is given every table's result in the
+    end, and says which of them the run is about.
     """
     config, tables = call.config, call.tables
     refuse_not_built(config, tables)
@@ -104,7 +112,9 @@ def perform(
                         one = TableRun(table, world.edges(table), folder, store, session)
                         results[table.name] = _one(world, one, act)
         ended = clock.utc_micros()
-        ordered = tuple(said_in_full(results[table.name], table, utc_text(started)) for table in tables)
+        settled = settle(results)
+        about = [table for table in tables if table.name in settled]
+        ordered = tuple(said_in_full(settled[table.name], table, utc_text(started)) for table in about)
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
         final = finish(folder, result)
     said = deliver(config.outputs, run_document(result), os.environ, ends_of(config, tables))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, perform
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import UnknownRunError, UsageError
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.names import is_run_id
 from hudi_reconcile.evidence.store import Store
@@ -52,4 +53,17 @@ def run_undo(call: Call, run_id: str) -> Finished:
         job = job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before)
         return undo(job, run_id, one.edges, instants=instants.get(one.table.name, ()))
 
-    return perform("undo", call, take_back)
+    return perform("undo", call, take_back, settle=of_the_run)
+
+
+def of_the_run(results: Mapping[str, TableResult]) -> Mapping[str, TableResult]:
+    """The tables that the run wrote, or that could not be asked; all of them where nothing names the run. Pure.
+
+    A killed run may have written any table, so each is asked: one in which it made no commit says nothing of the others.
+    """
+    other = {name for name, one in results.items() if one.error and one.error.type == UnknownRunError.__name__}
+    left = {name: one for name, one in results.items() if name not in other}
+    if not left or not other:
+        return results
+    note = f"no commit of this run in {len(other)} of the {len(results)} tables that were asked"
+    return {name: replace(one, notes=(*one.notes, note)) for name, one in left.items()}

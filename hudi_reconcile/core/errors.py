@@ -4,6 +4,7 @@
       UsageError       2  the command line, the config, a missing driver or jar
         ConfigError    2  several problems of one config file, all at once
         NotBuiltError  2  in the contract, not in this version
+        UnknownRunError 2 nothing in the lake names the run
       UnverifiedError  3  could not finish, or could not compare
         SourceError    3  the database did not answer as needed
         LakeError      3  the Hudi table or its storage did not
@@ -57,6 +58,10 @@ class ConfigError(UsageError):
 
 class NotBuiltError(UsageError):
     """The contract names it, this version does not have it. Says so instead of pretending."""
+
+
+class UnknownRunError(UsageError):
+    """No commit of the table names the run."""
 
 
 class UnverifiedError(ReconcileError):

@@ -21,6 +21,7 @@ COUNTS = "counts"  # what became of every key of the part (core/commit_counts.py
 SAVEPOINT = "savepoint"  # the instant that was kept from before the first commit
 STOOD = "stood"  # what a word of `--accept` replaced in the checkpoint
 UNDO_LABEL = "undo"  # the run that was taken back, as it was named
+RUN_LABEL = "run_id"  # the run that made the commit, of any kind
 UNDID = "undid"  # the commit that was taken back, by its requested time
 FIRST = ":first"
 
@@ -54,6 +55,11 @@ def undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[Lande
     """The commits that a run made, or that its result names by their completion, and that can be taken back; newest first."""
     mine = {at.requested for run, at in lake.labelled(UNDOABLE) if run == run_id or at.completed in completed}
     return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if at.requested in mine])
+
+
+def made_by(lake: Lake, run_id: str) -> bool:
+    """True where any commit, of whatever kind, is of the run."""
+    return any(run == run_id for run, _ in lake.labelled(RUN_LABEL))
 
 
 def parts_of(landed: Sequence[Landed]) -> frozenset[str]:

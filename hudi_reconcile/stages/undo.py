@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.commit_counts import WRITTEN, counts_text
-from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededError
+from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
 from hudi_reconcile.core.standing import stood_again
@@ -21,7 +21,7 @@ from hudi_reconcile.ports import Edges, TakenBack
 from hudi_reconcile.stages.beside import refuse_beside
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign
-from hudi_reconcile.stages.landed import COUNTS, UNDID, UNDO_LABEL, Landed, undoable
+from hudi_reconcile.stages.landed import COUNTS, UNDID, UNDO_LABEL, Landed, made_by, undoable
 from hudi_reconcile.stages.request import TableJob
 
 _AGAIN = "the source still differs: the next sweep finds these rows again"
@@ -44,21 +44,19 @@ class _Undo:
 
 
 def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[str] = ()) -> TableResult:
-    """Take an apply back, at most once. Raises RefusedError where it made no commit, or its rows may be cleaned.
+    """Take an apply back, at most once.
 
     What a killed run made is known by the run's id on the timeline. `instants` are the completions that the run's result
-    names: commits of a killed apply that it finished, or found, are its to take back.
+    names: commits of a killed apply that it finished, or found, are its to take back. Raises UnknownRunError where neither
+    names anything, RefusedError where no commit can be taken back, or its rows may be cleaned.
     """
     with edges.lake.lease(job.run_id):
+        commits = undoable(edges.lake, applied_run, instants)
+        if not commits:
+            raise _nothing(job, applied_run, known=bool(instants) or made_by(edges.lake, applied_run))
         table = existing(job, edges.lake.look())
         refuse_foreign(job, edges.source.describe(), table, edges.lake.origin, "apply")
         refuse_silent(job.name, edges.lake.writers().without_heartbeat)
-        commits = undoable(edges.lake, applied_run, instants)
-        if not commits:
-            raise RefusedError(
-                f"table {job.name}: run {applied_run} made no commit in {job.lake_path} that can be taken back",
-                fix="choose a run that applied something (hudi-reconcile history), and name its tables with -t",
-            )
         work = _Undo(job, applied_run, table, edges)
         left = [one for one in commits if one.undone is None]
         for one in commits:
@@ -72,6 +70,15 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
                 raise
             return _broken_off(work, error)
         return _result(work, again=not left)
+
+
+def _nothing(job: TableJob, run: str, *, known: bool) -> RefusedError | UnknownRunError:
+    fix = "choose a run that applied something (hudi-reconcile history), and name its tables with -t"
+    if known:
+        return RefusedError(
+            f"table {job.name}: run {run} made no commit in {job.lake_path} that can be taken back", fix=fix
+        )
+    return UnknownRunError(f"table {job.name}: no commit in {job.lake_path} is of run {run}", fix=fix)
 
 
 def _told_before(work: _Undo, commit: Landed, undone: Instant) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from hudi_reconcile.app.run import _one
-from hudi_reconcile.app.undo import applied_by
+from hudi_reconcile.app import run
+from hudi_reconcile.app.run import Call, _one
+from hudi_reconcile.app.undo import applied_by, run_undo
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
@@ -18,6 +20,8 @@ from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import ReadCost
 from hudi_reconcile.stages.apply_result import LandedError
+from tests.fakes.world import World as FakeWorld
+from tests.fakes.world import applied, pulled, swept
 
 CONFIG = """version: 1
 source: {url: "postgresql+psycopg://r@h/d"}
@@ -66,6 +70,60 @@ def test_killed_run_may_have_written_any_table_or_those_that_are_named(config: C
 def test_name_that_is_no_run_is_a_wrong_call(config: Config) -> None:
     with pytest.raises(UsageError, match="there is no run"):
         applied_by(config, "yesterday", ())
+
+
+def undone_in(config: Config, monkeypatch: pytest.MonkeyPatch, **worlds: FakeWorld) -> RunResult:
+    """The undo of the killed run in these tables, with the real evidence; only database, Spark and Hudi are not there."""
+    session = SimpleNamespace(spark_version="", java_version="", jars=(), start_seconds=0.0)
+    opened = SimpleNamespace(
+        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
+        engine=SimpleNamespace(sent=()),
+        expect_rows=lambda _: 0,
+        edges=lambda table: worlds[table.name].edges,
+    )
+    monkeypatch.setattr(run, "open_world", lambda _: nullcontext(opened))
+    monkeypatch.setattr(run, "with_session", lambda *_, **__: nullcontext(session))
+    call = Call(config, "reconcile.yaml", config.select(tuple(applied_by(config, KILLED, ())[1])))
+    return run_undo(call, KILLED).result
+
+
+def wrote() -> FakeWorld:
+    """The killed run changed row 2."""
+    world = pulled((1, 10, 100), (2, 20, 200))
+    world.source.put(2, 21, 200)
+    applied(world, swept(world).draft, run_id=KILLED)
+    return world
+
+
+@pytest.mark.parametrize("written", ["orders", "items"])
+def test_undo_of_a_killed_run_is_about_the_tables_that_it_wrote(
+    written: str, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worlds = {name: wrote() if name == written else pulled((1, 10, 100)) for name in ("orders", "items")}
+
+    result = undone_in(config, monkeypatch, **worlds)
+
+    assert worlds[written].lake_holds()[2] == (20, 200)
+    assert (result.outcome.exit_code, [one.name for one in result.tables]) == (0, [written])
+    assert [note for note in result.tables[0].notes if "1 of the 2 tables" in note]
+
+
+def test_undo_of_a_run_that_nothing_names_is_a_wrong_call(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = undone_in(config, monkeypatch, orders=pulled((1, 10, 100)), items=FakeWorld.new())
+
+    assert (result.outcome.exit_code, [one.name for one in result.tables]) == (2, ["orders", "items"])
+    assert all(one.error is not None and KILLED in one.error.message for one in result.tables)
+
+
+def test_table_that_could_not_be_asked_is_not_left_out_of_the_undo_of_a_killed_run(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = pulled((1, 10, 100))
+    held.lake.held_by = "somebody"
+
+    result = undone_in(config, monkeypatch, orders=wrote(), items=held)
+
+    assert (result.outcome, [one.name for one in result.tables]) == (Outcome.REFUSED, ["orders", "items"])
 
 
 def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:

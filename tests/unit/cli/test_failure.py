@@ -21,6 +21,7 @@ from hudi_reconcile.core.errors import (
     RefusedError,
     SourceError,
     SupersededError,
+    UnknownRunError,
     UnverifiedError,
     UsageError,
 )
@@ -57,6 +58,7 @@ class _Ready(registry.Entry):
 ERRORS = [
     (UsageError, "usage", 2),
     (NotBuiltError, "usage", 2),
+    (UnknownRunError, "usage", 2),
     (UnverifiedError, "unverified", 3),
     (SourceError, "unverified", 3),
     (LakeError, "unverified", 3),

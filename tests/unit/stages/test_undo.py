@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.core.errors import LakeError, RefusedError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
@@ -259,3 +259,17 @@ def test_run_that_made_no_commit_is_refused() -> None:
     with pytest.raises(RefusedError, match="run run-1 made no commit"):
         undone(world)
     assert world.lake.held_by is None
+
+
+def test_run_that_nothing_in_the_lake_names_is_a_wrong_call() -> None:
+    for world in (pulled(*ROWS), World.new()):
+        with pytest.raises(UnknownRunError, match="no commit in /lake/t is of run 20261121T132616Z-400a1c"):
+            undo(job(run_id="u"), "20261121T132616Z-400a1c", world.edges)
+        assert world.lake.held_by is None
+
+
+def test_run_whose_result_names_a_commit_that_cannot_be_taken_back_is_refused() -> None:
+    world = pulled(*ROWS)
+
+    with pytest.raises(RefusedError, match="can be taken back"):
+        undo(job(run_id="u"), "run-9", world.edges, instants=(world.lake.commits[-1].instant.completed,))
