@@ -57,6 +57,14 @@ def undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[Lande
     return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if at.requested in mine])
 
 
+def merging(lake: Lake, landed: Sequence[Landed]) -> tuple[Instant, ...]:
+    """The commits of the same plans that made doubled keys one, newest first: no undo takes them back."""
+    ours, undoable = {one.instant.requested for one in landed}, {at.requested for _, at in lake.labelled(UNDOABLE)}
+    found = lake.labelled(PLAN_LABEL)
+    plans = {_plan(text) for text, at in found if at.requested in ours}
+    return tuple(at for text, at in found if _plan(text) in plans and at.requested not in undoable)
+
+
 def made_by(lake: Lake, run_id: str) -> bool:
     """True where any commit, of whatever kind, is of the run."""
     return any(run == run_id for run, _ in lake.labelled(RUN_LABEL))

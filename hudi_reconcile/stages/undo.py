@@ -21,11 +21,12 @@ from hudi_reconcile.ports import Edges, TakenBack
 from hudi_reconcile.stages.beside import refuse_beside
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign
-from hudi_reconcile.stages.landed import COUNTS, UNDID, UNDO_LABEL, Landed, made_by, undoable
+from hudi_reconcile.stages.landed import COUNTS, UNDID, UNDO_LABEL, Landed, made_by, merging, undoable
 from hudi_reconcile.stages.request import TableJob
 
 _AGAIN = "the source still differs: the next sweep finds these rows again"
 _OTHERS = "superseded: other writers touched these rows since; they are left"
+_OWN = "superseded: other writers, or the plan's own commit that made doubled keys one, touched these rows since; they are left"
 _FAILED = "failed: the lake does not show these rows as they were; look at them with hudi-reconcile changes"
 _UPSERTS, _DELETES = "upserts", "deletes"
 
@@ -41,6 +42,7 @@ class _Undo:
     rows: Counter[str] = field(default_factory=Counter)
     instants: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    others: str = _OTHERS
 
 
 def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[str] = ()) -> TableResult:
@@ -58,6 +60,7 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
         refuse_foreign(job, edges.source.describe(), table, edges.lake.origin, "apply")
         refuse_silent(job.name, edges.lake.writers().without_heartbeat)
         work = _Undo(job, applied_run, table, edges)
+        _tell_of_merged(work, merging(edges.lake, commits))
         left = [one for one in commits if one.undone is None]
         for one in commits:
             if one.undone is not None:
@@ -79,6 +82,13 @@ def _nothing(job: TableJob, run: str, *, known: bool) -> RefusedError | UnknownR
             f"table {job.name}: run {run} made no commit in {job.lake_path} that can be taken back", fix=fix
         )
     return UnknownRunError(f"table {job.name}: no commit in {job.lake_path} is of run {run}", fix=fix)
+
+
+def _tell_of_merged(work: _Undo, merged: Collection[Instant]) -> None:
+    if merged:
+        names = ", ".join(one.completed for one in merged)
+        work.notes.append(f"doubled keys that the plan made one stay one: commit {names} is not taken back")
+        work.others = _OWN
 
 
 def _told_before(work: _Undo, commit: Landed, undone: Instant) -> None:
@@ -160,7 +170,7 @@ def _result(work: _Undo, *, again: bool) -> TableResult:
     lake, rows = work.edges.lake, work.rows
     pin, checkpoint = pinned(lake)
     left = bool(rows["superseded"] or rows["failed"]) or (again and not rows["applied_before"])
-    told = (*((_OTHERS,) if rows["superseded"] > rows["raced"] else ()), *((_FAILED,) if rows["failed"] else ()))
+    told = (*((work.others,) if rows["superseded"] > rows["raced"] else ()), *((_FAILED,) if rows["failed"] else ()))
     return TableResult(
         name=work.job.name,
         outcome=Outcome.INCOMPLETE if left else Outcome.CORRECTED,

@@ -12,7 +12,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import FakeClock, World, applied, job, pulled, swept
+from tests.fakes.world import SEQNO, FakeClock, World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
@@ -273,3 +273,27 @@ def test_run_whose_result_names_a_commit_that_cannot_be_taken_back_is_refused() 
 
     with pytest.raises(RefusedError, match="can be taken back"):
         undo(job(run_id="u"), "run-9", world.edges, instants=(world.lake.commits[-1].instant.completed,))
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_undo_says_that_doubled_keys_stay_one_and_whose_commit_may_have_touched_the_others(changed: bool) -> None:  # noqa: FBT001
+    world = pulled(*ROWS)
+    world.lake.plant([*world.lake.now, {**world.lake.now[0], "v": 7, SEQNO: "zz1"}], world.lake.commits[-1].checkpoint)
+    world.source.delete(3)
+    if changed:  # the commit that makes the doubled key one gives every row of its partition a new version
+        world.source.put(2, 21, 200)
+    done = applied(world, swept(world).draft)
+    doubled_by = done.corrections.instants[-1]
+
+    result = undone(world)
+
+    assert [note for note in result.notes if f"commit {doubled_by}" in note and "stay one" in note]
+    assert 3 in world.lake_holds()
+    left = [note for note in result.notes if note.startswith("superseded")]
+    assert (result.corrections.superseded, len(left)) == ((1, 1) if changed else (0, 0))
+    assert all("own commit" in note for note in left)
+    assert [note for note in undone(world).notes if "stay one" in note]
+
+
+def test_undo_of_an_apply_without_doubled_keys_says_nothing_of_them() -> None:
+    assert not [note for note in undone(corrected()).notes if "doubled" in note]
