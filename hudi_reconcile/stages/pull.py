@@ -8,9 +8,10 @@ With `pull.limit` each page is such a read and such a commit, until the bound th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import RefusedError, SupersededError, UnverifiedError
 from hudi_reconcile.core.marks import Edge, Mark
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pages import Page, next_page
@@ -52,10 +53,10 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     Raises RefusedError for a lake table that this tool did not make or whose checkpoint is lost, and for a replacement
     that would delete more than is allowed; nothing is written then. Raises RefusedError, too, beside a writer with Hudi's
     default settings in flight, where there are rows to write. Raises SourceError where the source's columns change
-    meanwhile: pages that are in the lake stay, no other is written.
+    meanwhile: pages that are in the lake stay, no other is written. Raises UnverifiedError where another writer came first.
     """
     source, lake = edges.source, edges.lake
-    with lake.lease(job.run_id):
+    with _unfinished(), lake.lease(job.run_id):
         start = start_of(job, source, lake, full=full)
         start = replace(start, notes=(*start.notes, *clear_way(job, lake, approval.dead_writers)))
         if is_empty(start.window):
@@ -75,6 +76,15 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                 done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
                 done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
         return _result(job, _handed_back(start, done, lake), done)
+
+
+@contextmanager
+def _unfinished() -> Iterator[None]:
+    """A pull that lost to another writer, or its lease, could not finish: exit 3. 4 is for an apply's plan (contract §4)."""
+    try:
+        yield
+    except SupersededError as error:
+        raise UnverifiedError(error.message, fix=error.fix) from error
 
 
 def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) -> TableResult:

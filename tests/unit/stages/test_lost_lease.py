@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.errors import SupersededError
+from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.stages.pull import pull
 from tests.fakes.world import World, applied, job, pulled, swept
@@ -49,8 +49,9 @@ def test_pull_that_lost_its_lease_brings_no_row_back_that_was_deleted_meanwhile(
         applied(world, swept(world).draft, run_id="other")
 
     world.journal.before("lake.upsert", deleted_meanwhile)
-    with pytest.raises(SupersededError):
+    with pytest.raises(UnverifiedError, match="the lease was lost") as caught:
         pull(job(run_id="paused"), world.edges, full=False)
 
+    assert caught.value.outcome.exit_code == 3, "4 is an apply's that wrote less than planned"
     assert 2 not in world.lake_holds()
     assert reached(world) == 600
