@@ -79,7 +79,8 @@ def _correction_lines(table: Document) -> Iterator[str]:
     ends = {end: done.get(end, 0) for end in ("applied", "applied_before", "moved", "superseded", "failed", "held")}
     told = ", ".join(f"{rows:,} {end.replace('_', ' ')}" for end, rows in ends.items() if rows)
     if table["already_applied"]:
-        yield _field("corrected", "this plan was applied before; nothing was written")
+        what = "this plan was applied before" if table["plan_id"] else "taken back before"
+        yield _field("corrected", f"{what}; nothing was written")
         if ends["applied_before"] < planned:
             yield _field("before", f"{told or 'none applied'} of {planned:,}")
         return

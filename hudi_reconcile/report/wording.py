@@ -237,6 +237,8 @@ def _less_precise(one: Document) -> str:
 
 def _corrected(tables: Sequence[Document], names: str) -> str:
     if tables and all(table["already_applied"] for table in tables):
+        if not any(table.get("plan_id") for table in tables):  # an undo's
+            return f"What was corrected in {names} was taken back before. Nothing was left to write."
         return f"The plan of {names} was applied before. Nothing was left to write."
     applied = sum(table["corrections"]["applied"] for table in tables)
     proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"

@@ -59,8 +59,14 @@ def test_corrections_name_what_was_written_and_whether_it_was_verified() -> None
     assert "  verified    NO, not compared again" in lines
 
 
+def test_undo_that_is_repeated_is_not_reported_as_an_applied_plan() -> None:
+    lines = text_of(replace(ORDERS, outcome=Outcome.CORRECTED, already_applied=True, plan_id=None), "undo")
+
+    assert "  corrected   taken back before; nothing was written" in lines
+
+
 def test_plan_applied_before_is_not_reported_as_written() -> None:
-    lines = text_of(replace(ORDERS, outcome=Outcome.CORRECTED, already_applied=True), "apply")
+    lines = text_of(replace(ORDERS, outcome=Outcome.CORRECTED, already_applied=True, plan_id="p"), "apply")
 
     assert "  corrected   this plan was applied before; nothing was written" in lines
     assert not [line for line in lines if "verified " in line]

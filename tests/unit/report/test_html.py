@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -95,6 +96,14 @@ def story_with(text: str) -> Story:
         }
     ]
     return Story(run, {text: plan}, {text: sample}, *earlier(text))
+
+
+@pytest.mark.parametrize(("plan_id", "said"), [("p", "This plan was applied by"), (None, "This was taken back by")])
+def test_page_says_of_an_earlier_run_whether_it_applied_or_took_back(plan_id: str | None, said: str) -> None:
+    done = all_stories()["corrected"]
+    table = {**done.run["tables"][0], "already_applied": True, "plan_id": plan_id}
+
+    assert f"{said} an earlier run" in page_of(replace(done, run={**done.run, "tables": [table]}))
 
 
 @cache

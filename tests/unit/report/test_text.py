@@ -93,6 +93,14 @@ def test_plan_that_was_applied_before_is_not_called_written(stories: Mapping[str
     assert "applied before" in verdict(run)
 
 
+def test_undo_that_is_repeated_is_not_called_an_applied_plan(stories: Mapping[str, Story]) -> None:
+    run = copy.deepcopy(dict(stories["corrected"].run)) | {"command": "undo"}
+    run["tables"][0] |= {"already_applied": True, "plan_id": None}
+
+    assert "plan" not in verdict(run)
+    assert "taken back before" in verdict(run)
+
+
 def test_history_of_a_run_names_its_tables_with_their_drift() -> None:
     tables = [
         {"name": "orders", "outcome": "corrected", "findings": {"deleted": 3}, "applied": 3},
