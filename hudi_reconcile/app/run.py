@@ -89,8 +89,7 @@ def perform(
     """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried.
 
     `asks_source`: each table is asked for before Spark starts, so that a wrong name or password fails at once.
-    `ready`: results that stand already; nothing is done with those tables. `settle` is given every table's result in the
-    end, and says which of them the run is about.
+    `ready`: results that stand already; nothing is done with those tables. `settle`: which of all the run is about.
     """
     config, tables = call.config, call.tables
     refuse_not_built(config, tables)
@@ -112,9 +111,7 @@ def perform(
                         one = TableRun(table, world.edges(table), folder, store, session)
                         results[table.name] = _one(world, one, act)
         ended = clock.utc_micros()
-        settled = settle(results)
-        about = [table for table in tables if table.name in settled]
-        ordered = tuple(said_in_full(settled[table.name], table, utc_text(started)) for table in about)
+        ordered = _in_order(settle(results), tables, utc_text(started))
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
         final = finish(folder, result)
     said = deliver(config.outputs, run_document(result), os.environ, ends_of(config, tables))
@@ -156,6 +153,12 @@ def said_in_full(result: TableResult, table: TableConfig, started_utc: str) -> T
     seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
     provenance = {**result.provenance, **sides_of(table)}
     return replace(result, schema=seen, compare=settings_of(table), provenance=provenance)
+
+
+def _in_order(
+    results: Mapping[str, TableResult], tables: Sequence[TableConfig], started_utc: str
+) -> tuple[TableResult, ...]:
+    return tuple(said_in_full(results[one.name], one, started_utc) for one in tables if one.name in results)
 
 
 def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:

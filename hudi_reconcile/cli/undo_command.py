@@ -20,7 +20,7 @@ def undo(settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, ou
 
     The rows from before come from the lake's own history: at most 10 commits back, or as far as its savepoint. Exit
     codes as of apply. The source still differs, so the next sweep finds the rows again. A run that was killed left no
-    report: its commit is found in the lake by the run's id, and the tables may be named with -t.
+    report: its commits are found in the lake by the run's id, in every table or in those named with -t.
     """
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.undo import applied_by, run_undo  # noqa: PLC0415 - as above

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import RefusedError, UnknownRunError
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
@@ -595,7 +595,7 @@ def test_undo_of_the_apply_that_finished_a_killed_one_takes_back_the_first_commi
     assert done.outcome is Outcome.CORRECTED
     assert 4 not in {row["id"] for row in world.lake.now}
 
-    with pytest.raises(RefusedError):
+    with pytest.raises(UnknownRunError):
         undo(job(run_id="run-3"), "finished", world.edges)
     undone = undo(job(run_id="run-3"), "finished", world.edges, instants=done.corrections.instants)
 
