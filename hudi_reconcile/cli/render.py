@@ -11,7 +11,8 @@ from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
 from hudi_reconcile.report.rule_words import rule_lines
-from hudi_reconcile.report.wording import advice, counted, coverage_text, drift_rows, reasons, scope_lines, verdict
+from hudi_reconcile.report.scope import scope_lines
+from hudi_reconcile.report.wording import advice, counted, coverage_text, drift_rows, reasons, verdict
 
 _MARGIN = 14
 

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hudi_reconcile.core.open_drift import open_drift
+from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.rule_words import details, rules_of
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import advice, drift_rows, reasons, verdict
+from hudi_reconcile.report.wording import advice, drift_rows, reasons, verdict, was_compared
 
 Document = Mapping[str, Any]
 _SIGNS = {"pass": "✅", "waived": "⏸️", "fail": "❌", "error": "⚠️"}
@@ -24,7 +26,7 @@ def summary(run: Document) -> str:
         lines += ["```", *map(visible, step.commands), "```", ""]
     lines += ["| table | outcome | drifted rows | rules |", "|---|---|--:|---|"]
     lines += [
-        f"| {_plain(table['name'])} | {table['outcome']} | {drift_rows(table)} | {_counts(table)} |"
+        f"| {_plain(table['name'])} | {table['outcome']} | {_drift(table)} | {_counts(table)} |"
         for table in run["tables"]
     ]
     rules = [(table, rule) for table in run["tables"] for rule in rules_of(table)]
@@ -48,8 +50,9 @@ def workflow_commands(run: Document) -> Iterator[str]:
             yield _command("error", f"{table['name']}: {table['outcome']}", f"{why}\nfix: {fix}" if fix else why)
         if drift_rows(table):
             found = ", ".join(f"{kind} {rows}" for kind, rows in table["findings"].items() if rows)
-            level = "notice" if table["outcome"] == "corrected" else "error"
-            yield _command(level, f"{table['name']}: {table['outcome']}", f"drift: {found}")
+            is_open = open_drift(table) and table["outcome"] != Outcome.CORRECTED.value
+            level, what = ("error", "drift") if is_open else ("notice", "corrected drift")
+            yield _command(level, f"{table['name']}: {table['outcome']}", f"{what}: {found}")
 
 
 def _level(rule: Document) -> str | None:
@@ -67,6 +70,10 @@ def _rule_row(rule: Document) -> str:
         f"| {_SIGNS[rule['status']]} {rule['status']} | {_plain(rule['id'])} | {_plain(rule['what'])}{warning} "
         f"| {rule['failed_rows']} | {_plain(more)} |"
     )
+
+
+def _drift(table: Document) -> str:
+    return str(drift_rows(table)) if was_compared(table) else "–"  # noqa: RUF001 - a dash: nobody looked
 
 
 def _counts(table: Document) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
+from hudi_reconcile.core.open_drift import open_drift
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.rule_words import details, rules_of
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import drift_rows, reasons
+from hudi_reconcile.report.wording import reasons
 
 Document = Mapping[str, Any]
 Ending = Literal["passed", "failure", "error", "skipped"]
@@ -45,13 +46,13 @@ def _cases(run: Document, table: Document) -> Iterator[Case]:
 
 def _work_case(run: Document, table: Document, *, explained: bool) -> Case:
     why = "\n".join(f"{why}\nfix: {fix}" if fix else why for why, fix in reasons(table))
-    drift, name = drift_rows(table), f"{run['command']} {table['name']}"
+    drift, name = open_drift(table), f"{run['command']} {table['name']}"
     if table["outcome"] in _GOOD:
         return Case(name, "passed")
     if table["error"] or table["unverified"] or (table["outcome"] == Outcome.UNVERIFIED.value and not explained):
         return Case(name, "error", table["outcome"], why)
     if drift or not explained or table["outcome"] in (Outcome.INCOMPLETE.value, Outcome.REFUSED.value):
-        found = ", ".join(f"{kind} {rows}" for kind, rows in table["findings"].items() if rows)
+        found = ", ".join(f"{kind} {rows}" for kind, rows in drift.items())
         return Case(name, "failure", f"{table['outcome']}: {found}" if found else table["outcome"], why)
     return Case(name, "passed")
 

@@ -9,7 +9,7 @@ from typing import Any
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.report.numbers import Number, numbers_of
 from hudi_reconcile.report.tones import tone_of
-from hudi_reconcile.report.wording import Advice, advice, drift_rows, reasons, verdict
+from hudi_reconcile.report.wording import Advice, advice, drift_rows, reasons, verdict, was_compared
 
 Document = Mapping[str, Any]
 
@@ -78,7 +78,5 @@ def _worst_first(table: Document) -> tuple[int, int, str]:
 
 def _table(table: Document) -> MailTable:
     ink, ground = COLOURS[tone_of(table["outcome"])]
-    rows = drift_rows(table)
-    was_compared = rows or (table["source"] is not None and table["lake"] is not None)
-    drift = rows if was_compared else None
+    drift = drift_rows(table) if was_compared(table) else None
     return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hudi_reconcile.core.result import compared_whole
-from hudi_reconcile.report.wording import counted, coverage_text, scope_lines
+from hudi_reconcile.report.wording import counted, coverage_text
 
 Document = Mapping[str, Any]
 NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
@@ -19,6 +19,15 @@ def not_compared(run: Document, table: Document) -> tuple[str, ...]:
     if lines:
         return lines
     return (NOTHING_LEFT_OUT,) if compared_whole(table) else (_untold(run),)
+
+
+def scope_lines(table: Document) -> list[str]:
+    """How the columns of both sides came apart, and what was compared on fewer digits: one line each, none when alike.
+
+    Results of earlier versions do not say.
+    """
+    found = [_changed(one) for one in table.get("schema", ())]
+    return found + [_less_precise(one) for one in table.get("precision", ())]
 
 
 def _lines(run: Document, table: Document) -> Iterator[str]:
@@ -51,3 +60,19 @@ def _untold(run: Document) -> str:
         "undo": "All but the keys that were put back.",
     }
     return told.get(run["command"], "Not every row: the result does not say that the whole table was compared.")
+
+
+def _changed(one: Document) -> str:
+    where = "at the source" if one["side"] == "source" else "in the lake"
+    old = one.get("lake_column")
+    what = f"may be {old} renamed" if one["what"] == "renamed" else one["what"]
+    types = ", ".join(f"{side} {one[f'{side}_type']}" for side in ("source", "lake") if one[f"{side}_type"])
+    since = f", first seen {one['since_utc']}" if one["since_utc"] else ""
+    return f"{one['column']} {what} {where} ({types}): {'compared' if one['compared'] else 'not compared'}{since}"
+
+
+def _less_precise(one: Document) -> str:
+    hidden = (
+        f"digits of {counted(one['rows_hidden'], 'source row')} not compared" if one["rows_hidden"] else "hides none"
+    )
+    return f"{one['column']} (source {one['source']}, lake {one['lake']}) compared to {one['compared']}: {hidden}"

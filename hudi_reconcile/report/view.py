@@ -13,6 +13,7 @@ from hudi_reconcile.report.age import AgeView, age_of
 from hudi_reconcile.report.anatomy import AnatomyView, anatomy_of
 from hudi_reconcile.report.control import ControlTotals, control_totals
 from hudi_reconcile.report.corrected import CorrectedView, corrected_view
+from hudi_reconcile.report.kind_words import KIND_CORRECTION, KIND_MEANING
 from hudi_reconcile.report.numbers import Number, numbers_of
 from hudi_reconcile.report.provenance import Fact, facts
 from hudi_reconcile.report.rule_words import details, rule_counts, rules_of
@@ -21,8 +22,6 @@ from hudi_reconcile.report.scope import not_compared
 from hudi_reconcile.report.tones import tone_of
 from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, as_past, trend_of
 from hudi_reconcile.report.wording import (
-    KIND_CORRECTION,
-    KIND_MEANING,
     Advice,
     advice,
     drift_rows,

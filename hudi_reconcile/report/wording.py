@@ -10,33 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hudi_reconcile.core.open_drift import corrected_whole, open_drift
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.rule_words import of_status, rule_errors, rules_sentence
 
 Document = Mapping[str, Any]
 
-KIND_MEANING = {
-    "late_arriving": "The source has the row, or a newer version of it, from before the checkpoint. Pulls will not bring it.",
-    "updated_without_watermark": "Both have the row under the same watermark, yet other columns differ.",
-    "deleted": "The lake still has a row that the source no longer has.",
-    "regressed": "The source's row is older than the lake's: the source went back.",
-    "duplicate_key": "The lake holds the key more than once.",
-    "pending": "In the window of the next pull, which will bring it.",
-    "settled": "Differed at first and was equal when read again.",
-    "moving": "Changed again between the two looks; not judged this time.",
-}
-KIND_CORRECTION = {
-    "late_arriving": "upsert",
-    "updated_without_watermark": "upsert",
-    "deleted": "delete",
-    "regressed": "upsert",
-    "duplicate_key": "upsert, extra copies removed",
-}
 _PLAIN_VERDICTS = {
     Outcome.CLEAN: "Source and lake agree on {}.",
     Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written to it.",
     Outcome.USAGE: "The call does not fit {}. Nothing was done.",
 }
+_STOPPED_AFTER_PULL = "Refused: a guard stopped {}. The pull was made; nothing was corrected."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +57,11 @@ def drift_rows(table: Document) -> int:
     return sum(table["findings"].values())
 
 
+def was_compared(table: Document) -> bool:
+    """True where the run held rows of both sides against each other: without that, no drift is not none."""
+    return drift_rows(table) > 0 or (table["source"] is not None and table["lake"] is not None)
+
+
 def failed_guards(table: Document) -> list[Document]:
     """The guards that say no."""
     return [guard for guard in table["guards"] if not guard["ok"]]
@@ -86,13 +76,13 @@ def verdict(run: Document) -> str:
         return _checked(concerned, names)
     rules = f" {told}" if (told := rules_sentence(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
-        return f"{_PLAIN_VERDICTS[outcome].format(names)}{rules}"
+        return f"{_plain_verdict(outcome, concerned).format(names)}{rules}"
     if outcome is Outcome.CORRECTED:
         return f"{_corrected(concerned, names)}{rules}"
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
         return _said(concerned, names)
     if outcome is Outcome.DRIFT:
-        return f"{_differ(sum(map(drift_rows, concerned)), names)} between source and lake.{rules}"
+        return f"{_drifted(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
         return f"Corrected in part: {_left_over(concerned)} of {names}."
     if run["command"] == "pull":
@@ -115,11 +105,11 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
         case Outcome.APPROVED:
             runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
             return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
-        case Outcome.DRIFT if not any(map(drift_rows, concerned)) and of_status(concerned, "fail"):
+        case Outcome.DRIFT if not any(map(open_drift, concerned)) and of_status(concerned, "fail"):
             again = f"{tool} {run['command']}{_tables(run, concerned)}"
             return Advice("Correct the rows at the source, or waive the rule until a day, then:", (again,))
         case Outcome.DRIFT:
-            return _drift_advice(run, concerned, guards or {})
+            return _drift_advice(run, [table for table in concerned if not corrected_whole(table)], guards or {})
         case Outcome.INCOMPLETE:
             again = f"{tool} sweep{_tables(run, concerned)}"
             return Advice("What is left needs a new comparison and a new plan:", (again, f"{tool} plan latest"))
@@ -167,15 +157,6 @@ def coverage_text(coverage: Document | None) -> str:
     return ", ".join(parts)
 
 
-def scope_lines(table: Document) -> list[str]:
-    """How the columns of both sides came apart, and what was compared on fewer digits: one line each, none when alike.
-
-    Results of earlier versions do not say.
-    """
-    found = [_changed(one) for one in table.get("schema", ())]
-    return found + [_less_precise(one) for one in table.get("precision", ())]
-
-
 def guard_sentence(guard: Document) -> str:
     """A guard with its numbers.
 
@@ -199,6 +180,12 @@ def figure(value: object) -> str:
 # Sentences
 
 
+def _plain_verdict(outcome: Outcome, tables: Sequence[Document]) -> str:
+    """A pull of the same run may have written before a guard stopped the corrections."""
+    pulled = any((table.get("pull") or {}).get("rows") for table in tables)
+    return _STOPPED_AFTER_PULL if pulled and outcome is Outcome.REFUSED else _PLAIN_VERDICTS[outcome]
+
+
 def _checked(tables: Sequence[Document], names: str) -> str:
     """Of a run that judged rules and compared nothing."""
     failed = [table["name"] for table in tables if table["error"]]
@@ -219,22 +206,6 @@ def _approved(word: Document, table: str) -> str:
     return f"{word['by']} approved the plan of run {word['run_id']} for {table}: {planned}."
 
 
-def _changed(one: Document) -> str:
-    where = "at the source" if one["side"] == "source" else "in the lake"
-    old = one.get("lake_column")
-    what = f"may be {old} renamed" if one["what"] == "renamed" else one["what"]
-    types = ", ".join(f"{side} {one[f'{side}_type']}" for side in ("source", "lake") if one[f"{side}_type"])
-    since = f", first seen {one['since_utc']}" if one["since_utc"] else ""
-    return f"{one['column']} {what} {where} ({types}): {'compared' if one['compared'] else 'not compared'}{since}"
-
-
-def _less_precise(one: Document) -> str:
-    hidden = (
-        f"digits of {counted(one['rows_hidden'], 'source row')} not compared" if one["rows_hidden"] else "hides none"
-    )
-    return f"{one['column']} (source {one['source']}, lake {one['lake']}) compared to {one['compared']}: {hidden}"
-
-
 def _corrected(tables: Sequence[Document], names: str) -> str:
     if tables and all(table["already_applied"] for table in tables):
         if not any(table.get("plan_id") for table in tables):  # an undo's
@@ -243,6 +214,17 @@ def _corrected(tables: Sequence[Document], names: str) -> str:
     applied = sum(table["corrections"]["applied"] for table in tables)
     proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"
     return f"{counted(applied, 'correction')} of {names} written{proof}."
+
+
+def _drifted(tables: Sequence[Document]) -> str:
+    """Of tables with drift or failed rules: what is still open, and what the run corrected itself."""
+    mended = [table for table in tables if corrected_whole(table)]
+    others = [table for table in tables if not corrected_whole(table)]
+    said = [_corrected(mended, listed([table["name"] for table in mended]))] if mended else []
+    if others:
+        names = listed([table["name"] for table in others])
+        said.insert(0, f"{_differ(sum(map(drift_rows, others)), names)} between source and lake.")
+    return " ".join(said)
 
 
 def _differ(rows: int, names: str = "") -> str:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from prometheus_client.parser import text_fd_to_metric_families
 from xmlschema import XMLSchema, XMLSchemaValidationError
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Failure, SideState, TableResult
+from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
 from hudi_reconcile.core.rule_verdict import RuleResult, outcome_of
 from hudi_reconcile.core.rules import Severity
 from hudi_reconcile.report.github import summary, workflow_commands
@@ -29,7 +30,7 @@ from hudi_reconcile.report.rule_words import rules_of
 from hudi_reconcile.report.visible import visible
 from tests.support.docs import ROOT
 from tests.support.lineage_schemas import hold_event
-from tests.unit.report.stories import all_stories, run_of
+from tests.unit.report.stories import ORDERS, RULES, all_stories, run_of
 
 Document = Mapping[str, Any]
 RUNS = {name: story.run for name, story in all_stories().items()}
@@ -107,6 +108,27 @@ def test_junit_names_each_rule_with_what_to_know_of_it() -> None:
 def test_junit_schema_refuses_a_suite_without_its_counts() -> None:
     with pytest.raises(XMLSchemaValidationError, match="missing required attribute"):
         JUNIT.validate(re.sub(r' failures="\d+"', "", junit(RUNS["checked"])))
+
+
+def test_night_that_corrected_all_fails_in_junit_and_annotations_by_its_rule_alone() -> None:
+    corrected = replace(ORDERS, corrections=Corrections(6, 3, 9), verified_at="20261121133002417", rules=RULES[1:2])
+    run = run_of("run", replace(corrected, provenance={"rules": "rules/t.yaml", "fail_on": "error"}))
+
+    (suite,) = suites(run)
+
+    assert (suite.failures, suite.errors, next(case.result for case in suite)) == (1, 0, [])
+    assert [line.split(" ")[0] for line in workflow_commands(run)] == ["::error", "::notice"]
+
+
+def test_summary_shows_no_zero_of_drift_for_a_table_of_which_nothing_was_compared() -> None:
+    lost = Failure("LakeError", "gone", "pull it")
+    tables = [
+        ("check", TableResult("t", Outcome.CLEAN, lake=SideState(5, "l"), rules=RULES[:1])),
+        ("sweep", TableResult("t", Outcome.UNVERIFIED, error=lost)),
+        ("sweep", TableResult("t", Outcome.CLEAN, SideState(5, "s"), SideState(5, "l"))),
+    ]
+
+    assert [table_cells(summary(run_of(command, table)))[1][2] for command, table in tables] == ["–", "–", "0"]  # noqa: RUF001
 
 
 def samples(run: Document) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Corrections, Pulled, TableResult
+from hudi_reconcile.report.scope import scope_lines
 from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
 from hudi_reconcile.report.visible import visible, visible_value
-from hudi_reconcile.report.wording import advice, coverage_text, scope_lines, verdict
-from tests.unit.report.stories import Story, all_stories
+from hudi_reconcile.report.wording import advice, coverage_text, verdict
+from tests.unit.report.stories import ORDERS, RULES, Story, all_stories, run_of
 
 
 def plan_of(story: Story) -> dict[str, Any]:
@@ -192,3 +196,35 @@ def test_consumer_is_told_in_one_line_with_where_it_is_and_why_it_would_be_refus
     assert behind.endswith("at the beginning, under way to 20261121145100499, 1 commit behind, the oldest for 7 s")
     assert refused.endswith("at the beginning, REFUSED: older commits are archived")
     assert consumer_text(lag | {"behind_commits": 0, "waiting_seconds": 0.0}).endswith("in step")
+
+
+CORRECTED_NIGHT = replace(
+    ORDERS, outcome=Outcome.DRIFT, corrections=Corrections(6, 3, 9), verified_at="20261121133002417", rules=RULES[:2]
+)
+
+
+def test_night_that_corrected_all_and_has_a_failed_rule_speaks_of_the_rule_and_of_no_open_drift() -> None:
+    run = run_of("run", CORRECTED_NIGHT)
+
+    assert verdict(run) == "9 corrections of orders written and verified. 1 of 2 rules failed: r-fail."
+    assert advice(run).commands == ("hudi-reconcile -c shop/reconcile.yaml run",)
+
+
+def test_drift_of_one_table_beside_another_that_was_corrected_is_counted_alone() -> None:
+    other = replace(ORDERS, name="items")
+
+    told = verdict(run_of("run", CORRECTED_NIGHT, other))
+
+    assert told.startswith(
+        "9 rows of items differ between source and lake. 9 corrections of orders written and verified."
+    )
+
+
+def test_night_that_a_guard_stopped_after_its_pull_does_not_say_that_nothing_was_written() -> None:
+    pull = Pulled(500, "incremental", None, None, "20261121132501872")
+    stopped = TableResult("orders", Outcome.REFUSED, pull=pull)
+
+    told = [verdict(run_of("run", one)) for one in (stopped, replace(stopped, pull=None))]
+
+    assert told[0] == "Refused: a guard stopped orders. The pull was made; nothing was corrected."
+    assert told[1] == "Refused: a guard stopped orders. Nothing was written to it."

@@ -1,0 +1,87 @@
+"""What a run leaves open: findings are closed only where all of them were corrected and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hudi_reconcile.core.open_drift import corrected_whole, open_drift, open_rules
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Corrections, TableResult, table_document
+from hudi_reconcile.core.rule_verdict import RuleResult
+
+DONE = TableResult(
+    "t",
+    Outcome.CORRECTED,
+    findings={"deleted": 2, "duplicate_key": 1},
+    not_drift={"pending": 5, "settled": 1},
+    corrections=Corrections(upserts=1, deletes=2, applied=3),
+    verified_at="20261121133002417",
+)
+
+
+def made(**changed: Any) -> Mapping[str, Any]:
+    return table_document(replace(DONE, **changed))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"outcome": Outcome.DRIFT},  # a rule failed: the findings are corrected all the same
+        {"corrections": Corrections(1, 2, applied=1, applied_before=2)},
+        {"corrections": Corrections(1, 2, applied_before=3), "already_applied": True},
+        {"findings": {}},
+    ],
+)
+def test_findings_that_were_all_corrected_and_verified_are_open_no_more(changed: Any) -> None:
+    assert corrected_whole(made(**changed))
+    assert open_drift(made(**changed)) == {}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"verified_at": None},
+        {"corrections": Corrections(1, 2)},
+        {"corrections": Corrections(1, 2, applied=2)},
+        {"corrections": Corrections(1, 2, applied=2, moved=1)},
+        {"corrections": Corrections(1, 2, applied=3, superseded=1)},
+        {"corrections": Corrections(1, 2, applied=3, held=1)},
+        {"corrections": Corrections(1, 2, applied=3, failed=1)},
+        {"corrections": Corrections(0, 2, applied=2)},  # of three findings
+        {"outcome": Outcome.INCOMPLETE},  # the touched segments still held drift
+        {"outcome": Outcome.UNVERIFIED},
+    ],
+)
+def test_findings_of_which_anything_is_left_are_open_all(changed: Any) -> None:
+    assert not corrected_whole(made(**changed))
+    assert open_drift(made(**changed)) == {"deleted": 2, "duplicate_key": 1}
+
+
+def test_table_without_drift_has_none_open_and_nothing_corrected() -> None:
+    clean = made(outcome=Outcome.CLEAN, findings={}, corrections=Corrections(), verified_at=None)
+
+    assert (corrected_whole(clean), open_drift(clean)) == (False, {})
+
+
+def test_result_of_an_earlier_version_counts_what_it_says() -> None:
+    old = dict(made())
+    old["corrections"] = {k: v for k, v in old["corrections"].items() if k not in ("applied_before", "held")}
+
+    assert corrected_whole(old)
+
+
+def test_rules_are_open_where_they_could_not_run_or_failed_for_the_run() -> None:
+    endings = [("error", "pass"), ("error", "fail"), ("error", "waived"), ("warn", "fail"), ("warn", "error")]
+    rules = tuple(
+        RuleResult(f"r{n}", severity, status, 0)  # type: ignore[arg-type]
+        for n, (severity, status) in enumerate(endings)
+    )
+
+    assert open_rules(made(rules=rules)) == 2
+    assert open_rules(made(rules=rules, provenance={"fail_on": "warn"})) == 3
+    assert open_rules(made()) == 0
