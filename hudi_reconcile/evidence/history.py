@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
@@ -20,6 +21,8 @@ UNREADABLE = "unreadable"
 class PastTable:
     """How a run ended for one table. `findings` are drifts by kind, `applied` the corrections written.
 
+    `applied_before` are corrections of the same plan that earlier applies wrote, of killed ones too; `plan_id` is the plan that
+    the run made or applied. `open_rules` counts rules that could not run, or failed for the run.
     `whole`: every row of both sides was compared. `coverage` is how much was compared and how old the rest is, as in the
     run's result; None where the run compared nothing, or is older than these fields.
     """
@@ -30,6 +33,9 @@ class PastTable:
     applied: int = 0
     whole: bool = False
     coverage: Mapping[str, Any] | None = None
+    applied_before: int = 0
+    plan_id: str | None = None
+    open_rules: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,9 @@ def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
                 one["corrections"]["applied"],
                 compared_whole(one),
                 one.get("coverage"),
+                one["corrections"].get("applied_before", 0),
+                one.get("plan_id"),
+                open_rules(one),
             )
             for one in document["tables"]
         )

@@ -1,7 +1,7 @@
 """Every table of a store on one page, worst first: how each stands after its newest runs. Pure; knows no markup.
 
 A table stands as its newest comparison says, and as every newer run of another command does, the gravest of them. An
-apply settles what a comparison found; it never settles that something was not compared.
+apply of its plan settles what a comparison found; it never settles that something was not compared, or a failed rule.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.report.tones import tone_of
-from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, trend_of
+from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, trend_of, written_rows
 from hudi_reconcile.report.wording import counted
 
 Document = Mapping[str, Any]
@@ -117,15 +117,17 @@ def _outcome(newer: Sequence[Touch], compared: Touch | None) -> str:
 
 
 def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
-    """True where applies wrote as many corrections as the comparison found, and the newest of them ended well.
+    """True where applies of the comparison's own plan wrote all that it found, and the newest of them ended well.
 
-    One that was refused before it compared found nothing, and an apply of an older plan settles nothing of it.
+    Rules that failed, or could not run, no apply judges again: a check since then does, whose outcome counts for itself.
     """
-    applies = [one for run, one in newer if run["command"] == "apply"]
+    applies = [one for run, one in newer if run["command"] == "apply" and one["plan_id"] == compared["plan_id"]]
     found = sum(compared["findings"].values())
-    if compared["outcome"] not in _SETTLED_BY_APPLY or not applies or not found:
+    if compared["outcome"] not in _SETTLED_BY_APPLY or compared["plan_id"] is None or not applies or not found:
         return False
-    return sum(one["applied"] for one in applies) >= found and not Outcome(applies[0]["outcome"]).exit_code
+    if compared["open_rules"] and not any(run["command"] == "check" for run, _ in newer):
+        return False
+    return written_rows(applies, compared["plan_id"]) >= found and not Outcome(applies[0]["outcome"]).exit_code
 
 
 def _sentence(tables: Sequence[Standing]) -> str:

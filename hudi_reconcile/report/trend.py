@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.report.tones import tone_of
@@ -78,22 +79,40 @@ def as_past(run: Document) -> dict[str, Any]:
             "applied": one["corrections"]["applied"],
             "whole": compared_whole(one),
             "coverage": one.get("coverage"),
+            "applied_before": one["corrections"].get("applied_before", 0),
+            "plan_id": one.get("plan_id"),
+            "open_rules": open_rules(one),
         }
         for one in run["tables"]
     ]
     return {**{name: run[name] for name in told}, "tables": tables}
 
 
+def written_rows(applies: Iterable[Document], plan_id: str | None) -> int:
+    """The corrections that these runs wrote. Of the plan also those that a killed apply wrote, which has no result.
+
+    Each apply of a plan says what earlier ones of it wrote; of another plan that may be told with an older comparison.
+    """
+    runs = tuple(applies)
+    own = [one for one in runs if plan_id is not None and one["plan_id"] == plan_id]
+    others = [one for one in runs if one not in own]
+    known: int = max((one["applied"] + one["applied_before"] for one in own), default=0)
+    told: int = sum(one["applied"] for one in own)
+    apart: int = sum(one["applied"] for one in others)
+    return max(known, told) + apart
+
+
 def _points(table: str, past: Iterable[Document]) -> list[Point]:
     found: list[Point] = []
-    written = 0
+    since: list[Document] = []
     for run, one in _of(table, past):
-        written += one["applied"]
         if run["command"] in COMPARING_COMMANDS:
-            found.append(_point(run, one, written))
-            written = 0
+            found.append(_point(run, one, one["applied"] + written_rows(since, one["plan_id"])))
+            since = []
             if len(found) == MOST_POINTS:
                 break
+        else:
+            since.append(one)
     return found[::-1]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from hudi_reconcile.evidence.history import UNREADABLE, history
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.text import past_tables_text
+from hudi_reconcile.report.trend import as_past
 
 RunWriter = Callable[..., str]
 
@@ -53,6 +54,23 @@ def test_history_says_how_much_of_a_table_was_compared(store: Store, write_run: 
     assert past_tables_text(run.document["tables"]) == (
         "orders drift (deleted 3, 4 of 9 segments compared, oldest comparison 2026-03-01T10:00:00Z)"
     )
+
+
+def test_line_of_the_history_says_of_a_table_what_the_run_itself_says_in_its_trend(
+    store: Store, write_run: RunWriter
+) -> None:
+    run_id = write_run()
+    path = store.reports / run_id / "result.json"
+    document = json.loads(path.read_text())
+    document["tables"][0] |= {"plan_id": "p", "rules": [{"status": "fail", "severity": "error"}]}
+    document["tables"][0]["corrections"]["applied_before"] = 2
+    path.write_text(json.dumps(document))
+
+    (run,) = history(store)
+
+    (told,) = run.document["tables"]
+    assert as_past(document)["tables"] == [told]
+    assert (told["applied_before"], told["plan_id"], told["open_rules"]) == (2, "p", 1)
 
 
 def test_history_of_no_runs_is_empty(store: Store) -> None:

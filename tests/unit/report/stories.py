@@ -246,6 +246,9 @@ def past_run(day: int, table: str, outcome: str, drift: int | None, **said: Any)
         "applied": 0,
         "whole": drift is not None,
         "coverage": None,
+        "applied_before": 0,
+        "plan_id": said.pop("plan", "p"),
+        "open_rules": 0,
     }
     run_id, at = f"202611{day:02}T020000Z-{day:06x}", f"2026-11-{day:02}T02:00:04Z"
     about = {

@@ -33,6 +33,7 @@ def standing(*past: Any) -> str:
 
 
 DRIFTED = line(1, "sweep", "drift", 9)
+RULE_FAILED = line(1, "run", "drift", 9, open_rules=1)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,13 @@ DRIFTED = line(1, "sweep", "drift", 9)
         ([line(2, "apply", "corrected", applied=9), DRIFTED], "corrected"),
         ([line(3, "apply", "corrected", applied=0), line(2, "apply", "corrected", applied=9), DRIFTED], "corrected"),
         ([line(2, "apply", "corrected", applied=8), DRIFTED], "drift"),
+        ([line(2, "apply", "corrected", applied=0, applied_before=9), DRIFTED], "corrected"),
+        ([line(3, "apply", "corrected", applied=9, plan="old"), line(2, "sweep", "drift", 1), DRIFTED], "drift"),
+        ([line(3, "apply", "corrected", applied=1), line(2, "apply", "corrected", applied=8, plan="old"), DRIFTED], "drift"),
+        ([line(2, "apply", "corrected", applied=9, plan=None), line(1, "sweep", "drift", 9, plan=None)], "drift"),
+        ([line(2, "apply", "corrected", applied=9), RULE_FAILED], "drift"),
+        ([line(3, "check", "clean"), line(2, "apply", "corrected", applied=9), RULE_FAILED], "corrected"),
+        ([line(3, "check", "drift"), line(2, "apply", "corrected", applied=9), RULE_FAILED], "drift"),
         ([line(2, "apply", "refused"), DRIFTED], "refused"),
         ([line(2, "apply", "corrected", applied=9), line(1, "run", "refused")], "refused"),
         ([line(2, "apply", "incomplete", applied=9), DRIFTED], "incomplete"),

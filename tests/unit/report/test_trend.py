@@ -26,6 +26,17 @@ def test_points_are_the_comparisons_the_oldest_first_each_with_what_was_written_
     assert [round(one.share) for one in points] == [39, 0, 100, 0, 6, 13]
 
 
+def test_rows_of_a_killed_apply_are_told_once_by_the_next_apply_of_the_plan() -> None:
+    swept = past_run(1, "orders", "drift", 9)
+    again = past_run(3, "orders", "corrected", 0, command="apply", applied_before=9)
+    first = past_run(2, "orders", "incomplete", 0, command="apply", applied=9)
+    other = past_run(2, "orders", "corrected", 0, command="apply", applied_before=4, plan="older")
+
+    told = [trend_of("orders", past) for past in ([again, swept], [again, first, swept], [other, swept])]
+
+    assert [trend.points[-1].written for trend in told if trend] == [9, 9, 0]
+
+
 def test_run_that_compared_nothing_is_no_zero() -> None:
     (point,) = points_of(past_run(18, "orders", "unverified", None))
 
