@@ -12,8 +12,9 @@ from typing import Any, Literal
 from hudi_reconcile.core.coverage import Coverage, parse
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.findings import sample_findings
-from hudi_reconcile.evidence.history import PastRun, history
+from hudi_reconcile.evidence.history import PastRun, history, past_run
 from hudi_reconcile.evidence.names import COVERAGE_FILE, FINDINGS_FOLDER, PLAN_FILE, table_folder
+from hudi_reconcile.evidence.older import older_runs
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.html import render_index, render_mail, render_report
 from hudi_reconcile.report.index import index_of
@@ -24,7 +25,7 @@ from hudi_reconcile.report.view import Kept
 PageForm = Literal["report", "index", "mail", "pdf"]
 SAMPLE_ROWS = 20
 MOST_SAMPLE_ROWS = 100  # of all tables: a page of many stays one that opens at once
-MOST_RUNS = 200  # how far a trend looks back
+MOST_RUNS = 200  # how far a trend looks back; the index, too, but for tables that were not compared since
 
 
 def page_of(document: Mapping[str, Any], folder: Path, corrected: Mapping[str, Mapping[str, Any]] | None = None) -> str:
@@ -50,10 +51,12 @@ def page_of(document: Mapping[str, Any], folder: Path, corrected: Mapping[str, M
 
 def index_page(store: Store, run_id: str, beside: Path) -> str:
     """The index of every table as of a run, for a file in the folder `beside`: links lead from there to the reports."""
-    known = history(store)
-    past = [one.document for one in islice((one for one in known if one.run_id <= run_id), MOST_RUNS)]
+    known = [one for one in store.run_ids() if one <= run_id]
+    past = [past_run(store, one) for one in known[:MOST_RUNS]]
+    older = [one.document for one in older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS)]
     base = Path(os.path.relpath(store.reports.resolve(), beside)).as_posix()
-    return render_index(index_of(past, as_of=run_id), "" if base == "." else f"{base}/")
+    index = index_of([one.document for one in past], as_of=run_id, older=older)
+    return render_index(index, "" if base == "." else f"{base}/")
 
 
 def mail_page(document: Mapping[str, Any], guards: Mapping[str, Any]) -> str:

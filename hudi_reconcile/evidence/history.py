@@ -6,7 +6,7 @@ A run that cannot be read is listed as `unreadable` with the reason, never left 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hudi_reconcile.core.open_drift import open_rules
@@ -64,14 +64,18 @@ def history(store: Store, *, tables: Collection[str] = (), before: str | None = 
     for run_id in store.run_ids():
         if before is not None and run_id >= before:
             continue
-        try:
-            past = _past(run_id, store.result(run_id))
-        except EvidenceError as error:
-            yield PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=error.message)
-            continue
+        past = past_run(store, run_id)
         touched = tuple(one for one in past.tables if not tables or one.name in tables)
-        if touched or not tables:
-            yield PastRun(run_id, past.command, past.outcome, past.started_utc, past.ended_utc, touched)
+        if touched or not tables or past.why:
+            yield replace(past, tables=touched)
+
+
+def past_run(store: Store, run_id: str) -> PastRun:
+    """One run's line; `unreadable` with the reason where its `result.json` cannot be read."""
+    try:
+        return _past(run_id, store.result(run_id))
+    except EvidenceError as error:
+        return PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=error.message)
 
 
 def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:

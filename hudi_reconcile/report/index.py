@@ -52,13 +52,18 @@ class Index:
     unreadable: tuple[str, ...]
 
 
-def index_of(past: Sequence[Document], *, as_of: str) -> Index:
-    """The index over the runs of a history, newest first. `as_of` is the run it looks back from."""
-    readable = [run for run in past if not run["why"]]
-    names = dict.fromkeys(one["name"] for run in readable for one in run["tables"])
-    standings = [_standing(name, readable) for name in names]
+def index_of(past: Sequence[Document], *, as_of: str, older: Sequence[Document] = ()) -> Index:
+    """The index over the runs of a history, newest first. `as_of` is the run it looks back from.
+
+    `older` are runs before these, as many as tables need that these do not compare; for others they would be a history
+    with gaps, and do not count.
+    """
+    readable, before = ([run for run in runs if not run["why"]] for runs in (past, older))
+    compared = {one["name"] for run in readable if run["command"] in COMPARING_COMMANDS for one in run["tables"]}
+    names = dict.fromkeys(one["name"] for run in (*readable, *before) for one in run["tables"])
+    standings = [_standing(name, readable if name in compared else (*readable, *before)) for name in names]
     ordered = tuple(sorted(standings, key=_worst_first))
-    unreadable = tuple(f"{run['run_id']}: {run['why']}" for run in past if run["why"])
+    unreadable = tuple(f"{run['run_id']}: {run['why']}" for run in (*past, *older) if run["why"])
     return Index(as_of, _sentence(ordered), ordered, unreadable)
 
 
