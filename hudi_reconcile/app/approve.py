@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.commands import PlanFile
+from hudi_reconcile.app.datasets import ends_of
+from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.run import Call, Finished, finish, made_by
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.core.approval import Actor
@@ -15,7 +17,7 @@ from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
-from hudi_reconcile.core.result import Corrections, RunResult, TableResult
+from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_document
 from hudi_reconcile.evidence.approvals import APPROVE
 
 
@@ -33,7 +35,8 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
         provenance = made_by(call, who, folder)
         result = RunResult(folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance)
         final = finish(folder, result)
-    return Finished(result, final, audit_head=folder.head)
+    said = deliver(call.config.outputs, run_document(result), os.environ, ends_of(call.config, call.tables))
+    return Finished(result, final, said, audit_head=folder.head)
 
 
 def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:

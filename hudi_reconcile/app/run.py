@@ -18,6 +18,7 @@ from hudi_reconcile import __version__
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.datasets import ends_of
+from hudi_reconcile.app.failed_run import told_to_outputs
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
 from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.page import page_of
@@ -89,20 +90,33 @@ def perform(
     """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried.
 
     `asks_source`: each table is asked for before Spark starts, so that a wrong name or password fails at once.
+<<<<<<< HEAD
     `ready`: results that stand already; nothing is done with those tables. `settle`: which of all the run is about.
+=======
+    `ready`: results that stand already; nothing is done with those tables. The outputs are told of every ending.
+>>>>>>> 692067c (Outputs are told of a run that could not begin, and of approvals)
     """
     config, tables = call.config, call.tables
-    refuse_not_built(config, tables)
+    with told_to_outputs(command, config, call.config_file, tables) as results:
+        refuse_not_built(config, tables)
+        results.update(ready or {})
+        done = _performed(command, call, act, results, asks_source=asks_source)
+    said = deliver(config.outputs, run_document(done.result), os.environ, ends_of(config, tables))
+    return replace(done, said=said)
+
+
+def _performed(command: str, call: Call, act: Act, results: dict[str, TableResult], *, asks_source: bool) -> Finished:
+    """The run up to its folder. `results` are those that stand already; each table's is put there once it is done."""
+    config, tables = call.config, call.tables
     clock, who = HostClock(), actor(os.environ)
     started = clock.utc_micros()
     store = store_of(config, os.environ)
     with store.begin(started) as folder:
         provenance = made_by(call, who, folder)
         with open_world(config) as world:
-            stand = dict(ready or {})
-            asked = [table for table in tables if table.name not in stand]
+            asked = [table for table in tables if table.name not in results]
             failed, expected_rows = _checked(world, asked if asks_source else ())
-            results = {**stand, **failed}
+            results.update(failed)
             left = [table for table in asked if table.name not in failed]
             if left:
                 with with_session(world, expected_rows=expected_rows) as session:
@@ -114,8 +128,7 @@ def perform(
         ordered = _in_order(settle(results), tables, utc_text(started))
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
         final = finish(folder, result)
-    said = deliver(config.outputs, run_document(result), os.environ, ends_of(config, tables))
-    return Finished(result, final, said, folder.head)
+    return Finished(result, final, audit_head=folder.head)
 
 
 def made_by(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:

@@ -7,7 +7,7 @@ is `unverified` (3) with its traceback, never 1: exit 1 says that drift was foun
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -26,7 +26,10 @@ class Terminated(BaseException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """How a call failed: the contract's words and code, and the text for people."""
+    """How a call failed: the contract's words and code, and the text for people.
+
+    `notes` are lines for stderr as they are, such as annotations for a CI server; a traceback has its own in it.
+    """
 
     outcome: Outcome
     exit_code: int
@@ -35,6 +38,7 @@ class Failure:
     fix: str
     problems: tuple[str, ...] = ()
     traceback: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def failure_of(error: BaseException) -> Failure:
@@ -42,7 +46,8 @@ def failure_of(error: BaseException) -> Failure:
     match error:
         case ReconcileError():
             problems = error.problems if isinstance(error, ConfigError) else ()
-            return _failure(error.outcome, error.type, error.message, error.fix, problems=problems)
+            found = _failure(error.outcome, error.type, error.message, error.fix, problems=problems)
+            return replace(found, notes=tuple(getattr(error, "__notes__", ())))
         case click.exceptions.NoArgsIsHelpError():
             return _failure(Outcome.USAGE, "UsageError", "a command is missing", _help_of(error))
         case click.UsageError():
@@ -67,6 +72,8 @@ def report(failure: Failure, *, command: str | None, as_json: bool) -> int:
     several = len(failure.problems) > 1
     heading = f"{len(failure.problems)} problems in the config\n" if several else ""
     streams.complain(f"error: {heading}{failure.message}\nfix: {failure.fix}")
+    for note in failure.notes:
+        streams.complain(note)
     if as_json and not streams.document_is_out():
         streams.emit_json(document_of(failure, command))
     return failure.exit_code

@@ -172,3 +172,13 @@ def test_page_of_an_approval_says_who_and_what(call: Call, approve: Approve) -> 
     assert "1 upsert and 2 deletes" in page
     line = json.loads((store.reports / "audit.jsonl").read_text().splitlines()[-1])
     assert line["tables"][0]["approval"]["by"] == "Alice"
+
+
+def test_approval_is_told_to_the_outputs(call: Call, plan: Plan, tmp_path: Path) -> None:
+    outputs = call.config.outputs.model_copy(update={"ndjson": tmp_path / "runs.ndjson"})
+    telling = replace(call, config=call.config.model_copy(update={"outputs": outputs}))
+
+    run_approve(telling, {"orders": PlanFile(plan, Path("findings"))}, "alice")
+
+    (line,) = (tmp_path / "runs.ndjson").read_text().splitlines()
+    assert (json.loads(line)["command"], json.loads(line)["outcome"]) == ("approve", "approved")

@@ -113,6 +113,19 @@ def test_known_error_with_format_json_is_one_document_on_stdout(  # noqa: PLR091
     }
 
 
+@pytest.mark.parametrize("error", [LakeError("gone", fix="pull it"), ValueError("bug")])
+def test_lines_that_outputs_left_with_the_error_are_on_stderr_once(
+    ending: Raised, capsys: pytest.CaptureFixture[str], error: Exception
+) -> None:
+    error.add_note("::error title=orders%3A unverified::gone")
+    ending.append(error)
+
+    assert run(["sweep"]) == 3
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines.count("::error title=orders%3A unverified::gone") == 1
+
+
 def test_several_config_problems_are_counted_and_listed(ending: Raised, capsys: pytest.CaptureFixture[str]) -> None:
     ending.append(ConfigError(("c.yaml:1: a", "c.yaml:2: b"), fix="mend them"))
 
