@@ -15,6 +15,7 @@ from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.documents import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.terminal import without_commands
 
 INTERRUPTED, TERMINATED = 130, 143
 _HELP = "hudi-reconcile --help"
@@ -28,7 +29,7 @@ class Terminated(BaseException):
 class Failure:
     """How a call failed: the contract's words and code, and the text for people.
 
-    `notes` are lines for stderr as they are, such as annotations for a CI server; a traceback has its own in it.
+    `notes` are lines for stderr as they are, such as annotations for a CI server.
     """
 
     outcome: Outcome
@@ -47,7 +48,7 @@ def failure_of(error: BaseException) -> Failure:
         case ReconcileError():
             problems = error.problems if isinstance(error, ConfigError) else ()
             found = _failure(error.outcome, error.type, error.message, error.fix, problems=problems)
-            return replace(found, notes=tuple(getattr(error, "__notes__", ())))
+            return replace(found, notes=_notes(error))
         case click.exceptions.NoArgsIsHelpError():
             return _failure(Outcome.USAGE, "UsageError", "a command is missing", _help_of(error))
         case click.UsageError():
@@ -68,10 +69,10 @@ def failure_of(error: BaseException) -> Failure:
 def report(failure: Failure, *, command: str | None, as_json: bool) -> int:
     """Tell people and, with `as_json`, scripts; return the exit code."""
     if failure.traceback:
-        streams.complain(failure.traceback)
+        streams.complain(without_commands(failure.traceback))
     several = len(failure.problems) > 1
     heading = f"{len(failure.problems)} problems in the config\n" if several else ""
-    streams.complain(f"error: {heading}{failure.message}\nfix: {failure.fix}")
+    streams.complain_of(f"{heading}{failure.message}", failure.fix)
     for note in failure.notes:
         streams.complain(note)
     if as_json and not streams.document_is_out():
@@ -109,7 +110,8 @@ def _interruption(word: str, exit_code: int) -> Failure:
 
 
 def _unforeseen(error: BaseException) -> Failure:
-    name = type(error).__name__
+    name, told = type(error).__name__, traceback.TracebackException.from_exception(error)
+    told.__notes__ = None
     return Failure(
         outcome=Outcome.UNVERIFIED,
         exit_code=Outcome.UNVERIFIED.exit_code,
@@ -117,5 +119,10 @@ def _unforeseen(error: BaseException) -> Failure:
         # The exception's own text may hold values of rows; the traceback on stderr is all that repeats it.
         message=f"unexpected {name}; the traceback is on stderr",
         fix="report it with the traceback, after a look that no value in it is private",
-        traceback="".join(traceback.format_exception(error)),
+        traceback="".join(told.format()),
+        notes=_notes(error),
     )
+
+
+def _notes(error: BaseException) -> tuple[str, ...]:
+    return tuple(getattr(error, "__notes__", ()))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
+from hudi_reconcile.core.terminal import without_commands
 from hudi_reconcile.report.rule_words import rule_lines
 from hudi_reconcile.report.scope import scope_lines
 from hudi_reconcile.report.wording import advice, counted, coverage_text, drift_rows, reasons, verdict
@@ -31,7 +32,7 @@ def render_run(run: RunResult, *, report: str = "") -> str:
     next_step = advice(document)
     lines.append(_field("next", next_step.sentence, indent=0))
     lines += [f"  {command}" for command in next_step.commands]
-    return "\n".join(lines)
+    return without_commands("\n".join(lines))
 
 
 def _table_lines(table: Document) -> Iterator[str]:

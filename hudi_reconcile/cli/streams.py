@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from hudi_reconcile.core.terminal import json_safe, printable
+from hudi_reconcile.core.terminal import json_safe, printable, without_commands
 
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong here: whoever read stdout stopped
@@ -122,6 +122,11 @@ def complain(text: str) -> None:
         print(printable(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints
     except OSError:
         return
+
+
+def complain_of(message: str, fix: str) -> None:
+    """Write an error and its fix to stderr; texts of databases and files are no commands to a CI server."""
+    complain(without_commands(f"error: {message}\nfix: {fix}"))
 
 
 def log_to_stderr(level: int) -> None:

@@ -19,7 +19,7 @@ from hudi_reconcile.cli.options import (
     run_argument,
     table_option,
 )
-from hudi_reconcile.cli.streams import complain, emit, emit_json
+from hudi_reconcile.cli.streams import complain, complain_of, emit, emit_json
 from hudi_reconcile.config.scalars import parse_duration
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.guards import ACCEPTABLE
@@ -207,7 +207,7 @@ def _planned(call: Call, output_format: OutputFormat, *, full: bool) -> Outcome:
     else:
         emit(pull_plan_text(found.tables))
     for error in errors:
-        complain(f"error: {error['message']}\nfix: {error['fix']}")
+        complain_of(error["message"], error["fix"])
     return found.outcome
 
 
@@ -230,7 +230,7 @@ def told(finished: Finished, output_format: OutputFormat) -> Outcome:
         emit(f"report: {finished.folder / 'report.html'}")
         emit(f"audit head: {finished.audit_head}")
     for error in errors:
-        complain(f"error: {error.message}\nfix: {error.fix}")
+        complain_of(error.message, error.fix)
     for line in finished.said:
         complain(line)
     return result.outcome

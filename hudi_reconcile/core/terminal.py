@@ -11,6 +11,18 @@ _OBEYED = re.compile(
 )
 
 
+_COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
+
+
+def without_commands(text: str) -> str:
+    r"""The text without a line that a CI server takes for a command of ours: GitHub obeys lines that begin with `::`.
+
+    >>> without_commands("why: x\n  ::stop-commands::y")
+    'why: x\n  | ::stop-commands::y'
+    """
+    return _COMMAND.sub(r"\1| ", text)
+
+
 def printable(text: str) -> str:
     r"""The text with such characters as escapes; line ends and tabs stay.
 

@@ -126,6 +126,21 @@ def test_lines_that_outputs_left_with_the_error_are_on_stderr_once(
     assert lines.count("::error title=orders%3A unverified::gone") == 1
 
 
+@pytest.mark.parametrize(
+    "error", [LakeError("gone\n::stop-commands::x", fix="::y"), ValueError("a\n ::stop-commands::x")]
+)
+def test_error_text_is_no_workflow_command(
+    ending: Raised, capsys: pytest.CaptureFixture[str], error: Exception
+) -> None:
+    ending.append(error)
+
+    run(["sweep"])
+
+    err = capsys.readouterr().err
+    assert "| ::stop-commands::x" in err
+    assert not [line for line in err.splitlines() if line.strip().startswith("::")]
+
+
 def test_several_config_problems_are_counted_and_listed(ending: Raised, capsys: pytest.CaptureFixture[str]) -> None:
     ending.append(ConfigError(("c.yaml:1: a", "c.yaml:2: b"), fix="mend them"))
 

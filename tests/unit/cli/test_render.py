@@ -107,3 +107,17 @@ def test_check_never_says_that_source_and_lake_agree() -> None:
 
     assert text_of(clean, "check")[0] == "CLEAN  orders: 1 rule holds."
     assert "agree" not in "\n".join(text_of(clean, "check"))
+
+
+def test_no_text_of_a_rule_a_note_or_an_error_is_a_workflow_command() -> None:
+    said = "x\n::stop-commands::abc\n \u3000::add-mask::e"
+    rule = replace(CHECKED.rules[1], why=said, fix="::error::f", notes=("::debug::n",))
+    failure = Failure("LakeError", said, said)
+    table = replace(
+        CHECKED, name="::group::t", rules=(rule, replace(rule, status="error")), notes=(said,), error=failure
+    )
+
+    lines = text_of(table, "check")
+
+    assert not [line for line in lines if line.strip().startswith("::")]
+    assert sum("| ::stop-commands::abc" in line for line in lines) >= 3
