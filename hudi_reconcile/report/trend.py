@@ -88,14 +88,14 @@ def as_past(run: Document) -> dict[str, Any]:
     return {**{name: run[name] for name in told}, "tables": tables}
 
 
-def written_rows(applies: Iterable[Document], plan_id: str | None) -> int:
-    """The corrections that these runs wrote. Of the plan also those that a killed apply wrote, which has no result.
+def written_rows(runs: Iterable[Document], plan_id: str | None) -> int:
+    """The corrections that these runs of a table wrote. Of the plan also those that a killed apply wrote, which has no result.
 
     Each apply of a plan says what earlier ones of it wrote; of another plan that may be told with an older comparison.
     """
-    runs = tuple(applies)
-    own = [one for one in runs if plan_id is not None and one["plan_id"] == plan_id]
-    others = [one for one in runs if one not in own]
+    told_by = tuple(runs)
+    own = [one for one in told_by if plan_id is not None and one["plan_id"] == plan_id]
+    others = [one for one in told_by if one not in own]
     known: int = max((one["applied"] + one["applied_before"] for one in own), default=0)
     told: int = sum(one["applied"] for one in own)
     apart: int = sum(one["applied"] for one in others)
@@ -107,7 +107,7 @@ def _points(table: str, past: Iterable[Document]) -> list[Point]:
     since: list[Document] = []
     for run, one in _of(table, past):
         if run["command"] in COMPARING_COMMANDS:
-            found.append(_point(run, one, one["applied"] + written_rows(since, one["plan_id"])))
+            found.append(_point(run, one, written_rows([one, *since], one["plan_id"])))
             since = []
             if len(found) == MOST_POINTS:
                 break

@@ -32,9 +32,13 @@ def test_rows_of_a_killed_apply_are_told_once_by_the_next_apply_of_the_plan() ->
     first = past_run(2, "orders", "incomplete", 0, command="apply", applied=9)
     other = past_run(2, "orders", "corrected", 0, command="apply", applied_before=4, plan="older")
 
-    told = [trend_of("orders", past) for past in ([again, swept], [again, first, swept], [other, swept])]
+    night = past_run(1, "orders", "drift", 9, command="run", applied=9)
 
-    assert [trend.points[-1].written for trend in told if trend] == [9, 9, 0]
+    told = [
+        points_of(*past)[-1].written for past in ([again, swept], [again, first, swept], [other, swept], [again, night])
+    ]
+
+    assert told == [9, 9, 0, 9]
 
 
 def test_run_that_compared_nothing_is_no_zero() -> None:
