@@ -167,7 +167,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_APPLY}::test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence",
     ),
     "L7": (
-        f"{_TOMBSTONES}::test_row_that_comes_back_older_than_its_delete_that_only_a_log_holds_is_written_and_shown",
+        f"{_TOMBSTONES}::test_row_that_comes_back_older_than_its_delete_that_only_a_log_holds_is_written_beside_all_others",
         f"{_APPLY}::test_write_that_the_lake_swallowed_is_failed_and_never_corrected",
         f"{_FINDINGS}::test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_written",
     ),

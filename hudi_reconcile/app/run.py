@@ -90,22 +90,21 @@ def perform(
     """Run a command over tables and leave its evidence. Raises ReconcileError where no table could even be tried.
 
     `asks_source`: each table is asked for before Spark starts, so that a wrong name or password fails at once.
-<<<<<<< HEAD
-    `ready`: results that stand already; nothing is done with those tables. `settle`: which of all the run is about.
-=======
-    `ready`: results that stand already; nothing is done with those tables. The outputs are told of every ending.
->>>>>>> 692067c (Outputs are told of a run that could not begin, and of approvals)
+    `ready`: results that stand already; nothing is done with those tables. `settle`: which of all the run is about. The
+    outputs are told of every ending.
     """
     config, tables = call.config, call.tables
     with told_to_outputs(command, config, call.config_file, tables) as results:
         refuse_not_built(config, tables)
         results.update(ready or {})
-        done = _performed(command, call, act, results, asks_source=asks_source)
+        done = _performed(command, call, act, results, settle, asks_source=asks_source)
     said = deliver(config.outputs, run_document(done.result), os.environ, ends_of(config, tables))
     return replace(done, said=said)
 
 
-def _performed(command: str, call: Call, act: Act, results: dict[str, TableResult], *, asks_source: bool) -> Finished:
+def _performed(
+    command: str, call: Call, act: Act, results: dict[str, TableResult], settle: Settle, *, asks_source: bool
+) -> Finished:
     """The run up to its folder. `results` are those that stand already; each table's is put there once it is done."""
     config, tables = call.config, call.tables
     clock, who = HostClock(), actor(os.environ)

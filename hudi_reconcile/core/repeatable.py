@@ -19,6 +19,8 @@ _NAMES = re.compile(
     r"|(?:You have an error in your SQL syntax|Unknown (?:column|database|table|system variable)|Table |Access denied|"
     r"SELECT command denied|FUNCTION |View ))"
 )
+# Said of what we sent, not of a row, under states of which the texts quote values elsewhere.
+_KNOWN = re.compile(r"(?:ERROR: )?(?:invalid snapshot identifier|could not import the requested snapshot)\b")
 _QUOTED = re.compile(r"""(?<![^\s:(=,])["'].*""", re.DOTALL)
 
 
@@ -33,6 +35,8 @@ def of_message(reason: str, *, state: str = "", kind: str = "", whole: str = "")
     >>> of_message('ERROR: invalid input syntax for type integer: "Ann"')
     'ERROR: invalid input syntax for type integer: …'
     """
+    if known := _KNOWN.match(reason):
+        return known.group()
     if state.startswith("22") or "DataException" in kind:
         return UNREADABLE
     if state.startswith(_QUOTING_STATES) or "IntegrityConstraint" in kind or re.search(r"\bat RAISE\b", whole):

@@ -46,9 +46,15 @@ def test_drift_rules_see_what_the_comparison_found_and_the_larger_side() -> None
     assert (found.run_id, found.findings["deleted"], found.rows, found.gap) == ("run-1", 2, 7, "")
 
 
-def test_what_a_run_corrected_and_verified_is_no_drift_any_more() -> None:
-    assert not any(compared_of("r", table_document(replace(DRIFTED, outcome=Outcome.CORRECTED))).findings.values())
-    assert compared_of("r", table_document(replace(DRIFTED, outcome=Outcome.INCOMPLETE))).findings["deleted"] == 2
+@pytest.mark.parametrize(
+    ("outcome", "applied", "left"), [(Outcome.CORRECTED, 2, 0), (Outcome.DRIFT, 2, 0), (Outcome.INCOMPLETE, 1, 2)]
+)
+def test_what_a_run_corrected_and_verified_is_no_drift_any_more_though_a_rule_failed(
+    outcome: Outcome, applied: int, left: int
+) -> None:
+    done = replace(DRIFTED, outcome=outcome, corrections=Corrections(deletes=2, applied=applied), verified_at="1")
+
+    assert compared_of("r", table_document(done)).findings.get("deleted", 0) == left
 
 
 @pytest.mark.parametrize(

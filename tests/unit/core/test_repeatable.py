@@ -59,6 +59,12 @@ def test_column_that_is_not_there_is_named_whatever_the_engines_words_where_its_
     assert "NO_SUCH" not in of_message(reason, state="42000")
 
 
+def test_snapshot_that_is_gone_is_told_as_that() -> None:
+    assert (
+        of_message('ERROR: invalid snapshot identifier: "00-1"', state="22023") == "ERROR: invalid snapshot identifier"
+    )
+
+
 @given(st.text(), st.sampled_from(["22P02", "22003", "23505", "P0001", "44000", "45000"]))
 def test_state_of_a_data_exception_or_a_constraint_hides_the_whole_text(text: str, state: str) -> None:
     assert of_message(text, state=state) in (UNREADABLE, HIDDEN)
