@@ -77,6 +77,10 @@ class Timeline:
         done = _actions(self._active.getCommitsTimeline().filterCompletedInstants())
         return tuple(sorted(done, key=lambda action: action.completed or "", reverse=True))
 
+    def rollbacks(self) -> frozenset[str]:
+        """Requested times of the rollbacks that were planned or made, but for archived ones."""
+        return frozenset(str(one.requestedTime()) for one in self._active.getRollbackTimeline().getInstants())
+
     def is_service(self, action: Action) -> bool:
         """True where the completed action is a compaction or a clustering."""
         return str(self._active.readCommitMetadata(action.java).getOperationType()) in _SERVICES

@@ -23,7 +23,8 @@ from hudi_reconcile.lake.metadata import COMMIT, PREFIX
 from hudi_reconcile.lake.options import alone
 from hudi_reconcile.lake.timeline import commit_of, writers_in_flight
 
-_LOST_RACE = frozenset({"HoodieValidationException", "HoodieWriteConflictException", "HoodieLockException"})
+_LOCKED_OUT = "HoodieLockException"
+_LOST_RACE = frozenset({"HoodieValidationException", "HoodieWriteConflictException", _LOCKED_OUT})
 _COMMIT_TIME = re.compile(r"\b\d{17}\b")
 
 
@@ -41,6 +42,14 @@ class Target:
     still_ours: Callable[[], None] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What stands on the timeline: writes in flight, and rollbacks that were planned or made."""
+
+    in_flight: tuple[str, ...] = ()
+    rollbacks: frozenset[str] = frozenset()
+
+
 def commit(
     target: Target, frame: DataFrame, options: Mapping[str, str], metadata: Mapping[str, str], prefix: str = PREFIX
 ) -> Instant:
@@ -52,7 +61,7 @@ def commit(
     token = uuid4().hex
     key = COMMIT if prefix == PREFIX else prefix + COMMIT
     carried = {**metadata, key: token, "hoodie.datasource.write.commitmeta.key.prefix": prefix}
-    before = frozenset(_in_flight(target))
+    before = _seen(target)
     if target.still_ours is not None:
         target.still_ours()
     try:
@@ -109,9 +118,7 @@ def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
                 lock.unlock()
 
 
-def _failed(
-    target: Target, error: Py4JJavaError | PySparkException, before: frozenset[str]
-) -> LakeError | SupersededError:
+def _failed(target: Target, error: Py4JJavaError | PySparkException, before: _Seen) -> LakeError | SupersededError:
     names = _names(error)
     left = _clear(target, error, before)
     what = f"Hudi table {target.path}: {' <- '.join(names)}"
@@ -122,16 +129,26 @@ def _failed(
     return LakeError(f"{what}: the commit was not made", fix="see the log on stderr, then run it again")
 
 
-def _clear(target: Target, error: Py4JJavaError | PySparkException, before: frozenset[str]) -> tuple[str, ...]:
-    """Roll our instant back at once: a failed one with a newer commit after it blocks every default writer."""
-    fresh = [one for one in _in_flight(target) if one not in before]
+def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _Seen) -> tuple[str, ...]:
+    """Roll our instant back at once: a failed one with a newer commit after it blocks every default writer.
+
+    Which one is ours Hudi does not say: the only one that is in flight since we looked, or the one that the error names. A
+    writer with default settings that begins rolls ours back, and is then the only one, and alive; and where our write got
+    no lock it may have begun none. Then nothing is rolled back.
+    """
+    now = _seen(target)
+    fresh = [one for one in now.in_flight if one not in before.in_flight]
     mine = fresh if len(fresh) == 1 else [one for one in fresh if one in _COMMIT_TIME.findall(str(error))]
+    if now.rollbacks - before.rollbacks or _LOCKED_OUT in _names(error):
+        mine = []
     for requested in mine:
+        if target.still_ours is not None:
+            target.still_ours()
         try:
             roll_back(target.spark, target.path, target.name, requested)
         except Py4JJavaError:
             continue  # named as left behind; the next run with the lease rolls it back
-    return tuple(one for one in _in_flight(target) if one not in before)
+    return tuple(one for one in _seen(target).in_flight if one not in before.in_flight)
 
 
 def _landed(target: Target, key: str, token: str) -> Instant | None:
@@ -143,16 +160,17 @@ def _landed(target: Target, key: str, token: str) -> Instant | None:
         return None  # the table was never made
 
 
-def _in_flight(target: Target) -> tuple[str, ...]:
+def _seen(target: Target) -> _Seen:
     # Hudi looks for a missing hoodie.properties five times, a second apart: it may be just being replaced.
     if not target.exists and not Files(target.spark, target.path).exists(f"{target.path}/.hoodie"):
-        return ()
+        return _Seen()
     try:
-        return writers_in_flight(Timeline(target.spark, target.path))
+        timeline = Timeline(target.spark, target.path)
+        return _Seen(writers_in_flight(timeline), timeline.rollbacks())
     except LakeError:
         if target.exists:
             raise
-        return ()
+        return _Seen()
 
 
 def _names(error: Py4JJavaError | PySparkException) -> tuple[str, ...]:

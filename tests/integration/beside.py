@@ -87,18 +87,23 @@ class Beside:
             assert sum(statuses(ran).values()) == PLANNED, ran
         return ran
 
-    def apply_held(self, gate: Gate, keys: Sequence[int], options: Mapping[str, str]) -> tuple[Ran, Path, Any]:
+    def apply_held(
+        self, gate: Gate, keys: Sequence[int], options: Mapping[str, str], held: tuple[Point, Gate] | None = None
+    ) -> tuple[Ran, Path, Any]:
         """Apply, and let the second writer begin between our validators and our commit.
 
-        We go on when it has ended, or stands at the table's lock. Returns what our apply said, the file of the other's answer,
-        and that answer if it had ended.
+        We go on when it has ended, stands at the table's lock, or has come to where it is `held`. Returns what our apply
+        said, the file of the other's answer, and that answer if it had ended.
         """
 
         def other() -> tuple[Path, Any]:
             try:
                 gate.wait()
-                answer = self.writes(keys, options)
-                return answer, self.second.ended_or_waits(answer)
+                answer = self.writes(keys, options, held)
+                if held is None:
+                    return answer, self.second.ended_or_waits(answer)
+                held[1].wait()
+                return answer, None
             finally:
                 gate.open()
 

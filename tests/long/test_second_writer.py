@@ -225,7 +225,7 @@ def test_optimistic_writer_that_starts_between_our_validators_and_our_commit_nei
 
 @pytest.mark.parametrize(
     ("keys", "said"),
-    [(SAME, (4, None, {"superseded": PLANNED})), (NEW, (3, "LakeError", {}))],
+    [(SAME, (4, None, {"applied": 3, "superseded": 3})), (NEW, (3, "LakeError", {}))],
     ids=["same file", "new file"],
 )
 def test_writer_with_default_settings_that_starts_between_our_validators_and_our_commit_ends_our_apply_loudly(
@@ -234,6 +234,20 @@ def test_writer_with_default_settings_that_starts_between_our_validators_and_our
     ran, answer, _ = beside.apply_held(gate, keys, DEFAULT)
 
     assert (ran.code, ran.table["error"] and ran.table["error"]["type"], statuses(ran)) == said, ran
+    assert beside.second.ended(answer) == "committed"
+    beside.shows(ours=said[0] == 4)  # what another writer took from us is tried again, where it is that
+    beside.ends_right()
+
+
+def test_writer_with_default_settings_that_rolls_our_instant_back_is_not_rolled_back_by_us(
+    beside: Beside, gate: Gate, tmp_path: Path
+) -> None:
+    theirs = Gate(tmp_path / "theirs")
+    ran, answer, _ = beside.apply_held(gate, OTHERS, DEFAULT, (Point.REQUESTED, theirs))
+
+    assert ran.code in (3, 4), ran
+    assert len(beside.in_flight()) == 1, "the other one, which is held"
+    theirs.open()
     assert beside.second.ended(answer) == "committed"
     beside.shows(ours=False)
     beside.ends_right()
