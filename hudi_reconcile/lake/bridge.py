@@ -206,9 +206,8 @@ def _actions(line: Any) -> tuple[Action, ...]:
 
 def skip_probes(spark: SparkSession) -> None:
     """Keep Hudi's object size meter from starting JVMs of its own to look into this one; it estimates well without."""
-    system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
     for name in ("jol.skipHotspotSAAttach", "jol.skipDynamicAttach"):
-        system.setProperty(name, "true")
+        spark._jvm.java.lang.System.setProperty(name, "true")  # type: ignore[union-attr]  # noqa: SLF001
 
 
 def timeline_now(spark: SparkSession) -> str:
