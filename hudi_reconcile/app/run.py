@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from hudi_reconcile.core.approval import Actor
 from hudi_reconcile.core.errors import ReconcileError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Cost, Failure, RunResult, TableResult, run_document
+from hudi_reconcile.core.traces import trace_of
 from hudi_reconcile.evidence.run_folder import RunFolder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges
@@ -225,9 +225,9 @@ def failure_result(name: str, error: ReconcileError) -> TableResult:
 def _unforeseen(name: str, error: Exception) -> TableResult:
     known = named_failure(error)
     if known is not None:
-        log.debug("".join(traceback.format_exception(error)))
+        log.debug(trace_of(error))
         return failure_result(name, known)
-    log.error("".join(traceback.format_exception(error)))
+    log.error(trace_of(error))
     kind = type(error).__name__
     failure = Failure(kind, f"unexpected {kind}; the traceback is on stderr", "report it with the traceback")
     return TableResult(name, Outcome.UNVERIFIED, error=failure)

@@ -6,7 +6,6 @@ is `unverified` (3) with its traceback, never 1: exit 1 says that drift was foun
 
 from __future__ import annotations
 
-import traceback
 from dataclasses import dataclass, replace
 
 import click
@@ -16,6 +15,7 @@ from hudi_reconcile.cli.documents import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.terminal import without_commands
+from hudi_reconcile.core.traces import trace_of
 
 INTERRUPTED, TERMINATED = 130, 143
 _HELP = "hudi-reconcile --help"
@@ -110,16 +110,14 @@ def _interruption(word: str, exit_code: int) -> Failure:
 
 
 def _unforeseen(error: BaseException) -> Failure:
-    name, told = type(error).__name__, traceback.TracebackException.from_exception(error)
-    told.__notes__ = None
+    name = type(error).__name__
     return Failure(
         outcome=Outcome.UNVERIFIED,
         exit_code=Outcome.UNVERIFIED.exit_code,
         type=name,
-        # The exception's own text may hold values of rows; the traceback on stderr is all that repeats it.
         message=f"unexpected {name}; the traceback is on stderr",
-        fix="report it with the traceback, after a look that no value in it is private",
-        traceback="".join(told.format()),
+        fix="report it with the traceback",
+        traceback=f"Traceback, without the words of errors that may quote rows:\n{trace_of(error)}",
         notes=_notes(error),
     )
 

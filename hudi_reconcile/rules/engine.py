@@ -14,10 +14,20 @@ from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.rule_verdict import Keys, Measured
 from hudi_reconcile.core.rules import OnBatch, Rule, Sql
 from hudi_reconcile.core.totals import Totals
+from hudi_reconcile.core.traces import trace_of
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.ports.rules import KeysTarget
 from hudi_reconcile.rules import gx, totals
-from hudi_reconcile.rules.expectations import VIEW, Asked, NotRunnableError, asked, exception_of, measured, sql_text
+from hudi_reconcile.rules.expectations import (
+    VIEW,
+    Asked,
+    NotRunnableError,
+    asked,
+    exception_of,
+    exception_trace,
+    measured,
+    sql_text,
+)
 from hudi_reconcile.rules.keys import written
 from hudi_reconcile.rules.predicates import broken
 
@@ -58,9 +68,9 @@ class SparkRules:
         try:
             return totals.total(_spark(rows), column)
         except PySparkException as error:
-            log.debug("the sum of a column failed", exc_info=error)
+            log.debug("the sum of a column failed: %s", trace_of(error))
             raise UnverifiedError(
-                f"the lake's rows could not be summed ({type(error).__name__})", fix="see -v"
+                f"the lake's rows could not be summed ({type(error).__name__})", fix="where it ended: -v"
             ) from None
 
 
@@ -82,7 +92,7 @@ def _validated(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
             found |= _tried(frame if rule_id in whole else wider, {rule_id: ready[rule_id]})
     for rule_id, result in found.items():
         if exception_of(result):
-            log.debug("rule %s: %s", rule_id, getattr(result, "exception_info", result))
+            log.debug("rule %s: %s", rule_id, exception_trace(result))
     return found
 
 
@@ -90,8 +100,8 @@ def _tried(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
     """The results by rule; where the library itself gives up, that is each rule's result."""
     try:
         return gx.validated(frame, [one.expectation for one in ready.values()])
-    except Exception as error:
-        log.debug("Great Expectations gave up", exc_info=error)
+    except Exception as error:  # noqa: BLE001 - each rule of it tells so
+        log.debug("Great Expectations gave up: %s", trace_of(error))
         return dict.fromkeys(ready, error)
 
 
@@ -108,9 +118,9 @@ def _reading(rule: Rule) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        log.debug("the keys of rule %s could not be written", rule.id, exc_info=error)
+        log.debug("the keys of rule %s could not be written: %s", rule.id, trace_of(error))
         raise UnverifiedError(
-            f"the failed rows of rule {rule.id} could not be listed ({type(error).__name__})", fix="see -v"
+            f"the failed rows of rule {rule.id} could not be listed ({type(error).__name__})", fix="where it ended: -v"
         ) from None
 
 

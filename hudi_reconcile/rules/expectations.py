@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from hudi_reconcile.core.rule_verdict import Measured
 from hudi_reconcile.core.rules import Between, Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique
 from hudi_reconcile.core.spelling import nearest
+from hudi_reconcile.core.traces import places_of, trace_of
 from hudi_reconcile.rules import gx
 from hudi_reconcile.rules.predicates import members, quoted, type_of, within
 from hudi_reconcile.rules.values import CLOCKS
@@ -58,7 +59,9 @@ def measured(rule: Rule, result: Any, rows: int) -> Measured:
     """What Great Expectations counted. `rows` is how many the batch holds."""
     failed = _failure(result)
     if failed is not None:
-        return Measured(problem=f"could not run: {failed}", fix="see the log on stderr (-v)")
+        return Measured(
+            problem=f"could not run: {failed}", fix="run its query or expectation by hand; where it ended: -v"
+        )
     found: Mapping[str, Any] = dict(result.result or {})
     success = bool(result.success)
     if isinstance(rule.check, Sql):
@@ -74,6 +77,15 @@ def measured(rule: Rule, result: Any, rows: int) -> Measured:
 def exception_of(result: Any) -> bool:
     """True where the expectation could not be evaluated."""
     return _failure(result) is not None
+
+
+def exception_trace(result: Any) -> str:
+    """Where the evaluation ended, without a word of what was said there."""
+    if isinstance(result, Exception):
+        return trace_of(result)
+    info = result.exception_info
+    several = [info] if "exception_traceback" in info else [one for one in info.values() if isinstance(one, Mapping)]
+    return "\n".join(places_of(str(one.get("exception_traceback"))) for one in several)
 
 
 def sql_text(query: str, batch: str) -> str:

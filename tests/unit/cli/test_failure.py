@@ -127,7 +127,7 @@ def test_lines_that_outputs_left_with_the_error_are_on_stderr_once(
 
 
 @pytest.mark.parametrize(
-    "error", [LakeError("gone\n::stop-commands::x", fix="::y"), ValueError("a\n ::stop-commands::x")]
+    "error", [LakeError("gone\n::stop-commands::x", fix="::y"), TypeError("a\n ::stop-commands::x")]
 )
 def test_error_text_is_no_workflow_command(
     ending: Raised, capsys: pytest.CaptureFixture[str], error: Exception
