@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.run import TableRun
+from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.approval import Actor, Duties, approval_for
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import TableResult
@@ -21,9 +22,13 @@ def duties_of(one: TableRun, plan: Plan) -> Duties:
     """Who planned and who applies. Raises UsageError for a name that is none."""
     applier = actor(os.environ)
     here = plan.run_id == one.folder.run_id
-    return Duties(
-        applier if here else planner_of(one.store, plan.run_id), applier, one.table.policy.approver == "other"
-    )
+    return Duties(applier if here else planner_of(one.store, plan.run_id), applier, *apart(one.table))
+
+
+def apart(table: TableConfig) -> tuple[bool, bool]:
+    """Whether the approver has to be another than planner and applier, and whether by login too."""
+    approver = table.policy.approver
+    return approver != "any", approver == "other_login"
 
 
 def planner_of(store: Store, run_id: str) -> Actor | None:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 
 from hudi_reconcile.app.actor import actor
+from hudi_reconcile.app.approval import apart, planner_of
 from hudi_reconcile.app.clock import HostClock, utc_text
 from hudi_reconcile.app.commands import PlanFile
 from hudi_reconcile.app.datasets import ends_of
 from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.run import Call, Finished, finish, made_by
 from hudi_reconcile.app.store import store_of
-from hudi_reconcile.core.approval import Actor
+from hudi_reconcile.core.approval import Actor, refuse_own_word
 from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
@@ -24,13 +25,19 @@ from hudi_reconcile.evidence.approvals import APPROVE
 def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finished:
     """Approve the plans, one for each table of the call, in the name that is given.
 
-    Raises RefusedError for a plan that is too old to be applied, UsageError for a name that is none; nothing is left then.
+    Raises RefusedError for a plan that is too old to be applied, or that is the approver's own where that cannot count,
+    UsageError for a name that is none; nothing is left then.
     """
     clock, who = HostClock(), actor(os.environ, name)
     now = clock.utc_micros()
-    for one in found.values():
-        _refuse_expired(one.plan, now)
-    with store_of(call.config, os.environ).begin(now) as folder:
+    store = store_of(call.config, os.environ)
+    for table in call.tables:
+        plan = found[table.name].plan
+        _refuse_expired(plan, now)
+        others, by_login = apart(table)
+        if table.policy.require_approval and others:
+            refuse_own_word(plan, who, planner_of(store, plan.run_id), by_login=by_login)
+    with store.begin(now) as folder:
         results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
         provenance = made_by(call, who, folder)
         result = RunResult(folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance)

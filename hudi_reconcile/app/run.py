@@ -163,7 +163,8 @@ def session_provenance(session: Session) -> dict[str, Any]:
 def said_in_full(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
     """The result with the settings in force, and with this run as the first that saw what no earlier one did."""
     seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
-    provenance = {**result.provenance, **sides_of(table)}
+    word = {"require_approval": "true"} if table.policy.require_approval else {}
+    provenance = {**result.provenance, **sides_of(table), **word}
     return replace(result, schema=seen, compare=settings_of(table), provenance=provenance)
 
 

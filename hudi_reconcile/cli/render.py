@@ -11,9 +11,10 @@ from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
 from hudi_reconcile.core.terminal import without_commands
+from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.rule_words import rule_lines
 from hudi_reconcile.report.scope import scope_lines
-from hudi_reconcile.report.wording import advice, counted, coverage_text, drift_rows, reasons, verdict
+from hudi_reconcile.report.wording import counted, coverage_text, drift_rows, reasons, verdict
 
 _MARGIN = 14
 

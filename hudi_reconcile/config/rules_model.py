@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from hudi_reconcile.config.fields import LAX, Duration, Finding, Raw, Section, SomeNames, Text, not_empty
+from hudi_reconcile.config.rule_query import with_batch
 from hudi_reconcile.config.scalars import SHARE_PATTERN, parse_share
 from hudi_reconcile.config.tables import folder_name
 from hudi_reconcile.core import rules as core
@@ -66,12 +67,6 @@ def _day(value: object) -> object:
         return date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         raise ValueError("must be a date such as 2026-12-01") from None
-
-
-def _with_batch(query: str) -> str:
-    if "{batch}" not in query:
-        raise ValueError("must select from {batch}, which stands for the table's rows")
-    return query
 
 
 _SCALAR_SCHEMA = {"type": ["string", "number", "boolean"]}
@@ -200,7 +195,7 @@ class SqlRule(RowRule):
     """`sql`: a Spark SELECT over {batch} that returns the rows that are wrong; with the key columns they are named."""
 
     check: Literal["sql"]
-    query: Annotated[Text, AfterValidator(_with_batch)]
+    query: Annotated[Text, AfterValidator(with_batch)]
 
     def check_of(self) -> core.Check:
         """The check."""

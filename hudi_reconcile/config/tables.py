@@ -233,8 +233,9 @@ class PolicyConfig(Section):
     require_approval: bool = Field(
         default=False, description="true: apply refuses a plan that nobody approved (hudi-reconcile approve)."
     )
-    approver: Literal["other", "any"] = Field(
-        "other", description="other | any (other: neither who made the plan nor who applies it)"
+    approver: Literal["other", "other_login", "any"] = Field(
+        "other",
+        description="other | other_login | any (other: another name than who made the plan and who applies it)",
     )
 
 

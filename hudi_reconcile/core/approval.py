@@ -29,11 +29,15 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Duties:
-    """Who planned and who applies. `apart`: neither may have approved; a plan of an older version does not say who made it."""
+    """Who planned and who applies. `apart`: neither may have approved; `by_login`: nor anybody with their login.
+
+    A plan of an older version does not say who made it.
+    """
 
     planner: Actor | None
     applier: Actor
     apart: bool
+    by_login: bool = False
 
 
 def name_of(text: str) -> str:
@@ -60,18 +64,28 @@ def approval_for(plan: Plan, said: Iterable[Approved], duties: Duties) -> Approv
     if mine and duties.apart and duties.planner is None:
         raise _refused(
             plan,
-            "does not say who made it, so nobody knows who is another (policy.approver: other)",
+            "does not say who made it, so nobody knows who is another (policy.approver)",
             f"sweep again, then: {_approve_with('RUN', plan)}",
         )
     other = [one for one in mine if not duties.apart or _is_other(one, duties)]
     if other:
         return other[-1]
     if mine:
-        names = ", ".join(dict.fromkeys(one.by for one in mine))
-        why = f"was approved by {names} only, who planned it or applies it (policy.approver: other)"
+        names = ", ".join(dict.fromkeys(f"{one.by} ({one.login})" for one in mine))
+        why = f"was approved by {names} only, who planned it or applies it (policy.approver)"
     else:
         why = "was approved by nobody (policy.require_approval)"
     raise _refused(plan, why, f"let somebody look and say so: {_approve_with(plan.run_id, plan)}")
+
+
+def refuse_own_word(plan: Plan, who: Actor, planner: Actor | None, *, by_login: bool) -> None:
+    """Raises RefusedError for the word of whoever made the plan: where others have to approve it, it would never count."""
+    if planner is not None and _is_same(who, planner, by_login=by_login):
+        raise _refused(
+            plan,
+            f"was made by {planner.name} ({planner.login}), and {who.name} ({who.login}) is no other (policy.approver)",
+            f"let somebody else do it: {_approve_with(plan.run_id, plan)}",
+        )
 
 
 def _approve_with(run_id: str, plan: Plan) -> str:
@@ -85,7 +99,11 @@ def _refused(plan: Plan, why: str, fix: str) -> RefusedError:
 
 def _is_other(one: Approved, duties: Duties) -> bool:
     people = [duties.applier, *([] if duties.planner is None else [duties.planner])]
-    return all(_fold(one.by) != _fold(who.name) and _fold(one.login) != _fold(who.login) for who in people)
+    return not any(_is_same(Actor(one.by, one.login), who, by_login=duties.by_login) for who in people)
+
+
+def _is_same(one: Actor, other: Actor, *, by_login: bool) -> bool:
+    return _fold(one.name) == _fold(other.name) or (by_login and _fold(one.login) == _fold(other.login))
 
 
 def _fold(name: str) -> str:

@@ -38,7 +38,8 @@ def newest_compared(store: Store, table: str) -> Comparison | None:
 
 
 def _other_since(run_id: str, command: str, table: Mapping[str, Any]) -> str:
-    if command == "undo" and table["corrections"]["applied"]:
+    done = table["corrections"]
+    if command == "undo" and done["applied"] + done.get("applied_before", 0):
         return f"corrections were taken back since, by run {run_id}"
     if (table.get("pull") or {}).get("created"):
         return f"the lake table was made anew since, by run {run_id}"

@@ -214,7 +214,7 @@ class HudiLake:
         known, pin = {one.requested for one in self._timeline().completed()}, self._pinned()
         with evaluating(self._path):
             held = unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
-            found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin), held)
+            found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin), held, plain)
             check_values(found.rows, table.record_key, table.partition_fields)
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with correction.validated(self._spark, found.expected) as view:

@@ -7,7 +7,7 @@ the state after. Nothing at all may have been committed since the rows were read
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -38,17 +38,26 @@ class Replacement:
     keys: Keys
 
 
-def replacement(batch: Corrective, table: LakeTable, now: DataFrame, held: DataFrame | None = None) -> Replacement:
+def replacement(
+    batch: Corrective,
+    table: LakeTable,
+    now: DataFrame,
+    held: DataFrame | None,
+    options: Mapping[str, str],
+) -> Replacement:
     """The partitions of `now` that hold a copy, or take a right row, without the copies, and the right rows.
 
-    `held` is every row in the files, where logs may hide some of them. Raises RefusedError where the partitions cannot be
-    named to Hudi.
+    `held` is every row in the files, where logs may hide some of them; `options` are the table's own. Raises RefusedError
+    where the partitions cannot be named to Hudi.
     """
     expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
     keys = expected.select(*table.record_key).distinct().alias("k")
     same = same_keys("t", "k", table.record_key)
     right = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
-    partitions = _partitions(keys, right, table, now if held is None else held)
+    there = now if held is None else held
+    partitions = _partitions(keys, right, table, there)
+    if options.get("hoodie.index.type") == "BUCKET" or not partitions:
+        _refuse_unplaced(keys, right, table, there)
     check_partitions(partitions, table)
     others = now.where(F.col(_PARTITION).isin(*partitions)).alias("t").join(keys, same, "left_anti")
     kept = as_table(others.select(*[F.col(f"`{column.name}`") for column in table.columns]), table.columns, table.path)
@@ -67,20 +76,23 @@ def _partitions(keys: DataFrame, right: DataFrame, table: LakeTable, held: DataF
     if table.foreign is not None:
         alike = same_keys("t", "r", table.partition_fields)
         found = found.union(held.alias("t").join(right.alias("r"), alike, "left_semi").select(_PARTITION))
-        _refuse_unplaced(right, copies, table, held)
     return tuple(sorted(row[0] for row in found.distinct().limit(MOST_PARTITIONS + 1).collect()))
 
 
-def _refuse_unplaced(right: DataFrame, copies: DataFrame, table: LakeTable, held: DataFrame) -> None:
-    """Rows of new keys, in a table whose paths are made of times: whether theirs is there already, nobody can tell."""
+def _refuse_unplaced(keys: DataFrame, right: DataFrame, table: LakeTable, held: DataFrame) -> None:
+    """Rows of new keys, in a table whose paths are made of times: whether their partition is there already, nobody can tell.
+
+    Where no partition is named Hudi would replace it; and a second file of one bucket would make the table unreadable.
+    """
     if table.foreign is None or not table.foreign.key_generator.startswith("Timestamp"):
         return
+    copies = held.alias("t").join(keys, same_keys("t", "k", table.record_key), "left_semi")
     new = right.alias("r").join(copies.alias("t"), same_keys("r", "t", table.record_key), "left_anti")
     unplaced = new.alias("r").join(held.alias("t"), same_keys("r", "t", table.partition_fields), "left_anti").count()
     if unplaced:
         raise RefusedError(
-            f"Hudi table {table.path}: {unplaced} new rows go into partitions whose paths are made of times, beside rows for "
-            "which partitions have to be written anew",
+            f"Hudi table {table.path}: {unplaced} new rows go into partitions whose paths are made of times, and partitions "
+            "have to be written anew",
             fix="let the tool that made the table insert them (or apply --only delete first), then sweep again",
         )
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from hudi_reconcile.core.open_drift import open_drift
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.rule_words import details, rules_of
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import advice, drift_rows, reasons, verdict, was_compared
+from hudi_reconcile.report.wording import drift_rows, reasons, verdict, was_compared
 
 Document = Mapping[str, Any]
 _SIGNS = {"pass": "✅", "waived": "⏸️", "fail": "❌", "error": "⚠️"}

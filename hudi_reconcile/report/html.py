@@ -18,12 +18,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from hudi_reconcile import __version__
+from hudi_reconcile.report.advice import command_prefix
 from hudi_reconcile.report.control import signed
 from hudi_reconcile.report.index import Index
 from hudi_reconcile.report.mail import Mail
 from hudi_reconcile.report.view import Kept, page_of
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import command_prefix, counted, figure
+from hudi_reconcile.report.wording import counted, figure
 
 Document = Mapping[str, Any]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.report.advice import Advice, advice
 from hudi_reconcile.report.numbers import Number, numbers_of
 from hudi_reconcile.report.tones import tone_of
-from hudi_reconcile.report.wording import Advice, advice, drift_rows, reasons, verdict, was_compared
+from hudi_reconcile.report.wording import drift_rows, reasons, verdict, was_compared
 
 Document = Mapping[str, Any]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from hudi_reconcile.core.plan import PART
 from hudi_reconcile.core.result import DRIFT_KINDS
+from hudi_reconcile.report.advice import command_prefix
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import command_prefix, counted, coverage_text, figure, listed
+from hudi_reconcile.report.wording import counted, coverage_text, figure, listed
 
 Document = Mapping[str, Any]
 _MINUTES_FROM = 120  # seconds
@@ -87,8 +88,8 @@ def _approval_lines(approval: Document | None) -> Iterator[str]:
         yield f"  {visible(one['by'])} ({visible(one['login'])}) at {one['at_utc']}"
     if approval["given"] == []:
         yield "  given by nobody yet"
-    if approval["approver"] == "other":
-        yield "  counts of somebody who neither planned nor applies it (policy.approver: other)"
+    if approval["approver"] != "any":
+        yield f"  counts of somebody who neither planned nor applies it (policy.approver: {approval['approver']})"
 
 
 def _next_lines(run: Document, plan: Document, approval: Document | None) -> Iterator[str]:

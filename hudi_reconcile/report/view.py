@@ -9,6 +9,7 @@ from typing import Any
 
 from hudi_reconcile.core.coverage import Coverage
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.report.advice import Advice, advice
 from hudi_reconcile.report.age import AgeView, age_of
 from hudi_reconcile.report.anatomy import AnatomyView, anatomy_of
 from hudi_reconcile.report.control import ControlTotals, control_totals
@@ -21,14 +22,7 @@ from hudi_reconcile.report.sample import ShownFinding, shown_finding
 from hudi_reconcile.report.scope import not_compared
 from hudi_reconcile.report.tones import tone_of
 from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, as_past, trend_of
-from hudi_reconcile.report.wording import (
-    Advice,
-    advice,
-    drift_rows,
-    figure,
-    reasons,
-    verdict,
-)
+from hudi_reconcile.report.wording import drift_rows, figure, reasons, verdict
 
 Document = Mapping[str, Any]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import advice, verdict
+from hudi_reconcile.report.wording import verdict
 
 Document = Mapping[str, Any]
 _MOST_LETTERS = 3000

@@ -1,18 +1,16 @@
-"""What a run means in plain sentences, and the command to type next. Pure: reads `result.json` documents, decides nothing.
+"""What a run means in plain sentences. Pure: reads `result.json` documents, decides nothing.
 
 The command line and the HTML report say the same because both ask here.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from hudi_reconcile.core.open_drift import corrected_whole, open_drift
+from hudi_reconcile.core.open_drift import corrected_whole
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.report.rule_words import of_status, rule_errors, rules_sentence
+from hudi_reconcile.report.rule_words import rule_errors, rules_sentence
 
 Document = Mapping[str, Any]
 
@@ -21,15 +19,8 @@ _PLAIN_VERDICTS = {
     Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written to it.",
     Outcome.USAGE: "The call does not fit {}. Nothing was done.",
 }
+_WENT_ON = frozenset({Outcome.CORRECTED.value, Outcome.INCOMPLETE.value})
 _STOPPED_AFTER_PULL = "Refused: a guard stopped {}. The pull was made; nothing was corrected."
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """One sentence of what to do, and the commands to paste, in order; none where there is nothing to type."""
-
-    sentence: str
-    commands: tuple[str, ...] = ()
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -92,51 +83,14 @@ def verdict(run: Document) -> str:
     return f"Not verified: this run cannot say whether {names} agree{'s' * (len(concerned) == 1)}.{known}{rules}"
 
 
-def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = None) -> Advice:
-    """What to do next. `guards` are those of the plans by table, where they tell more than the result's."""
-    outcome = Outcome(run["outcome"])
-    concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
-    tool = command_prefix(run)
-    match outcome:
-        case Outcome.CLEAN | Outcome.CORRECTED:
-            return Advice("Nothing to do.")
-        case Outcome.PULLED:
-            return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
-        case Outcome.APPROVED:
-            runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
-            return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
-        case Outcome.DRIFT if not any(map(open_drift, concerned)) and of_status(concerned, "fail"):
-            again = f"{tool} {run['command']}{_tables(run, concerned)}"
-            return Advice("Correct the rows at the source, or waive the rule until a day, then:", (again,))
-        case Outcome.DRIFT:
-            return _drift_advice(run, [table for table in concerned if not corrected_whole(table)], guards or {})
-        case Outcome.INCOMPLETE:
-            again = f"{tool} sweep{_tables(run, concerned)}"
-            return Advice("What is left needs a new comparison and a new plan:", (again, f"{tool} plan latest"))
-        case Outcome.UNVERIFIED | Outcome.REFUSED | Outcome.USAGE:
-            return _mend_advice(run, concerned)
-
-
-def command_prefix(run: Document) -> str:
-    """The tool's name with the config file of the run, where that is not the default."""
-    config = run.get("provenance", {}).get("config")
-    if not isinstance(config, str) or config == "reconcile.yaml":
-        return "hudi-reconcile"
-    return f"hudi-reconcile -c {shlex.quote(config)}"
-
-
-def _config_first(run: Document) -> tuple[str, ...]:
-    props = run.get("provenance", {}).get("props")
-    return (f"hudi-reconcile init --from-props {shlex.quote(props)}",) if isinstance(props, str) else ()
-
-
 def reasons(table: Document) -> list[tuple[str, str]]:
     """Why a table is not verified or was refused: each reason with its fix, the gravest first."""
     found: list[tuple[str, str]] = []
     if table["error"]:
         found.append((table["error"]["message"], table["error"]["fix"]))
     found += [(f"{one['what']} {one['name']}: {one['why']}", one["fix"]) for one in table["unverified"]]
-    found += [(guard_sentence(guard), guard.get("fix", "")) for guard in failed_guards(table)]
+    if table["outcome"] not in _WENT_ON:  # else a person's word was given for them
+        found += [(guard_sentence(guard), guard.get("fix", "")) for guard in failed_guards(table)]
     found += rule_errors(table)
     return found
 
@@ -236,45 +190,3 @@ def _left_over(tables: Sequence[Document]) -> str:
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     applied = sum(one["applied"] + one.get("applied_before", 0) for one in done)
     return f"{applied:,} of {counted(planned, 'correction')}"
-
-
-def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str, Sequence[Document]]) -> Advice:
-    tool, run_id = command_prefix(run), shlex.quote(run["run_id"])
-    stopped = [guard for table in tables for guard in guards.get(table["name"], table["guards"]) if not guard["ok"]]
-    look = f"{tool} plan {run_id}"
-    if stopped:
-        fixes = " ".join(dict.fromkeys(guard.get("fix", "") for guard in stopped)).strip()
-        why = f"{counted(len(stopped), 'guard')} will refuse the plan ({listed([one['name'] for one in stopped])})."
-        return Advice(f"{why} {fixes}".strip() + " Look at the plan first:", (look,))
-    if not any(table["corrections"]["upserts"] + table["corrections"]["deletes"] for table in tables):
-        return Advice("Look at the findings:", (f"{tool} findings {run_id}",))
-    return Advice("Look at the plan, then apply it:", (look, f"{tool} apply {run_id}"))
-
-
-def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
-    fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in reasons(table) if fix]
-    again = f"{command_prefix(run)} {run['command']}{_tables(run, tables)}{_budget(tables)}"
-    if run["command"] == "apply":
-        again = f"{command_prefix(run)} sweep{_tables(run, tables)}"
-    if not fixes:
-        return Advice("See the reasons below, then run again:", (again,))
-    if run["outcome"] == Outcome.REFUSED.value:
-        return Advice(" ".join(dict.fromkeys(fixes)))
-    more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
-    return Advice(f"{fixes[0]}{more}; then:", (again,))
-
-
-def _budget(tables: Sequence[Document]) -> str:
-    """The options of a sweep whose budget was spent: the next one goes on with them."""
-    parts = [table["coverage"] for table in tables if table.get("coverage")]
-    spent = next((part for part in parts if part["budget"] and part["compared"] < part["segments"]), None)
-    if spent is None:
-        return ""
-    named = "".join(f" --where-partition {shlex.quote(path)}" for path in spent["partitions"])
-    return f"{named} --budget {spent['budget']}"
-
-
-def _tables(run: Document, tables: Sequence[Document]) -> str:
-    if len(tables) == len(run["tables"]):
-        return ""
-    return "".join(f" -t {shlex.quote(table['name'])}" for table in tables)

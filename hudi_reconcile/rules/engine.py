@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any, cast
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.rule_verdict import Keys, Measured
@@ -58,8 +60,11 @@ class SparkRules:
     def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> Keys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows."""
         with _reading(rule):
-            failed = _failed(_spark(rows), rule)
+            frame = _spark(rows)
+            failed = _failed(frame, rule)
             if failed is None or not target.key or not set(target.key) <= set(failed.columns):
+                return None
+            if isinstance(rule.check, Sql) and not _are_keys(failed, frame, target.key):
                 return None
             return written(failed, target)
 
@@ -111,6 +116,15 @@ def _failed(frame: DataFrame, rule: Rule) -> DataFrame | None:
         return frame.sparkSession.sql(sql_text(rule.check.query, VIEW))
     assert isinstance(rule.check, OnBatch)
     return broken(frame, rule.check)
+
+
+def _are_keys(found: DataFrame, frame: DataFrame, key: tuple[str, ...]) -> bool:
+    """True where what a query calls by the key's names is the key of rows: it may be another column, a masked one too."""
+    if any(found.columns.count(name) > 1 or found.schema[name].dataType != frame.schema[name].dataType for name in key):
+        return False
+    named, there = found.select(*key).alias("f"), frame.select(*key).alias("t")
+    same = [F.col(f"f.`{name}`").eqNullSafe(F.col(f"t.`{name}`")) for name in key]
+    return named.join(there, reduce(Column.__and__, same), "left_anti").isEmpty()
 
 
 @contextmanager

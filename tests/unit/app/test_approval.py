@@ -94,13 +94,16 @@ def test_plan_is_applied_once_another_person_has_approved_it(
     assert verify(call.config.reports).flaws == []
 
 
-def test_word_of_the_login_that_applies_does_not_count_whatever_name_it_gives(
+def test_word_of_whoever_swept_is_refused_and_of_whoever_applies_does_not_count(
     call: Call, plan: Plan, approve: Approve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log_in(monkeypatch, "svc@batch")
+    with pytest.raises(RefusedError, match="is no other"):
+        approve("Service")
     approve("Alice")
+    monkeypatch.setenv(actors.NAME, "alice")
 
-    with pytest.raises(RefusedError, match="Alice only"):
+    with pytest.raises(RefusedError, match=r"Alice \(svc@batch\) only"):
         allowed(table_run(call), plan)
 
 
@@ -119,7 +122,7 @@ def test_approval_holds_for_no_other_plan(
 def test_planner_who_edits_the_sweeps_result_cannot_approve_the_plan(
     call: Call, plan: Plan, approve: Approve, monkeypatch: pytest.MonkeyPatch, edited: dict[str, str]
 ) -> None:
-    approve("service")
+    approve("Service 2")
     swept = call.config.reports / plan.run_id / "result.json"
     document = json.loads(swept.read_text())
     swept.write_text(json.dumps({**document, "provenance": edited}))

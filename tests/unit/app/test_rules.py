@@ -86,6 +86,7 @@ MADE = TableResult("a", Outcome.PULLED, pull=Pulled(5, "full", None, None, "i", 
     ("command", "result", "gap"),
     [
         ("undo", UNDONE, "corrections were taken back since"),
+        ("undo", replace(UNDONE, corrections=Corrections(3, applied_before=3)), "corrections were taken back since"),
         ("undo", replace(UNDONE, corrections=Corrections(3, superseded=3)), ""),
         ("pull", MADE, "the lake table was made anew since"),
         ("pull", replace(MADE, pull=replace(cast("Pulled", MADE.pull), created=False)), ""),

@@ -116,6 +116,8 @@ WRONG = [
     ("{id: a, check: in_set, column: c, values: []}", "rules[0].values: must have at least one entry"),
     ("{id: a, check: in_set, column: c, values: [[1]]}", "rules[0].values[0]: must be a number, a text or true or false"),
     ("{id: a, check: sql, query: select 1}", "rules[0].query: must select from {batch}"),
+    ("{id: a, check: sql, query: 'drop table {batch}'}", "rules[0].query: no query: it begins with SELECT"),
+    ("{id: a, check: sql, query: '-- select\n insert into {batch} values (1)'}", "rules[0].query: no query"),
     ("{id: a, check: drift, kinds: [late]}", "rules[0].kinds[0]: expected late_arriving | "),
     ("{id: a, check: drift, kinds: [pending]}", "rules[0].kinds[0]: expected late_arriving | "),
     ("{id: a, check: total, column: c, tolerance: -1}", "rules[0].tolerance: must be a number from 0 up"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.approval import Actor, Duties, approval_for, name_of
+from hudi_reconcile.core.approval import Actor, Duties, approval_for, name_of, refuse_own_word
 from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from tests.unit.core.test_plan import PLAN
@@ -19,8 +20,10 @@ def word(who: Actor, **changes: object) -> Approved:
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
-def duties(planner: Actor | None = SERVICE, applier: Actor = SERVICE, *, apart: bool = True) -> Duties:
-    return Duties(planner, applier, apart)
+def duties(
+    planner: Actor | None = SERVICE, applier: Actor = SERVICE, *, apart: bool = True, by_login: bool = False
+) -> Duties:
+    return Duties(planner, applier, apart, by_login)
 
 
 def test_newest_word_of_another_person_counts() -> None:
@@ -53,15 +56,32 @@ def test_plan_that_nobody_approved_as_it_is_is_refused_with_the_command(said: tu
         (SERVICE, ALICE),
         (Actor("ALICE ", "a@b"), SERVICE),
         (Actor("\uff21lice", "a@b"), SERVICE),
-        (Actor("other name", "Alice@desk"), SERVICE),
     ],
-    ids=["planner", "applier", "name in other letters", "name in full width", "same login, other name"],
+    ids=["planner", "applier", "name in other letters", "name in full width"],
 )
 def test_own_word_for_what_one_planned_or_applies_does_not_count(planner: Actor | None, applier: Actor) -> None:
-    with pytest.raises(RefusedError, match="by alice only"):
+    with pytest.raises(RefusedError, match=r"by alice \(alice@desk\) only"):
         approval_for(PLAN, [word(ALICE)], duties(planner, applier))
 
     assert approval_for(PLAN, [word(ALICE)], duties(planner, applier, apart=False)) == word(ALICE)
+
+
+def test_same_login_under_another_name_counts_unless_logins_have_to_differ_too() -> None:
+    same = duties(Actor("other name", "Alice@desk"), SERVICE)
+
+    assert approval_for(PLAN, [word(ALICE)], same) == word(ALICE)
+    with pytest.raises(RefusedError, match="only"):
+        approval_for(PLAN, [word(ALICE)], replace(same, by_login=True))
+
+
+@pytest.mark.parametrize(
+    ("who", "by_login", "refused"),
+    [(SERVICE, False, True), (Actor("SVC", "x@y"), False, True), (Actor("z", "svc@batch"), True, True),
+     (Actor("z", "svc@batch"), False, False), (ALICE, True, False)],
+)  # fmt: skip
+def test_word_of_the_planner_is_refused_when_it_is_given(who: Actor, *, by_login: bool, refused: bool) -> None:
+    with pytest.raises(RefusedError, match="is no other") if refused else nullcontext():
+        refuse_own_word(PLAN, who, SERVICE, by_login=by_login)
 
 
 def test_two_spellings_of_one_accent_are_one_name() -> None:

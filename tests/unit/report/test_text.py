@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, Pulled, TableResult
+from hudi_reconcile.core.result import Corrections, Guard, Pulled, TableResult
+from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.scope import scope_lines
 from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
 from hudi_reconcile.report.visible import visible, visible_value
-from hudi_reconcile.report.wording import advice, coverage_text, verdict
+from hudi_reconcile.report.wording import coverage_text, reasons, verdict
 from tests.unit.report.stories import ORDERS, RULES, Story, all_stories, run_of
 
 
@@ -228,3 +231,48 @@ def test_night_that_a_guard_stopped_after_its_pull_does_not_say_that_nothing_was
 
     assert told[0] == "Refused: a guard stopped orders. The pull was made; nothing was corrected."
     assert told[1] == "Refused: a guard stopped orders. Nothing was written to it."
+
+
+def test_advice_names_the_table_that_a_guard_stops_and_applies_the_others() -> None:
+    no = Guard("max_deletes", 1, 3, ok=False, fix="apply with --approve-deletes 3")
+    stopped = replace(ORDERS, name="items", guards=(no, Guard("empty_source", 0, 9, ok=True)))
+    free = replace(ORDERS, guards=())
+
+    both, alone = advice(run_of("sweep", stopped, free)), advice(run_of("sweep", stopped))
+
+    assert both.sentence == (
+        "items: 1 guard will refuse the plan (max_deletes). apply with --approve-deletes 3. Look at the plan first; then "
+        "apply what no guard stops (orders):"
+    )
+    run_id = run_of("sweep", free)["run_id"]
+    tool = "hudi-reconcile -c shop/reconcile.yaml"
+    assert both.commands == (f"{tool} plan {run_id}", f"{tool} apply {run_id} -t orders")
+    assert alone.commands == (f"{tool} plan {run_id}",)
+
+
+def test_advice_of_a_table_that_waits_for_a_word_names_approve_before_apply() -> None:
+    found = advice(run_of("sweep", replace(ORDERS, guards=(), provenance={"require_approval": "true"})))
+
+    assert found.sentence == "Look at the plan, let somebody else approve it, then apply it:"
+    assert [command.split()[3] for command in found.commands] == ["plan", "approve", "apply"]
+
+
+@pytest.mark.parametrize("check", ["drift", "total"])
+def test_advice_after_a_failed_rule_that_holds_both_sides_is_to_compare(check: str) -> None:
+    checked = replace(ORDERS, findings={}, corrections=Corrections(), rules=(replace(RULES[1], check=check),))
+
+    found = advice(run_of("check", checked))
+
+    assert RULES[1].status == "fail"
+    assert [command.split()[3] for command in found.commands] == ["sweep", "plan"]
+
+
+def test_guard_for_which_a_word_was_given_is_no_reason_any_more() -> None:
+    table = replace(ORDERS, guards=(Guard("max_deletes", 1, 3, ok=False, fix="x"),))
+
+    told = {
+        outcome: reasons(run_of("apply", replace(table, outcome=outcome))["tables"][0])
+        for outcome in (Outcome.CORRECTED, Outcome.REFUSED)
+    }
+
+    assert told == {Outcome.CORRECTED: [], Outcome.REFUSED: [("max_deletes: found 3, limit 1", "x")]}
