@@ -71,7 +71,8 @@ def _comparison_lines(table: Document) -> Iterator[str]:
     if part := coverage_text(table.get("coverage")):
         yield _field("coverage", part)
     drift = _counts(table["findings"], DRIFT_KINDS)
-    yield _field("drift", f"{drift_rows(table):,}: {drift}" if drift else "none")
+    none = "none in what was compared" if table["unverified"] else "none"
+    yield _field("drift", f"{drift_rows(table):,}: {drift}" if drift else none)
     if other := _counts(table["not_drift"], NOT_DRIFT_KINDS):
         yield _field("not drift", other)
 

@@ -32,9 +32,9 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
     tool = command_prefix(run)
     match outcome:
-        case Outcome.CLEAN | Outcome.CORRECTED:
+        case Outcome.CLEAN | Outcome.CORRECTED if run["command"] != "undo" and not any(map(_gaps, concerned)):
             return Advice("Nothing to do.")
-        case Outcome.PULLED:
+        case Outcome.CLEAN | Outcome.CORRECTED | Outcome.PULLED:
             return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
         case Outcome.APPROVED:
             runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
@@ -95,6 +95,10 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
         return Advice("Look at the findings:", (f"{tool} findings {run_id}",))
     then = "let somebody else approve it, then apply it:" if words else "then apply it:"
     return Advice(f"Look at the plan, {then}", (look, *apply))
+
+
+def _gaps(table: Document) -> bool:
+    return bool(table["unverified"])
 
 
 def _waits_for_word(table: Document) -> bool:

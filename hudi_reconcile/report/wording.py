@@ -67,20 +67,26 @@ def verdict(run: Document) -> str:
         return _checked(concerned, names)
     rules = f" {told}" if (told := rules_sentence(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
-        return f"{_plain_verdict(outcome, concerned).format(names)}{rules}"
+        return f"{_plain_verdict(outcome, concerned).format(names)}{rules}{_others(run)}"
     if outcome is Outcome.CORRECTED:
-        return f"{_corrected(concerned, names)}{rules}"
+        return f"{_corrected(concerned, names, run['command'])}{rules}"
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
         return _said(concerned, names)
     if outcome is Outcome.DRIFT:
         return f"{_drifted(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
         return f"Corrected in part: {_left_over(concerned)} of {names}."
+    return f"{_not_verified(run, concerned, names)}{rules}{_others(run)}"
+
+
+def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
     if run["command"] == "pull":
         return f"Not pulled: {names}."
+    if run["command"] == "apply" and all(map(_is_written, tables)):
+        return _corrected(tables, names)
     found = sum(map(drift_rows, run["tables"]))
     known = f" In what was compared, {_differ(found)}." if found else ""
-    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(concerned) == 1)}.{known}{rules}"
+    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(tables) == 1)}.{known}"
 
 
 def reasons(table: Document) -> list[tuple[str, str]]:
@@ -160,14 +166,36 @@ def _approved(word: Document, table: str) -> str:
     return f"{word['by']} approved the plan of run {word['run_id']} for {table}: {planned}."
 
 
-def _corrected(tables: Sequence[Document], names: str) -> str:
+def _corrected(tables: Sequence[Document], names: str, command: str = "") -> str:
     if tables and all(table["already_applied"] for table in tables):
         if not any(table.get("plan_id") for table in tables):  # an undo's
             return f"What was corrected in {names} was taken back before. Nothing was left to write."
         return f"The plan of {names} was applied before. Nothing was left to write."
     applied = sum(table["corrections"]["applied"] for table in tables)
+    if command == "undo":
+        return f"{counted(applied, 'correction')} of {names} taken back: the source differs again in these rows."
     proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"
-    return f"{counted(applied, 'correction')} of {names} written{proof}."
+    rest = " Not everything was compared: the rest is not proven." if any(map(_has_gaps, tables)) else ""
+    return f"{counted(applied, 'correction')} of {names} written{proof}.{rest}"
+
+
+def _others(run: Document) -> str:
+    """Of the tables with failed rules that a graver ending of others would hide."""
+    failed = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and table.get("rules")]
+    if run["outcome"] == Outcome.DRIFT.value or not failed or not (told := rules_sentence(failed)):
+        return ""
+    return f" {listed([table['name'] for table in failed])}: {told}"
+
+
+def _has_gaps(table: Document) -> bool:
+    return bool(table["unverified"])
+
+
+def _is_written(table: Document) -> bool:
+    """True where every correction of the plan is in the lake and was compared again."""
+    done = table["corrections"]
+    planned = done["upserts"] + done["deletes"]
+    return bool(table["verified_at"]) and 0 < planned == done["applied"] + done.get("applied_before", 0)
 
 
 def _drifted(tables: Sequence[Document]) -> str:

@@ -81,8 +81,9 @@ def done_result(
 ) -> TableResult:
     """`corrected` only where every planned correction was written, now or before, and the touched segments are equal.
 
-    Where columns were left out of the comparison, all that was compared may be right: that is `unverified`. `again`: the
-    plan was on the timeline already, and nothing was written.
+    Where columns were left out of the comparison, all that was compared may be right: that is `unverified`. A plan of a part
+    of the table is `corrected`, and the rest of the table is named as not compared. `again`: the plan was on the timeline
+    already, and nothing was written.
     """
     status = Counter(done.status) + Counter(earlier.left)
     applied = status.pop("applied", 0)
@@ -95,7 +96,7 @@ def done_result(
     return TableResult(
         name=job.name,
         outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
-        unverified=done.unverified,
+        unverified=(*done.unverified, *_part(job, plan)),
         precision=done.precision,
         source=None if verified is None else SideState(done.source_rows, verified.moment.snapshot),
         lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
@@ -108,7 +109,7 @@ def done_result(
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
-        notes=(*_part(plan), *settings_notes(job), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
+        notes=(*settings_notes(job), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 
@@ -127,7 +128,7 @@ def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> Tab
         guards=plan.guards,
         corrections=_corrections(plan, status, done, earlier),
         plan_id=plan.plan_id,
-        notes=(*_part(plan), *earlier.notes, *_kept(tally.savepoint), *tally.notes),
+        notes=(*earlier.notes, *_kept(tally.savepoint), *tally.notes),
     )
 
 
@@ -146,10 +147,11 @@ def _corrections(plan: Plan, status: Mapping[str, int], done: Done, earlier: Ear
     )
 
 
-def _part(plan: Plan) -> tuple[str, ...]:
+def _part(job: TableJob, plan: Plan) -> tuple[Unverified, ...]:
     if plan.part is None:
         return ()
-    return (f"the plan was made of a part of the table (only {plan.part} compared): the rest is not proven",)
+    why = f"the plan was made of a part of the table (only {plan.part} compared): the rest is not proven"
+    return (Unverified("table", job.name, why, f"compare the rest: hudi-reconcile sweep -t {job.name}"),)
 
 
 def _kept(savepoint: str | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, Guard, Pulled, TableResult
+from hudi_reconcile.core.result import Corrections, Guard, Pulled, TableResult, Unverified
 from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.scope import scope_lines
 from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
@@ -276,3 +276,33 @@ def test_guard_for_which_a_word_was_given_is_no_reason_any_more() -> None:
     }
 
     assert told == {Outcome.CORRECTED: [], Outcome.REFUSED: [("max_deletes: found 3, limit 1", "x")]}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CORRECTED, Outcome.UNVERIFIED])
+def test_apply_of_a_part_of_a_table_says_what_was_written_and_that_the_rest_is_not_proven(outcome: Outcome) -> None:
+    rest = Unverified(
+        "table", "orders", "only partitions 0 compared", "compare the rest: hudi-reconcile sweep -t orders"
+    )
+    part = replace(
+        ORDERS, outcome=outcome, findings={}, corrections=Corrections(6, 3, 9), verified_at="1", unverified=(rest,)
+    )
+
+    run = run_of("apply", part)
+
+    assert verdict(run) == (
+        "9 corrections of orders written and verified. Not everything was compared: the rest is not proven."
+    )
+    assert any("sweep" in command for command in advice(run).commands)
+
+
+def test_undo_says_that_the_source_differs_again_and_to_compare() -> None:
+    run = run_of("undo", replace(CORRECTED_NIGHT, outcome=Outcome.CORRECTED, rules=(), findings={}, plan_id=None))
+
+    assert verdict(run) == "9 corrections of orders taken back: the source differs again in these rows."
+    assert [command.split()[3] for command in advice(run).commands] == ["sweep"]
+
+
+def test_rules_that_failed_are_told_beside_a_table_that_a_guard_stopped() -> None:
+    told = verdict(run_of("run", CORRECTED_NIGHT, TableResult("items", Outcome.REFUSED)))
+
+    assert told == ("Refused: a guard stopped items. Nothing was written to it. orders: 1 of 2 rules failed: r-fail.")

@@ -97,7 +97,7 @@ def test_second_copy_in_another_partition_counts_where_a_segment_is_looked_at() 
     assert kinds(swept_part(world, ONE, **BY_V).result) == {"duplicate_key": 1}
 
 
-def test_plan_of_a_partition_is_applied_and_says_that_the_rest_is_not_proven() -> None:
+def test_plan_of_a_partition_is_applied_and_the_rest_is_not_proven() -> None:
     world = partitioned()
     world.source.delete(3)
     world.source.delete(4)
@@ -106,7 +106,7 @@ def test_plan_of_a_partition_is_applied_and_says_that_the_rest_is_not_proven() -
     result = applied(world, done.draft, **BY_V)
 
     assert (result.outcome, result.corrections.applied, result.whole) == (Outcome.CORRECTED, 1, False)
-    assert "only partitions 0 compared" in result.notes[0]
+    assert "only partitions 0 compared" in result.unverified[0].why
     assert set(world.lake_holds()) == set(range(12)) - {3}
 
 
