@@ -49,6 +49,7 @@ def table_findings(table: Raw) -> Iterator[Finding]:
                 ("mask", column),
                 "is a partition column, which the lake's paths and findings show; it cannot be masked",
             )
+    yield from _mask_findings(table.keys("mask"))
     for index, column in enumerate(table.section("compare").texts("exclude")):
         if column.lower() in keys:
             yield ("compare", "exclude", index), "is a key column; rows are found by it"
@@ -57,6 +58,13 @@ def table_findings(table: Raw) -> Iterator[Finding]:
     for column, role in needed.items() if columns else ():
         if column not in columns:
             yield ("source", "columns"), f"leaves out `{column}`, {role}"
+
+
+def _mask_findings(masked: tuple[str, ...]) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for column in masked:
+        if (first := seen.setdefault(column.lower(), column)) != column:
+            yield ("mask", column), f"is {first} once more, for case does not count; say one of the two"
 
 
 def _query_findings(source: Raw, pull: Raw) -> Iterator[Finding]:

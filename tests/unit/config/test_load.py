@@ -233,6 +233,7 @@ WRONG_MORE = [
     ("    mask: {order_id: hmac}", "tables[0].mask.order_id: is a key column"),
     ("    mask: {Updated_At: redact}", "tables[0].mask.Updated_At: is a watermark column"),
     ("    mask: {email: sha}", "tables[0].mask.email: expected hmac | redact | show, found 'sha'"),
+    ("    mask: {email: redact, EMAIL: show}", "tables[0].mask.EMAIL: is email once more"),
     ("    quarantine: {}", "tables[0].quarantine: unknown key (legal: name, source"),
     ("    rules: 3", "tables[0].rules: expected text"),
     ("    compare: {exclude: [order_id]}", "tables[0].compare.exclude[0]: is a key column"),
