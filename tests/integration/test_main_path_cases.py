@@ -100,8 +100,9 @@ def test_plans_are_carried_out_once_unchanged_for_their_own_table_and_within_lim
     refused("--yes", "--approve-deletes", "10", word="hudi-reconcile approve")
     approved = project.json("approve", "latest", "--as", "alice")
     assert (approved.code, approved.document["outcome"], approved.table["approval"]["deletes"]) == (0, "approved", 10)
-    refused("--yes", "--approve-deletes", "10", word="alice only")  # the same login planned it
-    project.settings["policy"]["approver"] = "any"
+    project.settings["policy"]["approver"] = "other_login"
+    refused("--yes", "--approve-deletes", "10", word=") only, who planned it")  # the same login planned it
+    del project.settings["policy"]["approver"]
 
     applied = project.json("apply", "latest", "--yes", "--approve-deletes", "10")
     lake = tree(project.lake)
