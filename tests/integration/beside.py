@@ -127,7 +127,10 @@ class Beside:
             wanted = {key: row for key, row in wanted.items() if key not in DELETED}
         if theirs:
             wanted |= self.theirs
-        assert self.lake() == wanted
+        found = self.lake()
+        assert found == wanted, (
+            f"the lake shows {found} and not {wanted}"
+        )  # a message of its own: nobody rewrites this module's
 
     def goes_on(self) -> None:
         """Nothing is in flight, and a writer with Hudi's defaults is not hindered."""
