@@ -14,7 +14,7 @@ from hudi_reconcile.core.terminal import without_commands
 from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.rule_words import rule_lines
 from hudi_reconcile.report.scope import scope_lines
-from hudi_reconcile.report.wording import counted, coverage_text, drift_rows, reasons, verdict
+from hudi_reconcile.report.wording import counted, coverage_text, drift_rows, has_gaps, reasons, verdict
 
 _MARGIN = 14
 
@@ -71,7 +71,7 @@ def _comparison_lines(table: Document) -> Iterator[str]:
     if part := coverage_text(table.get("coverage")):
         yield _field("coverage", part)
     drift = _counts(table["findings"], DRIFT_KINDS)
-    none = "none in what was compared" if table["unverified"] else "none"
+    none = "none in what was compared" if has_gaps(table) else "none"
     yield _field("drift", f"{drift_rows(table):,}: {drift}" if drift else none)
     if other := _counts(table["not_drift"], NOT_DRIFT_KINDS):
         yield _field("not drift", other)

@@ -13,7 +13,7 @@ from typing import Any
 from hudi_reconcile.core.open_drift import corrected_whole, open_drift
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.rule_words import of_status
-from hudi_reconcile.report.wording import counted, listed, reasons
+from hudi_reconcile.report.wording import counted, has_gaps, listed, reasons
 
 Document = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
     tool = command_prefix(run)
     match outcome:
-        case Outcome.CLEAN | Outcome.CORRECTED if run["command"] != "undo" and not any(map(_gaps, concerned)):
+        case Outcome.CLEAN | Outcome.CORRECTED if run["command"] != "undo" and not any(map(has_gaps, concerned)):
             return Advice("Nothing to do.")
         case Outcome.CLEAN | Outcome.CORRECTED | Outcome.PULLED:
             return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
@@ -95,10 +95,6 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
         return Advice("Look at the findings:", (f"{tool} findings {run_id}",))
     then = "let somebody else approve it, then apply it:" if words else "then apply it:"
     return Advice(f"Look at the plan, {then}", (look, *apply))
-
-
-def _gaps(table: Document) -> bool:
-    return bool(table["unverified"])
 
 
 def _waits_for_word(table: Document) -> bool:

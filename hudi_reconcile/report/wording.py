@@ -175,7 +175,7 @@ def _corrected(tables: Sequence[Document], names: str, command: str = "") -> str
     if command == "undo":
         return f"{counted(applied, 'correction')} of {names} taken back: the source differs again in these rows."
     proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"
-    rest = " Not everything was compared: the rest is not proven." if any(map(_has_gaps, tables)) else ""
+    rest = " Not everything was compared: the rest is not proven." if any(map(has_gaps, tables)) else ""
     return f"{counted(applied, 'correction')} of {names} written{proof}.{rest}"
 
 
@@ -187,7 +187,8 @@ def _others(run: Document) -> str:
     return f" {listed([table['name'] for table in failed])}: {told}"
 
 
-def _has_gaps(table: Document) -> bool:
+def has_gaps(table: Document) -> bool:
+    """True where something of the table was not compared, and is named."""
     return bool(table["unverified"])
 
 
