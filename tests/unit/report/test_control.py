@@ -71,6 +71,20 @@ def test_counts_taken_around_a_correction_are_not_judged() -> None:
     assert totals.explained is None
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [(10, "equal after the correction"), (13, "wait for the next pull, or drift outside the segments")],
+)
+def test_counts_of_an_apply_are_not_held_against_the_few_segments_that_it_compared_again(source: int, told: str) -> None:
+    again = {**table_of(source, 10), "verified_at": "20261121145100499"}
+
+    totals = control_totals(again)
+
+    assert totals is not None
+    assert (totals.explained, totals.rows.explained, totals.keys) == (None, "", None)
+    assert told in totals.sentence
+
+
 def test_side_that_was_not_read_has_no_totals() -> None:
     assert control_totals({**table_of(1, 1), "lake": None}) is None
 
