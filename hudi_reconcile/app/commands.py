@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hudi_reconcile.app.approval import allowed, with_people
-from hudi_reconcile.app.clock import utc_text
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.part import ALL, Asked, Watch
+from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.app.rule_files import RuleSets, rule_sets
 from hudi_reconcile.app.rules import check_after, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
@@ -26,6 +25,7 @@ from hudi_reconcile.core.rule_verdict import not_run
 from hudi_reconcile.core.rules import RuleSet
 from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
+from hudi_reconcile.evidence.plan_file import plan_of
 from hudi_reconcile.evidence.store import COMPARED, Store
 from hudi_reconcile.stages.apply import apply
 from hudi_reconcile.stages.apply_result import LandedError
@@ -83,9 +83,9 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
     found = {}
     for name in wanted:
         config.table(name)
-        document = store.plan(run_id, name)
-        if document is not None:
-            found[name] = _plan_file(document, store.findings_dir(run_id, name))
+        plan = plan_of(store, run_id, name)
+        if plan is not None:
+            found[name] = _plan_file(plan, store.findings_dir(run_id, name))
     if not found:
         what = f"table {', '.join(names)}" if names else "any table"
         parts = [one["name"] for one in store.result(run_id)["tables"] if (one.get("coverage") and not one["whole"])]
@@ -106,8 +106,7 @@ def left_of(config: Config, run: str, names: tuple[str, ...], found: Mapping[str
     return {table["name"]: one for table in wanted if (one := left_out(table, run_id)) is not None}
 
 
-def _plan_file(document: Mapping[str, Any], findings: Path) -> PlanFile:
-    plan = plans.parse(document)
+def _plan_file(plan: plans.Plan, findings: Path) -> PlanFile:
     if not findings.is_dir() or _hashes(findings) != dict(plan.files):
         raise RefusedError(
             f"table {plan.table}: the findings of run {plan.run_id} are not those that the plan was made of",
@@ -142,10 +141,7 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
     if swept.draft is None:
         return result, None
     plan = replace(swept.draft, files=_hashes(path))
-    document = plans.document(
-        plan, created_utc=utc_text(plan.created_micros), expires_utc=utc_text(plan.expires_micros)
-    )
-    one.folder.write_plan(one.table.name, document)
+    one.folder.write_plan(one.table.name, plan_document(plan))
     return replace(result, plan_id=plan.plan_id), PlanFile(plan, path)
 
 

@@ -14,12 +14,14 @@ from typing import Any
 from hudi_reconcile.app.diff import RunDiff, diff_runs
 from hudi_reconcile.app.page import PageForm, index_page, mail_page, page_of
 from hudi_reconcile.app.pdf import printed
+from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.app.store import ring_of_file, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
 from hudi_reconcile.evidence.history import PastRun, history
+from hudi_reconcile.evidence.plan_file import plan_of
 from hudi_reconcile.evidence.store import COMPARED, Store
 from hudi_reconcile.evidence.verify import Verified, verify
 from hudi_reconcile.report.wording import reasons
@@ -87,11 +89,16 @@ class Room:
         return diff_runs(self.store, pair, tables=tables, kinds=kinds)
 
     def plans(self, run: str, *, tables: Collection[str]) -> Planned:
-        """The plans of a sweep or run. Raises UsageError where there is none."""
+        """The plans of a sweep or run, as this version words what they do.
+
+        Raises UsageError where there is none, RefusedError where a file was edited.
+        """
         run_id = self.store.resolve(run, commands=COMPARED)
         document = self.store.result(run_id)
         chosen = _tables(document, tables)
-        plans = [plan for table in chosen if (plan := self.store.plan(run_id, table["name"])) is not None]
+        plans = [
+            plan_document(plan) for table in chosen if (plan := plan_of(self.store, run_id, table["name"])) is not None
+        ]
         if not plans:
             endings = ", ".join(f"{table['name']} {table['outcome']}" for table in chosen)
             raise UsageError(f"run {run_id} has no plan ({endings})", fix="make one: hudi-reconcile sweep")

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.evidence.store import Store
+from tests.unit.core.test_plan import PLAN as MADE
 from tests.unit.report.stories import FINDINGS, PLAN, Document, Story, all_stories, finding, in_lake
 
 NOON_MICROS = 1_795_262_400_000_000
@@ -37,12 +40,18 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write_run(reports: Path, story: Story, *, at: int = 0, stored: list[Document] | None = None) -> str:
     with Store(reports).begin(NOON_MICROS + at * 1_000_000) as folder:
         for name, plan in story.plans.items():
-            folder.write_plan(name, {**plan, "run_id": folder.run_id})
+            folder.write_plan(name, written_plan(plan, folder.run_id))
         if stored is not None:
             write_findings(folder.findings_dir("orders"), stored)
         folder.write_result({**story.run, "run_id": folder.run_id})
         folder.finish()
     return folder.run_id
+
+
+def written_plan(story: Document, run_id: str) -> Document:
+    """The story's plan as a sweep writes it."""
+    changed = {name: story[name] for name in ("table", "upserts", "deletes", "by_kind")}
+    return plan_document(replace(MADE, run_id=run_id, **changed))
 
 
 def write_findings(folder: Path, stored: list[Document]) -> None:
@@ -143,13 +152,58 @@ def test_plan_as_json_holds_the_plan_as_written(swept: str, capsys: pytest.Captu
 
     document = document_of(capsys)
     assert (code, document["exit_code"], document["error"]) == (0, 0, None)
-    assert document["plans"] == [{**PLAN, "run_id": swept}]
+    assert document["plans"] == [written_plan(PLAN, swept)]
 
 
 def test_plan_as_text_ends_in_the_command_to_apply_it(swept: str, capsys: pytest.CaptureFixture[str]) -> None:
     run(["plan", "latest"])
 
     assert capsys.readouterr().out.rstrip().endswith(f"apply {swept} -t orders")
+
+
+@pytest.mark.parametrize("logged", [True, False])
+@pytest.mark.parametrize(
+    ("place", "value"), [(("steps", 0, "text"), "all is well"), (("expires_utc",), "2099-01-01"), (("deletes",), 0)]
+)
+def test_plan_that_was_edited_is_refused_or_shown_as_it_was_made(
+    reports: Path,
+    swept: str,
+    place: tuple[Any, ...],
+    value: object,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    logged: bool,
+) -> None:
+    path = reports / swept / "orders" / "plan.json"
+    edited = json.loads(path.read_text())
+    within = edited
+    for part in place[:-1]:
+        within = within[part]
+    within[place[-1]] = value
+    path.write_text(json.dumps(edited))
+    if not logged:
+        (reports / "audit.jsonl").unlink()
+
+    code = run(["plan", swept, "--format", "json"])
+
+    document = document_of(capsys)
+    if logged or place == ("deletes",):
+        assert (code, "was changed" in document["error"]["message"]) == (5, True)
+    else:
+        assert document["plans"] == [written_plan(PLAN, swept)]
+    assert run(["plan", swept]) == code
+    shown = capsys.readouterr().out
+    assert "all is well" not in shown
+    assert "2099" not in shown
+
+
+def test_plan_of_another_run_is_refused(reports: Path, swept: str, capsys: pytest.CaptureFixture[str]) -> None:
+    other = write_run(reports, all_stories()["drift"], at=60)
+    (reports / "audit.jsonl").unlink()
+    (reports / other / "orders" / "plan.json").write_bytes((reports / swept / "orders" / "plan.json").read_bytes())
+
+    assert run(["plan", other]) == 5
+    assert f"the plan of run {swept}" in capsys.readouterr().err
 
 
 def test_run_without_a_plan_exits_2(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:

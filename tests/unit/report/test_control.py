@@ -75,7 +75,9 @@ def test_counts_taken_around_a_correction_are_not_judged() -> None:
     ("source", "told"),
     [(10, "equal after the correction"), (13, "wait for the next pull, or drift outside the segments")],
 )
-def test_counts_of_an_apply_are_not_held_against_the_few_segments_that_it_compared_again(source: int, told: str) -> None:
+def test_counts_of_an_apply_are_not_held_against_the_few_segments_that_it_compared_again(
+    source: int, told: str
+) -> None:
     again = {**table_of(source, 10), "verified_at": "20261121145100499"}
 
     totals = control_totals(again)

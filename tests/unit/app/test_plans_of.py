@@ -1,0 +1,67 @@
+"""What `approve` and `apply` take for the plans of a run: those that it made, to the byte."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hudi_reconcile.app.commands import plans_of
+from hudi_reconcile.app.plan_document import plan_document
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.evidence.files import file_sha256
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.verify import verify
+from tests.unit.core.test_plan import PLAN
+
+NOON_MICROS = 1_795_262_400_000_000
+CONFIG = """version: 1
+source: {url: "postgresql+psycopg://r@h/d"}
+tables:
+  - {name: orders, source: {table: a}, lake: {path: a}}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    (tmp_path / "reconcile.yaml").write_text(CONFIG)
+    return load_config(tmp_path / "reconcile.yaml", {})
+
+
+@pytest.fixture
+def plan(config: Config) -> Plan:
+    """A plan that a sweep left, with one file of findings."""
+    with Store(config.reports).begin(NOON_MICROS) as folder:
+        part = folder.findings_dir("orders") / "part-0.parquet"
+        part.parent.mkdir()
+        part.write_bytes(b"rows")
+        plan = replace(PLAN, run_id=folder.run_id, files={"findings/part-0.parquet": file_sha256(part)})
+        folder.write_plan("orders", plan_document(plan))
+        swept = TableResult("orders", Outcome.DRIFT)
+        folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", (swept,))))
+        folder.finish()
+    return plan
+
+
+def test_plan_that_nobody_touched_is_taken(config: Config, plan: Plan) -> None:
+    assert plans_of(config, "latest", ())["orders"].plan == plan
+
+
+@pytest.mark.parametrize("field", ["steps", "created_utc", "expires_utc", "more"])
+def test_plan_edited_beside_what_its_id_covers_is_refused_and_told_by_audit_verify(
+    config: Config, plan: Plan, field: str
+) -> None:
+    path = config.reports / plan.run_id / "orders" / "plan.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: []}))
+
+    with pytest.raises(RefusedError, match="not what the audit log has of it") as refused:
+        plans_of(config, plan.run_id, ())
+    assert "audit verify" in refused.value.fix
+    assert [flaw.what for flaw in verify(config.reports).flaws] == ["orders/plan.json was changed"]
