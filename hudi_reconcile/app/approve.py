@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.approval import apart, planner_of
 from hudi_reconcile.app.clock import HostClock, utc_text
-from hudi_reconcile.app.commands import PlanFile
+from hudi_reconcile.app.commands import PlanFile, plans_of
 from hudi_reconcile.app.datasets import ends_of
 from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.run import Call, Finished, finish, made_by
 from hudi_reconcile.app.store import store_of
+from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.approval import Actor, refuse_own_word
 from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError
@@ -20,6 +21,30 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_document
 from hudi_reconcile.evidence.approvals import APPROVE
+from hudi_reconcile.evidence.store import LATEST, Store
+
+
+def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tuple[str, ...]) -> Mapping[str, PlanFile]:
+    """The plans of a run, by table. `ids` are those that were looked at, or how they begin: no other plan is approved.
+
+    Raises RefusedError for another plan, and for `latest` without ids beside a newer run that is under way: it may leave a
+    plan that nobody has seen. Raises as `plans_of` too.
+    """
+    begun = Store(config.reports).under_way()
+    found = plans_of(config, run, tables)
+    for table, one in found.items():
+        plan = one.plan
+        if ids and not any(plan.plan_id.startswith(said) for said in ids):
+            raise RefusedError(
+                f"table {table}: the plan of run {plan.run_id} is {plan.plan_id}, another than --plan names",
+                fix=f"look at it: hudi-reconcile plan {plan.run_id} -t {table}",
+            )
+        if newer := [building for building in begun if building > plan.run_id and run == LATEST and not ids]:
+            raise RefusedError(
+                f"run {newer[0]} is under way: 'latest' may soon mean another plan than the one that was looked at",
+                fix=f"name the run: hudi-reconcile approve {plan.run_id} -t {table} --as NAME",
+            )
+    return found
 
 
 def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finished:

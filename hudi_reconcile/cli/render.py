@@ -45,6 +45,8 @@ def _table_lines(table: Document) -> Iterator[str]:
     yield from _pull_lines(table.get("pull"))
     yield from _comparison_lines(table)
     yield from _correction_lines(table)
+    if word := table.get("approval"):
+        yield _field("approved", f"plan {word['plan_id']} of run {word['run_id']}")
     yield from (_field(label, text) for label, text in rule_lines(table))
     yield from (_field("note", note) for note in table["notes"])
     yield _field("cost", _cost(table["cost"]))

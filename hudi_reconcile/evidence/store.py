@@ -80,6 +80,14 @@ class Store:
         names = (entry.name for entry in os.scandir(self.reports) if entry.is_dir(follow_symlinks=False))
         return sorted(filter(is_run_id, names), reverse=True)
 
+    def under_way(self) -> list[str]:
+        """The ids of the runs that live processes of this host are building, newest first. What dead ones left is none."""
+        if not (self.reports / STORE_LOCK).exists():
+            return []
+        with file_lock(self.reports / STORE_LOCK):
+            folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
+            return sorted((one for one in folders if is_run_id(one) and self._is_built(one)), reverse=True)
+
     def resolve(self, run: str, *, commands: Collection[str] | None = None) -> str:
         """The id that `run` means: itself, or for `latest` the newest run of one of these commands (None: of any).
 
@@ -145,6 +153,14 @@ class Store:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
         building_path(self.reports, run_id).mkdir()
         return RunFolder(self.reports, run_id, lock_descriptor=descriptor, keys=self.keys, head_before=head)
+
+    def _is_built(self, run_id: str) -> bool:
+        path = lock_path(self.reports, run_id)
+        if not path.exists():
+            return False
+        if (descriptor := try_lock(path)) is not None:
+            os.close(descriptor)
+        return descriptor is None
 
     def _tidy(self) -> None:
         for entry in list(self.reports.glob(f"{BUILDING_PREFIX}*")):

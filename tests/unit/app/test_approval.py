@@ -17,6 +17,7 @@ from hudi_reconcile.app.clock import HostClock
 from hudi_reconcile.app.commands import PlanFile
 from hudi_reconcile.app.plan_approvals import plan_approvals
 from hudi_reconcile.app.run import Call, TableRun
+from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -175,6 +176,12 @@ def test_page_of_an_approval_says_who_and_what(call: Call, approve: Approve) -> 
     assert "1 upsert and 2 deletes" in page
     line = json.loads((store.reports / "audit.jsonl").read_text().splitlines()[-1])
     assert line["tables"][0]["approval"]["by"] == "Alice"
+
+
+def test_terminal_shows_which_plan_was_approved(call: Call, plan: Plan) -> None:
+    done = run_approve(call, {"orders": PlanFile(plan, Path("findings"))}, "alice").result
+
+    assert f"plan {plan.plan_id} of run {plan.run_id}" in render_run(done)
 
 
 def test_approval_is_told_to_the_outputs(call: Call, plan: Plan, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `approve` and `apply` take for the plans of a run: those that it made, to the byte."""
+"""What `approve` and `apply` take for the plans of a run: those that it made, to the byte, and that were looked at."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hudi_reconcile.app.approve import plans_to_approve
 from hudi_reconcile.app.commands import plans_of
 from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.config.load import load_config
@@ -65,3 +66,27 @@ def test_plan_edited_beside_what_its_id_covers_is_refused_and_told_by_audit_veri
         plans_of(config, plan.run_id, ())
     assert "audit verify" in refused.value.fix
     assert [flaw.what for flaw in verify(config.reports).flaws] == ["orders/plan.json was changed"]
+
+
+def test_plan_is_approved_under_the_id_that_was_looked_at_and_under_no_other(config: Config, plan: Plan) -> None:
+    assert plans_to_approve(config, "latest", (), (plan.plan_id[:8],))["orders"].plan == plan
+
+    with pytest.raises(RefusedError, match=plan.plan_id):
+        plans_to_approve(config, plan.run_id, (), ("0" * 8,))
+
+
+def test_latest_is_not_approved_beside_a_newer_run_under_way_and_the_run_itself_is(config: Config, plan: Plan) -> None:
+    with Store(config.reports).begin(NOON_MICROS + 1_000_000) as begun:
+        with pytest.raises(RefusedError, match=begun.run_id) as refused:
+            plans_to_approve(config, "latest", (), ())
+        assert f"approve {plan.run_id} -t orders" in refused.value.fix
+        for run, ids in ((plan.run_id, ()), ("latest", (plan.plan_id,))):
+            assert plans_to_approve(config, run, (), ids)["orders"].plan == plan
+    assert plans_to_approve(config, "latest", (), ())["orders"].plan == plan
+
+
+def test_latest_is_approved_beside_a_run_that_began_earlier_and_one_that_died(config: Config, plan: Plan) -> None:
+    with Store(config.reports).begin(NOON_MICROS - 1_000_000):
+        (config.reports / ".tmp-20991121T100000Z-000000").mkdir()
+
+        assert plans_to_approve(config, "latest", (), ())["orders"].plan == plan

@@ -358,3 +358,9 @@ def test_audit_verify_prints_the_head_and_finds_a_changed_file_and_a_cut_log(
     assert f"line 1, run {swept}: result.json was changed" in shown
     assert "log: the published head" in shown
     assert shown.splitlines()[-1].startswith("NOT INTACT: 2 lines")
+
+
+@pytest.mark.usefixtures("swept")
+def test_plan_to_approve_that_is_named_too_short_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["approve", "latest", "--as", "alice", "--plan", "5d0f"]) == 2
+    assert "too short" in capsys.readouterr().err
