@@ -89,8 +89,8 @@ def _remove(run: Path) -> None:
 
 
 def _refuse_flaws(store: Store, found: Verified) -> None:
-    """Folders that a killed purge left, whole or in part, are none."""
-    flaws = [flaw for flaw in found.flaws if flaw.run_id not in found.purged]
+    """Folders that a killed purge left, whole or in part, are none; lines about them that are not right are."""
+    flaws = [flaw for flaw in found.flaws if flaw.line is not None or flaw.run_id not in found.purged]
     if flaws:
         raise RefusedError(
             f"{store.reports} is not what it was ({len(flaws)} flaws): a purge would remove the proof of it",

@@ -2,7 +2,7 @@
 
 Whoever edits, removes, reorders or adds a line breaks the chain after it. Cutting lines off the end leaves a whole chain:
 only a head that was published elsewhere (printed by `audit verify`, carried by the lake's commits) tells that. Runs that a
-line says were purged have no files to check. Reads only.
+line says were purged have no files to check, but the purge names each by the hash of its line. Reads only.
 """
 
 from __future__ import annotations
@@ -40,6 +40,15 @@ class PurgeLine:
     by: str
     at_utc: str
     runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A run as its line names it."""
+
+    line: int
+    digest: str
+    files: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -93,7 +102,7 @@ def _wait_for_writer(reports: Path) -> None:
 def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     found = Verified()
     there = _runs(reports)  # before the log: the line of a run comes before its folder
-    heads, named = {FIRST_PREVIOUS: 0}, dict[str, tuple[int, Mapping[str, str]]]()
+    heads, named = {FIRST_PREVIOUS: 0}, dict[str, _Named]()
     unchecked: Link | None = None
     last: Link | None = None
     for link in links(reports / AUDIT_FILE, keys):
@@ -118,31 +127,43 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     return found
 
 
-def _read(number: int, record: Record, named: dict[str, tuple[int, Mapping[str, str]]], found: Verified) -> None:
+def _read(number: int, record: Record, named: dict[str, _Named], found: Verified) -> None:
     """Take in what a line says: a run with its files, or runs that are gone."""
     if record.get("command") == PURGE:
         gone = _purged(record)
         if not gone:
             found.flaws.append(Flaw(number, None, "is a purge that names no runs"))
             return
-        found.purges.append(PurgeLine(number, str(record.get("by")), str(record.get("ended_utc")), gone))
-        found.flaws += [
-            Flaw(number, run_id, "says that a run was purged which no line before names, or another purge does")
-            for run_id in gone
-            if named.pop(run_id, None) is None
-        ]
+        found.purges.append(
+            PurgeLine(number, str(record.get("by")), str(record.get("ended_utc")), tuple(run_id for run_id, _ in gone))
+        )
+        found.flaws += [Flaw(number, run_id, what) for run_id, what in _purge_flaws(gone, named)]
         return
     files = record.get("files")
     if isinstance(files, dict):
-        named[str(record.get("run_id"))] = (number, files)
+        named[str(record.get("run_id"))] = _Named(number, str(record.get("hash")), files)
 
 
-def _purged(record: Record) -> tuple[str, ...]:
-    """The runs that a purge's line names; none where it is not made as ours are."""
+def _purged(record: Record) -> list[tuple[str, object]]:
+    """The runs that a purge's line names, in its order, each with the hash of its line; none where it is not made as ours are."""
     runs = record.get("purged")
     if not isinstance(runs, list) or not all(isinstance(one, dict) and "run_id" in one for one in runs):
-        return ()
-    return tuple(str(one["run_id"]) for one in runs)
+        return []
+    return [(str(one["run_id"]), one.get("hash")) for one in runs]
+
+
+def _purge_flaws(gone: list[tuple[str, object]], named: dict[str, _Named]) -> Iterator[tuple[str, str]]:
+    """A purge names runs of lines before it, the oldest first, each once and by the hash of its line. Takes them from `named`."""
+    previous = ""
+    for run_id, digest in gone:
+        if run_id < previous:
+            yield run_id, "says that a run was purged after a newer one: a purge takes the oldest first"
+        previous = run_id
+        line = named.pop(run_id, None)
+        if line is None:
+            yield run_id, "says that a run was purged which no line before names, or another purge does"
+        elif digest != line.digest:
+            yield run_id, f"says that a run was purged by another hash than that of line {line.line}, which names it"
 
 
 def _end_flaws(last: Link | None, keys: KeyRing, published: str | None, found: Verified) -> Iterator[Flaw]:
@@ -154,12 +175,10 @@ def _end_flaws(last: Link | None, keys: KeyRing, published: str | None, found: V
         yield Flaw(last.number, _run_of(last.record), what)
 
 
-def _check_files(
-    reports: Path, there: Collection[str], named: Mapping[str, tuple[int, Mapping[str, str]]], found: Verified
-) -> None:
-    for run_id, (number, files) in named.items():
-        found.files += len(files)
-        found.flaws += [Flaw(number, run_id, what) for what in _file_flaws(reports / run_id, files)]
+def _check_files(reports: Path, there: Collection[str], named: Mapping[str, _Named], found: Verified) -> None:
+    for run_id, one in named.items():
+        found.files += len(one.files)
+        found.flaws += [Flaw(one.line, run_id, what) for what in _file_flaws(reports / run_id, one.files)]
     for run_id in sorted(set(there) - named.keys()):
         if run_id in found.purged:
             what = "was purged, and its folder is there: finish it with hudi-reconcile audit purge --yes"

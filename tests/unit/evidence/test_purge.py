@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +102,42 @@ def test_line_that_purges_what_no_line_names_is_a_flaw(store: Store, write_run: 
 
     (flaw,) = verify(store.reports).flaws
     assert (flaw.line, flaw.run_id) == (3, run_id)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda gone: [{**gone[0], "hash": gone[1]["hash"]}, gone[1]], "another hash than that of line 1"),
+        (lambda gone: [gone[0], {"run_id": gone[1]["run_id"]}], "another hash than that of line 2"),
+        (lambda gone: gone[::-1], "the oldest first"),
+        (lambda gone: [gone[0], gone[0], gone[1]], "no line before names, or another purge"),
+    ],
+)
+def test_line_of_a_purge_that_is_not_as_the_lines_before_say_is_a_flaw_and_stops_the_next_purge(
+    store: Store, write_run: RunWriter, change: Callable[[list[Any]], list[Any]], what: str
+) -> None:
+    ids = [write_run() for _ in range(3)]
+    log = store.reports / "audit.jsonl"
+    gone = [{"run_id": line["run_id"], "hash": line["hash"]} for line in audit.records(log)][:2]
+    audit.append(log, {**FACTS, "command": "purge", "run_id": None, "tables": [], "purged": change(gone)})
+    for run_id in ids[:2]:
+        shutil.rmtree(store.reports / run_id)
+
+    (flaw,) = verify(store.reports).flaws
+
+    assert flaw.line == 4
+    assert what in flaw.what
+    with pytest.raises(RefusedError, match="not what it was"):
+        old_runs(store, NOON_MICROS + 9 * SECOND)
+
+
+def test_purged_run_whose_folder_is_there_again_is_named(store: Store, write_run: RunWriter) -> None:
+    run_id = write_run()
+    purge(store, old_runs(store, NOON_MICROS + SECOND), FACTS)
+    (store.reports / run_id).mkdir()
+
+    (flaw,) = verify(store.reports).flaws
+    assert (flaw.run_id, "was purged, and its folder is there" in flaw.what) == (run_id, True)
 
 
 def test_line_of_a_purge_is_sealed_as_every_other(store: Store) -> None:
