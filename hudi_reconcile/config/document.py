@@ -22,6 +22,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from hudi_reconcile.config.fields import Location
+from hudi_reconcile.config.numbers import number_of
 
 LARGEST_BYTES = 1_048_576
 _DEEPEST = 20
@@ -149,4 +150,4 @@ def _scalar(node: Node, reader: YAML) -> Scalar:
     if tag not in _PLAIN_TAGS:
         return str(node.value)
     value: Scalar = reader.constructor.construct_object(node)
-    return value
+    return number_of(str(node.value), value) if isinstance(value, float) else value

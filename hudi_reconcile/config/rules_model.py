@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from hudi_reconcile.config.fields import LAX, Duration, Finding, Raw, Section, SomeNames, Text, not_empty
+from hudi_reconcile.config.numbers import exact_number, refuse_rounding
 from hudi_reconcile.config.rule_query import with_batch
 from hudi_reconcile.config.scalars import SHARE_PATTERN, parse_share
 from hudi_reconcile.config.tables import folder_name
@@ -32,12 +33,7 @@ def _allow(value: object) -> object:
 
 def _number(value: object) -> object:
     """Numbers as exact decimals, texts as they are."""
-    if isinstance(value, float):
-        found = Decimal(str(value))
-        if not found.is_finite():
-            raise ValueError("must be a finite number")
-        return found
-    return value
+    return exact_number(value) if isinstance(value, float) else value
 
 
 def _scalar(value: object) -> object:
@@ -58,6 +54,11 @@ def _tolerance(value: object) -> object:
     if not isinstance(found, Decimal) or found < 0:
         raise ValueError("must be a number from 0 up")
     return found
+
+
+def _arguments(value: object) -> object:
+    refuse_rounding(value)
+    return value
 
 
 def _day(value: object) -> object:
@@ -207,7 +208,7 @@ class GxRule(RowRule):
 
     check: Literal["gx"]
     type: Text
-    kwargs: dict[Text, Any] = Field({}, description="Its keyword arguments.")
+    kwargs: Annotated[dict[Text, Any], BeforeValidator(_arguments)] = Field({}, description="Its keyword arguments.")
 
     def check_of(self) -> core.Check:
         """The check."""

@@ -203,3 +203,37 @@ def test_decimal_numbers_are_read_as_they_are_written(number: Decimal) -> None:
 def test_no_text_makes_the_reader_fail_in_another_way(text: str) -> None:
     with suppress(ConfigError):
         assert parse_rules(text, "r.yaml", "t").rules
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("12345678901234567890.12", "12345678901234567890.12"),
+        ("-0.12345678901234567891", "-0.12345678901234567891"),
+        ("1_234_567_890_123_456_789.5", "1234567890123456789.5"),
+        ("0.1", "0.1"),
+    ],
+)
+def test_number_of_more_digits_than_a_float_holds_is_read_to_the_last(written: str, meant: str) -> None:
+    between = one(f"{{id: a, check: between, column: c, min: {written}}}").check
+    total = one(f"{{id: a, check: total, column: c, tolerance: {written.lstrip('-')}}}").check
+    among = one(f"{{id: a, check: in_set, column: c, values: [{written}]}}").check
+
+    assert between == Between("c", Decimal(meant), None)
+    assert total == Total("c", abs(Decimal(meant)))
+    assert among == InSet("c", (Decimal(meant),))
+
+
+@pytest.mark.parametrize("number", ["1e999", "1e-999999999", "1e-99999999999999999999", "-.inf"])
+def test_number_beyond_what_anything_holds_is_named_with_its_line(number: str) -> None:
+    (said,) = problems_of(f"{{id: a, check: between, column: c, min: {number}}}")
+
+    assert said.startswith("r.yaml:4: rules[0].min: must be a finite number")
+
+
+def test_number_that_great_expectations_would_round_is_named_with_its_line() -> None:
+    kwargs = "{column: c, within: [{max_value: 0.12345678901234567891}, {min_value: 0.1}]}"
+    (said,) = problems_of(f"{{id: a, check: gx, type: t, kwargs: {kwargs}}}")
+
+    assert said.startswith("r.yaml:4: rules[0].kwargs")
+    assert "17 digits" in said
