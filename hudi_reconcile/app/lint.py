@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hudi_reconcile.app.clock import HostClock
-from hudi_reconcile.app.rule_files import shown_path
+from hudi_reconcile.app.rule_files import shown_path, with_something_to_hold
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.rules_load import FIX, load_rules
+from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, UsageError
 from hudi_reconcile.core.rules import Gx, Rule, RuleSet, day_of
 
@@ -44,21 +45,27 @@ def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, 
         ConfigError: anything is wrong with any of them; all problems at once.
         UsageError: the config names no rules file.
     """
-    named: list[tuple[Path, str | None]] = [(path, None) for path in files]
+    named: list[tuple[Path, TableConfig | None]] = [(path, None) for path in files]
     if config is not None:
-        named = [(table.rules, table.name) for table in config.tables if table.rules is not None]
+        named = [(table.rules, table) for table in config.tables if table.rules is not None]
     if not named:
         raise UsageError("the config names no rules file", fix="name one: hudi-reconcile rules lint FILE")
     found: list[Linted] = []
     problems: list[str] = []
     for path, table in named:
         try:
-            found.append(_linted(load_rules(path, shown=shown_path(path), table=table, doubt=_doubt)))
+            found.append(_linted(_loaded(path, table)))
         except ConfigError as error:
             problems += error.problems
     if problems:
         raise ConfigError(tuple(problems), fix=FIX)
     return tuple(found)
+
+
+def _loaded(path: Path, table: TableConfig | None) -> RuleSet:
+    if table is None:
+        return load_rules(path, shown=shown_path(path), table=None, doubt=_doubt)
+    return with_something_to_hold(table, load_rules(path, shown=shown_path(path), table=table.name, doubt=_doubt))
 
 
 def _linted(rules: RuleSet) -> Linted:

@@ -8,6 +8,7 @@ from pathlib import Path
 from hudi_reconcile.config.rules_load import FIX, load_rules
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError
+from hudi_reconcile.core.rule_verdict import can_hold
 from hudi_reconcile.core.rules import RuleSet
 
 RuleSets = Mapping[str, RuleSet]
@@ -20,12 +21,21 @@ def rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
     for table in tables:
         if table.rules is not None:
             try:
-                found[table.name] = load_rules(table.rules, shown=shown_path(table.rules), table=table.name)
+                rules = load_rules(table.rules, shown=shown_path(table.rules), table=table.name)
+                found[table.name] = with_something_to_hold(table, rules)
             except ConfigError as error:
                 problems += error.problems
     if problems:
         raise ConfigError(tuple(problems), fix=FIX)
     return found
+
+
+def with_something_to_hold(table: TableConfig, rules: RuleSet) -> RuleSet:
+    """The rules. Raises ConfigError where `policy.quarantine` goes by them and none of them can hold a correction back."""
+    if table.policy.quarantine and not any(map(can_hold, rules.rules)):
+        why = "has no not_null, between, in_set or matches of severity error: `policy.quarantine` holds nothing back"
+        raise ConfigError((f"{rules.file}:1: {why}",), fix="add such a rule, or remove `quarantine` from the policy")
+    return rules
 
 
 def shown_path(path: Path) -> str:

@@ -27,13 +27,14 @@ from hudi_reconcile.config.fields import (
     secret_of,
 )
 from hudi_reconcile.config.outputs import OutputsConfig
-from hudi_reconcile.config.paths import lake_path_findings
+from hudi_reconcile.config.paths import lake_path_findings, output_path_findings
 from hudi_reconcile.config.secrets import HIDDEN, Secret
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.urls import check_url
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.spelling import nearest
 
+_REPORTS = "reports"
 _SOURCE_KEYS = frozenset({"url", "password", "driver"})
 _TOOLS_KEYS = frozenset({"dbtable", "query", "partitioncolumn", "lowerbound", "upperbound", "numpartitions"})
 
@@ -128,14 +129,14 @@ class Config(Section):
     source: SourceConfig = Field(description="The database that the lake follows.")
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
     jars: JarsConfig = Field(JarsConfig(), description="Where the Hudi bundle and the JDBC drivers come from.")
-    reports: LocalPath = Field(Path("reports"), description="Folder of the runs.")
+    reports: LocalPath = Field(Path(_REPORTS), description="Folder of the runs.")
     outputs: OutputsConfig = Field(OutputsConfig(), description="Where else a run is told.")
     audit: AuditConfig = Field(AuditConfig(), description="The log of all runs, and how long they are kept.")
     tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(not_empty)] = Field(description="The tables.")
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
-        """Names and lake paths of tables keep apart; names that differ by case only share a folder on some disks."""
+        """Names and paths keep apart; names of tables that differ by case only share a folder on some disks."""
         tables = raw.sections("tables")
         seen: set[str] = set()
         for index, table in enumerate(tables):
@@ -144,6 +145,7 @@ class Config(Section):
                 yield ("tables", index, "name"), "is the name of another table already; case does not count"
             seen.update({name} - {""})
         yield from lake_path_findings([table.section("lake").text("path") for table in tables], raw.folder)
+        yield from output_path_findings(raw.section("outputs"), raw.text("reports") or _REPORTS, raw.folder)
 
     def table(self, name: str) -> TableConfig:
         """The table of that name.

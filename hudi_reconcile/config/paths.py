@@ -1,4 +1,7 @@
-"""PURE: Hadoop paths of lakes: relative ones start at the config's folder, and no table lies on or inside another."""
+"""PURE: paths that must keep apart: no table lies on or inside another, and nothing but runs in the folder of runs.
+
+Hadoop paths of lakes that are relative start at the config's folder, as local ones do.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hudi_reconcile.config.fields import Finding
+from hudi_reconcile.config.fields import Finding, Raw
 
+_LINEAGE = ("openlineage", "file")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -35,6 +39,18 @@ def lake_path_findings(paths: Sequence[str | None], folder: Path) -> Iterator[Fi
         if any(f"{here}/".startswith(f"{other}/") or f"{other}/".startswith(f"{here}/") for other in seen):
             yield ("tables", index, "lake", "path"), "is, or lies inside or around, the lake path of another table"
         seen.append(here)
+
+
+def output_path_findings(outputs: Raw, reports: str, folder: Path) -> Iterator[Finding]:
+    """Files that runs are told to, in the folder of the runs: it holds runs and their log alone, and `audit verify` checks it."""
+    home = _comparable(reports, folder)
+    lineage = outputs.section("openlineage").text("file")
+    for place, path in (
+        *(((key,), outputs.text(key)) for key in ("junit", "prometheus", "ndjson")),
+        (_LINEAGE, lineage),
+    ):
+        if path and path.strip() and f"{_comparable(path, folder)}/".startswith(f"{home}/"):
+            yield ("outputs", *place), "lies in `reports`, where the runs are; name a path beside it"
 
 
 def _comparable(path: str, folder: Path) -> str:

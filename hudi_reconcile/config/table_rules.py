@@ -37,6 +37,7 @@ def table_findings(table: Raw) -> Iterator[Finding]:
     """A query is fetched in full; columns that the tool must show or read are carried, compared and unmasked."""
     source, pull = table.section("source"), table.section("pull")
     yield from _query_findings(source, pull)
+    yield from _quarantine_findings(table)
     keys = {name.lower(): "a key column" for name in source.texts("key")}
     needed = {**_moving_columns(pull), **keys}
     places = set(_partition_columns(table.section("lake")))
@@ -73,6 +74,11 @@ def _query_findings(source: Raw, pull: Raw) -> Iterator[Finding]:
     implied = "incremental" if pull.get("watermark") or pull.get("incrementing") else "full"
     if (pull.get("strategy") or implied) != "full":
         yield ("source", "query"), "is read in full only; say `strategy: full` under `pull`"
+
+
+def _quarantine_findings(table: Raw) -> Iterator[Finding]:
+    if table.section("policy").get("quarantine") is True and not table.text("rules"):
+        yield ("policy", "quarantine"), "holds nothing back: name the rules file under `rules`, or remove it"
 
 
 def _partition_columns(lake: Raw) -> Iterator[str]:

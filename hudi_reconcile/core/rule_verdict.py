@@ -115,13 +115,13 @@ def quarantining(rules: RuleSet, today: date, *, every: bool) -> tuple[Rule, ...
     """The rules that hold corrections back: on single rows, of severity error, not waived today, and marked (or `every`)."""
     waived = {waiver.rule for waiver in rules.waivers if waiver.holds(today)}
     return tuple(
-        rule
-        for rule in rules.rules
-        if isinstance(rule.check, ON_ONE_ROW)
-        and rule.severity == "error"
-        and (every or rule.quarantine)
-        and rule.id not in waived
+        rule for rule in rules.rules if can_hold(rule) and (every or rule.quarantine) and rule.id not in waived
     )
+
+
+def can_hold(rule: Rule) -> bool:
+    """True for a rule that may hold corrections back: on single rows, of severity error."""
+    return isinstance(rule.check, ON_ONE_ROW) and rule.severity == "error"
 
 
 def not_run(rules: RuleSet, why: str, fix: str) -> tuple[RuleResult, ...]:

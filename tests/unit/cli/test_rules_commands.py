@@ -60,6 +60,22 @@ def test_wrong_rules_file_ends_every_command_that_needs_it_with_file_and_line(
     assert error["fix"] == "correct the lines above, then: hudi-reconcile rules lint"
 
 
+@pytest.mark.parametrize("call", [["rules", "lint"], ["check"], ["run"]])
+def test_quarantine_by_rules_that_can_hold_nothing_back_is_named(
+    rules: Path, capsys: pytest.CaptureFixture[str], call: list[str]
+) -> None:
+    config = rules.parent.parent / "reconcile.yaml"
+    config.write_text(CONFIG.replace("rules/orders.yaml}", "rules/orders.yaml, policy: {quarantine: true}}"))
+    rules.write_text(f"{HEAD}{GOOD.replace('}', ', severity: warn}')}  - {{id: r-2, check: unique, columns: [c]}}\n")
+
+    assert run(call) == 2
+
+    shown = capsys.readouterr().err
+    assert "rules/orders.yaml:1: has no not_null, between, in_set or matches of severity error" in shown
+    rules.write_text(HEAD + GOOD)
+    assert run(["rules", "lint"]) == 0
+
+
 def test_rules_file_that_is_missing_is_usage(rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not rules.exists()
     assert run(["check"]) == 2

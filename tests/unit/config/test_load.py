@@ -254,6 +254,7 @@ WRONG_MORE = [
     ("    policy: {max_delete_share: 5}", "tables[0].policy.max_delete_share: not a share"),
     ("    policy: {max_upsert_share: 101%}", "tables[0].policy.max_upsert_share: more than 100%"),
     ("    policy: {max_deletes: -1}", "tables[0].policy.max_deletes: must be greater than or equal to 0"),
+    ("    policy: {quarantine: true}", "tables[0].policy.quarantine: holds nothing back: name the rules file under"),
     ("    lake: {path: y}", "tables[0].lake: is given twice, first on line 9"),
     ("  - {name: ORDERS, source: {table: a}, lake: {path: y}}", "tables[1].name: is the name of another table"),
     ("  - {name: b, source: {table: a}, lake: {path: ./lake/orders/}}", "tables[1].lake.path: is, or lies inside"),
@@ -266,6 +267,29 @@ WRONG_MORE = [
 @pytest.mark.parametrize(("line", "message"), WRONG_MORE)
 def test_wrong_addition_to_the_tables_is_named_on_its_line(line: str, message: str) -> None:
     assert any(problem.startswith(f"reconcile.yaml:10: {message}") for problem in problems(with_more(line)))
+
+
+@pytest.mark.parametrize(
+    ("output", "place"),
+    [
+        ("{junit: reports/junit.xml}", "junit"),
+        ("{prometheus: ./reports/../reports}", "prometheus"),
+        ("{ndjson: /base/reports/20261121T132616Z-400a1c/runs.ndjson}", "ndjson"),
+        ("{openlineage: {namespace: n, file: reports/lineage.ndjson}}", "openlineage.file"),
+    ],
+)
+def test_output_in_the_folder_of_the_runs_is_refused_on_its_line(output: str, place: str) -> None:
+    text = GOOD.rstrip() + f"\noutputs: {output}\n"
+
+    (problem,) = problems(text)
+
+    assert problem.startswith(f"reconcile.yaml:{len(text.splitlines())}: outputs.{place}: lies in `reports`")
+
+
+def test_output_beside_the_folder_of_the_runs_is_legal() -> None:
+    outputs = load(GOOD.rstrip() + "\noutputs: {junit: reports-junit.xml, ndjson: out/reports/runs.ndjson}\n").outputs
+
+    assert (outputs.junit, outputs.ndjson) == (Path("/base/reports-junit.xml"), Path("/base/out/reports/runs.ndjson"))
 
 
 def test_lake_paths_that_only_begin_alike_are_legal() -> None:
