@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.report.rule_words import open_rules_text
 from hudi_reconcile.report.tones import tone_of
-from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, trend_of, written_rows
+from hudi_reconcile.report.trend import COMPARING_COMMANDS, Point, Trend, trend_of, written_rows
 from hudi_reconcile.report.wording import counted
 
 Document = Mapping[str, Any]
@@ -27,7 +28,8 @@ _WORST_FIRST = ("unverified", "usage", "refused", "incomplete", "drift", NEVER, 
 class Standing:
     """How a table stands. `drift` is that of its newest comparison, None where that compared nothing or there is none.
 
-    `run_id` is the run to look at, `place` the table's number in it, from 1.
+    `run_id` is the run to look at, `place` the table's number in it, from 1. `why`: rules of that run that did not hold, and
+    that the drift beside them was corrected.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Standing:
     place: int
     ended_utc: str
     last_right: str
+    why: str
     trend: Trend | None
 
 
@@ -76,7 +79,7 @@ def _standing(name: str, past: Sequence[Document]) -> Standing:
     touched = [(run, one) for run in past for one in run["tables"] if one["name"] == name]
     newer, compared = _since_comparison(touched)
     outcome = _outcome(newer, compared)
-    shown, _ = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
+    shown, said = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
     trend = trend_of(name, past)
     point = trend.points[-1] if trend else None
     return Standing(
@@ -89,8 +92,15 @@ def _standing(name: str, past: Sequence[Document]) -> Standing:
         place=1 + [one["name"] for one in shown["tables"]].index(name),
         ended_utc=point.ended_utc if point else "",
         last_right=trend.last_right if trend else "",
+        why=_why(said, point),
         trend=trend,
     )
+
+
+def _why(said: Document, point: Point | None) -> str:
+    rules = open_rules_text(said["open_rules"], said["outcome"])
+    is_corrected = point is not None and point.drift and point.written >= point.drift
+    return f"{rules}; the drift was corrected" if rules and is_corrected else rules
 
 
 Touch = tuple[Document, Document]

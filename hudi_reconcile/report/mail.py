@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.report.advice import Advice, advice
 from hudi_reconcile.report.numbers import Number, numbers_of
+from hudi_reconcile.report.rule_words import open_rules_text
 from hudi_reconcile.report.tones import tone_of
 from hudi_reconcile.report.wording import drift_rows, reasons, verdict, was_compared
 
@@ -27,7 +29,10 @@ MOST_TABLES, MOST_REASONS = 60, 20
 
 @dataclass(frozen=True, slots=True)
 class MailTable:
-    """One line. `drift` is None where nothing was compared; `ink` and `ground` are its outcome's colours."""
+    """One line. `drift` is None where nothing was compared; `ink` and `ground` are its outcome's colours.
+
+    `rules` says how many did not hold: a table whose drift was corrected may still end in `drift` for them.
+    """
 
     name: str
     outcome: str
@@ -35,6 +40,7 @@ class MailTable:
     ground: str
     drift: int | None
     written: int
+    rules: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +86,5 @@ def _worst_first(table: Document) -> tuple[int, int, str]:
 def _table(table: Document) -> MailTable:
     ink, ground = COLOURS[tone_of(table["outcome"])]
     drift = drift_rows(table) if was_compared(table) else None
-    return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"])
+    rules = open_rules_text(open_rules(table), table["outcome"])
+    return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"], rules)

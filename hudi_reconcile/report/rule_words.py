@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.rule_verdict import STATUSES
 
 Document = Mapping[str, Any]
@@ -52,6 +53,16 @@ def rules_sentence(tables: Sequence[Document]) -> str:
     return f"{'All ' if len(rules) > 1 else ''}{len(rules):,} rule{'s hold' if len(rules) > 1 else ' holds'}" + (
         f", {waived:,} of them waived." if waived else "."
     )
+
+
+def open_rules_text(number: int, outcome: str) -> str:
+    """That many rules of a table did not hold; empty for none. Where one could not run, the outcome is no mere `drift`.
+
+    >>> open_rules_text(1, "drift"), open_rules_text(2, "unverified"), open_rules_text(0, "drift")
+    ('1 rule failed', '2 rules failed or could not run', '')
+    """
+    what = "failed" if outcome == Outcome.DRIFT.value else "failed or could not run"
+    return f"{number:,} rule{'s' * (number != 1)} {what}" if number else ""
 
 
 def rule_lines(table: Document) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from hudi_reconcile.core.plan import PART
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.report.advice import command_prefix
+from hudi_reconcile.report.rule_words import open_rules_text
 from hudi_reconcile.report.visible import visible
 from hudi_reconcile.report.wording import counted, coverage_text, figure, listed
 
@@ -27,7 +28,7 @@ def plan_text(run: Document, plan: Document, approval: Document | None = None) -
 def past_tables_text(tables: Sequence[Document]) -> str:
     """The tables of a past run in one line.
 
-    `orders drift (deleted 3), items clean`
+    `orders drift (deleted 3, 3 applied, 1 rule failed), items clean`
     """
     return ", ".join(f"{visible(table['name'])} {table['outcome']}{_what(table)}" for table in tables)
 
@@ -112,4 +113,5 @@ def _what(table: Document) -> str:
     parts = [f"{kind} {table['findings'][kind]:,}" for kind in DRIFT_KINDS if table["findings"].get(kind)]
     parts += [f"{table['applied']:,} applied"] if table["applied"] else []
     parts += [one] if (one := coverage_text(table.get("coverage"))) else []
+    parts += [one] if (one := open_rules_text(table.get("open_rules", 0), table["outcome"])) else []
     return f" ({', '.join(parts)})" if parts else ""

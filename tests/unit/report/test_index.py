@@ -85,6 +85,24 @@ def test_tables_come_worst_first_then_by_drift_then_the_longest_ago() -> None:
     assert found.tables[0].drift is None
 
 
+@pytest.mark.parametrize(
+    ("past", "why"),
+    [
+        ([line(1, "run", "drift", 9, applied=9, open_rules=1)], "1 rule failed; the drift was corrected"),
+        ([line(2, "check", "drift", open_rules=2), line(1, "sweep", "clean")], "2 rules failed"),
+        ([RULE_FAILED], "1 rule failed"),
+        ([line(1, "run", "unverified", 9, open_rules=1)], "1 rule failed or could not run"),
+        ([line(3, "check", "clean"), line(2, "apply", "corrected", applied=9), RULE_FAILED], ""),
+        ([DRIFTED], ""),
+    ],
+)
+def test_rules_that_did_not_hold_are_said_beside_how_the_table_stands(past: Any, why: str) -> None:
+    found = index_over(*past)
+
+    assert found.tables[0].why == why
+    assert f"<br>{why}</td>" in render_index(found, "") or not why
+
+
 def test_link_leads_to_the_run_that_says_so_and_to_the_tables_place_in_it() -> None:
     both = {**DRIFTED, "tables": [*past_run(1, "items", "clean", 0)["tables"], *DRIFTED["tables"]]}
     page = render_index(index_over(line(2, "apply", "refused"), both), "../my reports/")

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from hudi_reconcile.core.result import Corrections
 from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.html import render_mail
 from hudi_reconcile.report.mail import COLOURS, MOST_TABLES, mail_of
 from hudi_reconcile.report.wording import verdict
 from tests.support.colours import contrast
-from tests.unit.report.stories import ITEMS, ORDERS, Story, all_stories, run_of
+from tests.unit.report.stories import ITEMS, ORDERS, RULES, Story, all_stories, run_of
 from tests.unit.report.test_html import Elements
 
 MOST_BYTES = 100_000  # beyond this a well-known reader cuts the mail
@@ -51,6 +52,16 @@ def test_tables_come_worst_first_and_those_without_room_are_counted() -> None:
     assert page.index(">orders<") < page.index(">t000<")
     assert f"{201 - MOST_TABLES} more tables" in page
     assert len(page.encode()) < MOST_BYTES
+
+
+def test_rules_that_failed_stand_beside_the_outcome_of_a_table_that_was_repaired() -> None:
+    written = Corrections(upserts=6, deletes=3, applied=9)
+    table = replace(ORDERS, corrections=written, verified_at="20261121133002417", rules=RULES[:2])
+    repaired = Story(run_of("run", table), {}, {})
+
+    told = " ".join(" ".join(Elements(mail(repaired)).text).split())
+
+    assert "drift: 1 rule failed" in told
 
 
 def test_values_of_a_run_are_no_markup() -> None:

@@ -117,6 +117,17 @@ def test_history_of_a_run_names_its_tables_with_their_drift() -> None:
     assert past_tables_text(tables) == "orders corrected (deleted 3, 3 applied), it⟨ESC⟩ems clean"
 
 
+def test_history_says_that_rules_failed_where_the_drift_was_corrected_or_there_was_none() -> None:
+    tables = [
+        {"name": "orders", "outcome": "drift", "findings": {"deleted": 3}, "applied": 3, "open_rules": 1},
+        {"name": "items", "outcome": "drift", "findings": {}, "applied": 0, "open_rules": 2},
+    ]
+
+    told = past_tables_text(tables)
+
+    assert told == "orders drift (deleted 3, 3 applied, 1 rule failed), items drift (2 rules failed)"
+
+
 def test_hidden_characters_are_spelled_out_and_plain_text_is_left_alone() -> None:
     assert visible("Zürich 東京 😀") == "Zürich 東京 😀"
     assert visible("a\nb\u200bc\ud800") == "a⟨LF⟩b⟨U+200B⟩c⟨U+D800⟩"
