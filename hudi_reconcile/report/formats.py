@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from hudi_reconcile.core.terminal import json_safe
+from hudi_reconcile.core.terminal import json_safe, printable
 from hudi_reconcile.report.visible import visible, visible_value
 
 FindingsFormat = Literal["table", "ndjson", "csv"]
@@ -83,7 +83,7 @@ def aligned(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[
         return
     widths = [min(_WIDEST, max(len(row[place]) for row in (head, *first))) for place in range(len(head))]
     for row in itertools.chain((head,), first, rest):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _table_row(finding: Mapping[str, Any]) -> tuple[str, ...]:

@@ -141,6 +141,21 @@ def test_error_text_is_no_workflow_command(
     assert not [line for line in err.splitlines() if line.strip().startswith("::")]
 
 
+def test_command_within_a_line_of_an_error_or_an_annotation_is_broken_up(
+    ending: Raised, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = LakeError("gone ##[add-mask]x", fix="y ##vso[task.complete]")
+    error.add_note("::error title=orders::gone ##[stop-commands]z")
+    ending.append(error)
+
+    for call in (["sweep"], ["sweep", "--format", "json"]):
+        run(call)
+        said = "".join(capsys.readouterr())
+        assert "##[" not in said
+        assert "##vso[" not in said
+        assert "::error title=orders::gone # #[stop-commands]z" in said
+
+
 def test_several_config_problems_are_counted_and_listed(ending: Raised, capsys: pytest.CaptureFixture[str]) -> None:
     ending.append(ConfigError(("c.yaml:1: a", "c.yaml:2: b"), fix="mend them"))
 

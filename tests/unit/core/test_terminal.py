@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,3 +51,13 @@ def test_marks_of_direction_tags_and_what_has_no_width_are_spelled_out() -> None
     assert printable("a\u202eb\u200bc\ufeffd\U000e0041e\u061cf\r\n\tg") == (
         "a\\u202eb\\u200bc\\ufeffd\\U000e0041e\\u061cf\\r\n\tg"
     )
+
+
+@pytest.mark.parametrize("command", ["##[add-mask]x", "##vso[task.setvariable variable=a]b", "###[group]", "##VSO[x]"])
+def test_command_of_a_log_within_a_line_is_broken_up_in_text_and_json(command: str) -> None:
+    said = f"matches ^{command}$"
+
+    for shown in (printable(said), json_safe(json.dumps({"why": said}))):
+        assert not re.search(r"##(\[|vso\[)", shown, re.IGNORECASE)
+    assert json.loads(json_safe(json.dumps({"why": said}))) == {"why": said}
+    assert printable("## a [link] #[x]") == "## a [link] #[x]"
