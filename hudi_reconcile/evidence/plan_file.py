@@ -24,7 +24,8 @@ def plan_of(store: Store, run_id: str, table: str) -> Plan | None:
     if document is None:
         return None
     name = f"{table_folder(table)}/{PLAN_FILE}"
-    logged = [line["files"].get(name) for line in audit.records(store.reports / AUDIT_FILE) if line["run_id"] == run_id]
+    lines = (line for line in audit.records(store.reports / AUDIT_FILE) if line.get("run_id") == run_id)
+    logged = [dict(line.get("files", {})).get(name) for line in lines]
     if logged and logged != [file_sha256(store.reports / run_id / name)]:
         raise _refused(table, f"plan.json of run {run_id} was changed: it is not what the audit log has of it")
     plan = parse(document)
