@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.demo.postgres import PostgresServer
 from hudi_reconcile.spark.session import jvm_of
+from tests.support.browser import required_browser
 from tests.support.canaries import artefacts_below, hashes, held_in, number_spellings, spellings
 from tests.support.docs import ROOT, TOOL, commands
 from tests.support.postgres import Database, fresh_database
@@ -52,6 +54,7 @@ RULES = [
     {"id": "four", "check": "sql", "query": "SELECT order_id, `Email` FROM {batch} WHERE note IS NOT NULL"},
 ]
 KEY = "0123456789abcdef-of-the-audit-log"
+LINEAGE_KEY = "fedcba9876543210-of-the-lineage"
 
 
 @dataclass(slots=True)
@@ -62,8 +65,8 @@ class Story:
     printed: list[str] = field(default_factory=list)
     codes: list[tuple[str, int]] = field(default_factory=list)
     walked: list[tuple[str, str, int]] = field(default_factory=list)
-    posted: list[bytes] = field(default_factory=list)
-    secrets: list[str] = field(default_factory=lambda: [KEY, SECRET])
+    posted: list[tuple[str, bytes]] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=lambda: [KEY, LINEAGE_KEY, SECRET])
 
     def call(self, *words: str) -> str:
         out, err = io.StringIO(), io.StringIO()
@@ -119,7 +122,12 @@ def config_of(database: Database, policy: dict[str, Any], **table: Any) -> dict[
         "junit": "out/junit.xml",
         "prometheus": "out",
         "ndjson": "out/runs.ndjson",
-        "openlineage": {"file": "out/lineage.ndjson", "namespace": "test"},
+        "openlineage": {
+            "file": "out/lineage.ndjson",
+            "namespace": "test",
+            "url": "${file:lineage}",
+            "api_key": "${file:lineage_key}",
+        },
         "github": True,
         "webhook": {"url": "${file:webhook}", "on": ["pulled", "drift", "corrected", "incomplete", "unverified"]},
     }
@@ -149,6 +157,8 @@ def begun(story: Story, database: Database, hook: Receiver) -> str:
     written(folder, "password", database.server.password)
     written(folder, "audit_key", KEY)
     written(folder, "webhook", hook.url)
+    written(folder, "lineage", f"http://127.0.0.1:{hook.port}/events")
+    written(folder, "lineage_key", LINEAGE_KEY)
     written(folder, "rules.yaml", {"version": 1, "table": "orders", "rules": RULES})
     written(folder, "reconcile.yaml", config_of(database, {"require_approval": True}))
     written(folder, "failing.yaml", failing(database))
@@ -190,7 +200,7 @@ def story(
         database.execute(LAST_DRIFT)
         told.call("-v", "run", "--apply")
         looked_at(told)
-        told.posted = hook.bodies
+        told.posted = list(zip(hook.paths, hook.bodies, strict=True))
         # The JVM writes past Python's stderr.
         jvm_of(spark).org.apache.logging.log4j.LogManager.getLogger("test").error("the JVM \x1b[31mlogged")
         told.printed += pytestconfig.pluginmanager.getplugin("capturemanager").read_global_capture()
@@ -252,7 +262,7 @@ def test_log_whose_end_was_cut_off_is_told_by_the_lake(story: Story) -> None:
 def everything_of(story: Story) -> dict[str, str]:
     """All that the tool wrote, printed or sent; of the lake what stands beside its rows."""
     found = {f"printed {number}": text for number, text in enumerate(story.printed)}
-    found |= {f"posted {number}": body.decode("latin-1") for number, body in enumerate(story.posted)}
+    found |= {f"posted {number}": body.decode("latin-1") for number, (_, body) in enumerate(story.posted)}
     for one in ("reports", "out"):
         found |= artefacts_below(story.folder / one)
     found |= artefacts_below(story.folder / "lake" / "orders" / ".hoodie", without=".hoodie/metadata/")
@@ -270,13 +280,29 @@ def test_values_of_masked_columns_stand_in_no_artefact_and_those_of_others_do(st
     assert {".html", ".parquet values", "printed"} <= seen
     assert {".html", ".json", ".jsonl", ".ndjson", ".xml", ".prom", ".md", ".parquet", ".commit"} <= suffixes
     assert held_in(everything, ["_hr.audit_head"])[0][0].startswith(".hoodie/timeline/")
-    assert len(story.posted) >= 4
+    paths = Counter(path for path, _ in story.posted)
+    assert set(paths) == {f"/{SECRET}", "/events"}
+    assert min(paths.values()) >= 4
     assert held_in(everything, ["the JVM ?[31mlogged"])
     assert "\x1b" not in "".join(story.printed)
     notes = next(table["notes"] for run in story.runs("sweep") for table in story.result(run)["tables"])
     masked = "masked, being named like personal data (redact): Email, phone_no, salary;"
     assert any(note.startswith(masked) for note in notes)
     assert any(f"note: {masked}" in text for text in story.printed)
+
+
+def test_values_of_masked_columns_stand_in_no_pdf_and_those_of_others_do(story: Story) -> None:
+    required_browser()
+    sweep = story.runs("sweep")[0]
+    story.call("report", sweep, "--pdf", "-o", "page.pdf")
+    assert story.codes[-1][1] == 0
+    (story.folder / "pdf").mkdir()
+    (story.folder / "page.pdf").rename(story.folder / "pdf" / "page.pdf")
+
+    found = dict(artefacts_below(story.folder / "pdf"))
+
+    assert held_in(found, CANARIES.union(story.secrets, *map(hashes, WHOLE))) == []
+    assert held_in(found, SEEN) == [("pdf/page.pdf text", word) for word in sorted(SEEN)]
 
 
 def test_masks_hide_what_is_shown_and_change_nothing_of_what_is_compared_counted_and_written(

@@ -7,9 +7,12 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
+from unicodedata import normalize
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
+from pypdf import PdfReader
+from pypdf.generic import StreamObject
 
 _HASHES = (hashlib.md5, hashlib.sha1, hashlib.sha256, hashlib.sha512)
 
@@ -42,7 +45,7 @@ def held_in(artefacts: Mapping[str, str], needles: Iterable[str]) -> list[tuple[
 
 
 def artefacts_below(folder: Path, without: str = "") -> Iterator[tuple[str, str]]:
-    """All bytes of every file, one character a byte, and of Parquet the values and the metadata beside them."""
+    """All bytes of every file, one character a byte; of Parquet the values and the metadata beside them, of PDF the text."""
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         name = str(path.relative_to(folder.parent))
         if without and without in name:
@@ -51,6 +54,20 @@ def artefacts_below(folder: Path, without: str = "") -> Iterator[tuple[str, str]
         if path.suffix == ".parquet":
             table = pq.read_table(path)
             yield f"{name} values", f"{table.to_pylist()} {table.schema.metadata}"
+        if path.suffix == ".pdf":
+            yield f"{name} text", _pdf_text(path)
+
+
+def _pdf_text(path: Path) -> str:
+    """What stands on the pages, as it is and without the blanks at which its lines are broken, and all of the streams."""
+    reader = PdfReader(path)
+    text = normalize("NFKC", "\n".join(page.extract_text() for page in reader.pages))
+    streams = [
+        found.get_data().decode("latin-1")
+        for number in range(1, int(str(reader.trailer["/Size"])))
+        if isinstance(found := reader.get_object(number), StreamObject)
+    ]
+    return "\n".join([text, "".join(text.split()), str(reader.metadata), *streams])
 
 
 def _base64(kind: object, text: str) -> str:
