@@ -23,6 +23,7 @@ from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Cost, Failure, TableResult
 from hudi_reconcile.core.rule_verdict import not_run
 from hudi_reconcile.core.rules import RuleSet
+from hudi_reconcile.core.uncorrected import ERROR, REFUSED, untouched
 from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.plan_file import plan_of
@@ -33,6 +34,7 @@ from hudi_reconcile.stages.evolve import CannotFollowError
 from hudi_reconcile.stages.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
+from hudi_reconcile.stages.uncorrected import Listing
 
 NONE_LEFT: Mapping[str, TableResult] = {}
 
@@ -62,7 +64,10 @@ def run_apply(
     """Execute plans, one for each table of the call but those of `left`, whose results stand already."""
     sets = rule_sets(call.tables)
     return perform(
-        "apply", call, lambda one: _apply(one, found[one.table.name], approval, sets.get(one.table.name)), ready=left
+        "apply",
+        call,
+        lambda one: _apply_alone(one, found[one.table.name], approval, sets.get(one.table.name)),
+        ready=left,
     )
 
 
@@ -148,8 +153,23 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
 def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
     people = allowed(one, found.plan)
     held = None if rules is None else quarantine_of(one, rules)
-    done = apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held)
+    listing = Listing(*one.folder.uncorrected(one.table.name))
+    done = apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held, listing=listing)
     return with_people(done, people)
+
+
+def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
+    try:
+        return _apply(one, found, approval, rules)
+    except ReconcileError as error:
+        return _not_applied(one.table.name, found.plan, error)
+
+
+def _not_applied(name: str, plan: plans.Plan, error: ReconcileError) -> TableResult:
+    """A named error came before anything was written."""
+    reason = REFUSED if error.outcome is Outcome.REFUSED else ERROR
+    left = untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
+    return replace(failure_result(name, error), uncorrected=left)
 
 
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
@@ -190,8 +210,8 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     except LandedError as landed:
         raise LandedError(_joined(swept, landed.result), landed.error) from landed.error
     except ReconcileError as error:
-        planned = replace(failure_result(one.table.name, error), corrections=swept.corrections, plan_id=swept.plan_id)
-        return _joined(swept, planned)
+        failed = _not_applied(one.table.name, plan.plan, error)
+        return _joined(swept, replace(failed, corrections=swept.corrections, plan_id=swept.plan_id))
     return _joined(swept, applied)
 
 

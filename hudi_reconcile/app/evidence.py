@@ -22,9 +22,11 @@ from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
 from hudi_reconcile.evidence.history import PastRun, history
 from hudi_reconcile.evidence.plan_file import plan_of
-from hudi_reconcile.evidence.store import COMPARED, Store
+from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store
+from hudi_reconcile.evidence.uncorrected import chosen_reasons, read_uncorrected
 from hudi_reconcile.evidence.verify import Verified, verify
-from hudi_reconcile.report.wording import reasons
+from hudi_reconcile.report.uncorrected import unlisted
+from hudi_reconcile.report.wording import reasons as reasons_of
 
 Document = Mapping[str, Any]
 AskLake = Callable[[Document], Mapping[str, Document]]  # a run's result to what the lake tells, by table
@@ -84,6 +86,27 @@ class Room:
         warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
         return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
 
+    def uncorrected(
+        self, run: str, *, tables: Collection[str], kinds: Collection[str], reasons: Collection[str]
+    ) -> FoundFindings:
+        """What an apply left uncorrected, with the reason of each row, read while it is used.
+
+        Raises:
+            UsageError: no such run, table, kind or reason; or the run applied nothing.
+            EvidenceError: the files are not what the result says; may come while reading.
+        """
+        wanted, why = chosen_kinds(kinds), chosen_reasons(reasons)
+        run_id = self.store.resolve(run, commands=APPLIED)
+        document = self.store.result(run_id)
+        chosen = [table for table in _tables(document, tables) if table.get("uncorrected") is not None]
+        if not chosen:
+            raise UsageError(
+                f"run {run_id} ({document['command']}) tells of no corrections that were left",
+                fix="name a run that applied a plan: hudi-reconcile history",
+            )
+        warnings = tuple(f"{one['name']}: {said}" for one in chosen if (said := unlisted(document, one)))
+        return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), warnings)
+
     def diff(self, pair: tuple[str, str], *, tables: Collection[str], kinds: Collection[str]) -> RunDiff:
         """Which findings came, went and stayed between two runs. Raises as `findings` does."""
         return diff_runs(self.store, pair, tables=tables, kinds=kinds)
@@ -137,6 +160,13 @@ class Room:
         """The runs, newest first."""
         return history(self.store, tables=tables)
 
+    def _left(
+        self, run_id: str, tables: Sequence[Document], kinds: Collection[str], reasons: Collection[str]
+    ) -> Iterator[str]:
+        for table in tables:
+            folder = self.store.uncorrected_dir(run_id, table["name"])
+            yield from read_uncorrected(folder, table["uncorrected"], kinds=kinds, reasons=reasons)
+
     def _lines(self, run_id: str, tables: Sequence[Document], kinds: Collection[str]) -> Iterator[str]:
         for table in tables:
             counts = {**table["findings"], **table["not_drift"]}
@@ -157,4 +187,4 @@ def _tables(document: Document, names: Collection[str]) -> list[Document]:
 def _gaps(table: Document) -> list[str]:
     if not table["unverified"] and table["error"] is None:
         return []
-    return [why for why, _ in reasons(table)]
+    return [why for why, _ in reasons_of(table)]

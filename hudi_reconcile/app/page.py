@@ -13,9 +13,10 @@ from hudi_reconcile.core.coverage import Coverage, parse
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.findings import sample_findings
 from hudi_reconcile.evidence.history import PastRun, history, past_run
-from hudi_reconcile.evidence.names import COVERAGE_FILE, FINDINGS_FOLDER, PLAN_FILE, table_folder
+from hudi_reconcile.evidence.names import COVERAGE_FILE, FINDINGS_FOLDER, PLAN_FILE, UNCORRECTED_FOLDER, table_folder
 from hudi_reconcile.evidence.older import older_runs
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.uncorrected import sample_uncorrected
 from hudi_reconcile.report.html import render_index, render_mail, render_report
 from hudi_reconcile.report.index import index_of
 from hudi_reconcile.report.mail import mail_of
@@ -33,8 +34,8 @@ def page_of(document: Mapping[str, Any], folder: Path, corrected: Mapping[str, M
 
     Raises EvidenceError where findings that the result counts, or the coverage, cannot be read.
     """
-    plans, samples, coverage = {}, {}, {}
-    rows = sample_rows(sum(any(table["findings"].values()) for table in document["tables"]))
+    plans, samples, coverage, left = {}, {}, {}, {}
+    rows = sample_rows(sum(any(table["findings"].values()) or _has_list(table) for table in document["tables"]))
     for table in document["tables"]:
         name, path = table["name"], folder / table_folder(table["name"])
         if (path / PLAN_FILE).exists():
@@ -42,11 +43,17 @@ def page_of(document: Mapping[str, Any], folder: Path, corrected: Mapping[str, M
         if (path / FINDINGS_FOLDER).exists():
             taken = sample_findings(path / FINDINGS_FOLDER, table["findings"], limit=rows)
             samples[name] = [json.loads(finding.line) for finding in taken]
+        if (path / UNCORRECTED_FOLDER).exists():
+            left[name] = [json.loads(line) for line in sample_uncorrected(path / UNCORRECTED_FOLDER, limit=rows)]
         if (path / COVERAGE_FILE).exists():
             coverage[name] = _coverage(path / COVERAGE_FILE)
     names = {table["name"] for table in document["tables"]}
     past = past_of(history(Store(folder.parent), tables=names, before=document["run_id"]), names)
-    return render_report(document, Kept(plans, samples, coverage, past, corrected or {}))
+    return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, left))
+
+
+def _has_list(table: Mapping[str, Any]) -> bool:
+    return (table.get("uncorrected") or {"path": None})["path"] is not None
 
 
 def index_page(store: Store, run_id: str, beside: Path) -> str:

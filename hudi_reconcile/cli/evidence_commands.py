@@ -25,7 +25,7 @@ from hudi_reconcile.cli.options import (
 from hudi_reconcile.cli.streams import complain, emit, emit_data, emit_json
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.report.formats import FindingsFormat, format_findings
+from hudi_reconcile.report.formats import FindingsFormat, format_findings, format_uncorrected
 from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
 from hudi_reconcile.report.trend import trend_of
 
@@ -42,22 +42,46 @@ _DEFAULT_REPORTS = Path("reports")
 @table_option
 @click.option("--kind", "kinds", multiple=True, metavar="K", help="This kind only, repeatable. Default: all drift.")
 @click.option(
+    "--uncorrected", is_flag=True, help="Instead: what the apply of RUN left uncorrected, each row with its reason."
+)
+@click.option(
+    "--reason", "reasons", multiple=True, metavar="R", help="With --uncorrected: this reason only, repeatable."
+)
+@click.option(
     "--format", "output_format", type=click.Choice(["table", "ndjson", "csv"]), default="table", show_default=True
 )
 @pass_settings
 def findings(
-    settings: Settings, run: str, *, tables: tuple[str, ...], kinds: tuple[str, ...], output_format: FindingsFormat
+    settings: Settings,
+    run: str,
+    *,
+    tables: tuple[str, ...],
+    kinds: tuple[str, ...],
+    uncorrected: bool,
+    reasons: tuple[str, ...],
+    output_format: FindingsFormat,
 ) -> Outcome:
     """List every finding of RUN (a run id, or latest). Exits 0 when the run could be read."""
-    found = room_of(settings).findings(run, tables=tables, kinds=kinds)
+    room = room_of(settings)
+    if uncorrected:
+        found = room.uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
+        lines, none = (
+            format_uncorrected(found.lines, output_format),
+            "nothing of these kinds and reasons is listed as left",
+        )
+    elif reasons:
+        raise UsageError("--reason is for what an apply left", fix="add --uncorrected, or leave out --reason")
+    else:
+        found = room.findings(run, tables=tables, kinds=kinds)
+        lines, none = format_findings(found.lines, output_format), "no findings of these kinds"
     for warning in found.warnings:
         complain(f"note: {warning}")
     printed = False
-    for line in format_findings(found.lines, output_format):
+    for line in lines:
         emit_data(f"{line}\n")
         printed = True
     if not printed:
-        complain(f"no findings of these kinds in run {found.run_id}")
+        complain(f"{none} in run {found.run_id}")
     return Outcome.CLEAN
 
 

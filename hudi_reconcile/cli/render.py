@@ -14,6 +14,7 @@ from hudi_reconcile.core.terminal import without_commands
 from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.rule_words import rule_lines
 from hudi_reconcile.report.scope import scope_lines
+from hudi_reconcile.report.uncorrected import LeftView, left_of
 from hudi_reconcile.report.wording import counted, coverage_text, drift_rows, has_gaps, reasons, verdict
 
 _MARGIN = 14
@@ -26,7 +27,7 @@ def render_run(run: RunResult, *, report: str = "") -> str:
     document = run_document(run)
     lines = [f"{document['outcome'].upper()}  {verdict(document)}"]
     for table in document["tables"]:
-        lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table)]
+        lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table, left_of(document, table))]
     lines += ["", _field("run", document["run_id"], indent=0)]
     if report:
         lines.append(_field("report", report, indent=0))
@@ -36,7 +37,7 @@ def render_run(run: RunResult, *, report: str = "") -> str:
     return without_commands("\n".join(lines))
 
 
-def _table_lines(table: Document) -> Iterator[str]:
+def _table_lines(table: Document, left: LeftView | None) -> Iterator[str]:
     for why, fix in reasons(table):
         yield _field("NOT OK", why)
         if fix:
@@ -47,6 +48,10 @@ def _table_lines(table: Document) -> Iterator[str]:
     yield from _correction_lines(table)
     if word := table.get("approval"):
         yield _field("approved", f"plan {word['plan_id']} of run {word['run_id']}")
+    if left is not None:
+        yield _field("left", left.sentence)
+        if left.command:
+            yield _field("", f"list: {left.command}")
     yield from (_field(label, text) for label, text in rule_lines(table))
     yield from (_field("note", note) for note in table["notes"])
     yield _field("cost", _cost(table["cost"]))

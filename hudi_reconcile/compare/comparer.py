@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import absence, anatomy, candidates, corrections, digests, findings, precision
+from hudi_reconcile.compare import absence, anatomy, candidates, corrections, digests, findings, precision, uncorrected
 from hudi_reconcile.compare.canonical_text import collected, text_digested
 from hudi_reconcile.compare.sides import Shape, kept, scoped
 from hudi_reconcile.compare.spelling import Masks
@@ -130,11 +130,19 @@ class SparkComparer:
 
     def read_back(
         self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = corrections.WRITTEN
-    ) -> dict[str, int]:
-        """What the lake really shows for the corrections of these statuses."""
-        source, lake = self._images(look, segments)
-        rows = _frame(rechecked).where(F.col("status").isin(*written))
-        return corrections.read_back(rows, source, lake, self._shape)
+    ) -> Frame:
+        """What the lake really shows for the corrections of these statuses; materialised."""
+        return Frame(
+            corrections.read_back(_frame(rechecked), self._images(look, segments), tuple(written), self._shape)
+        )
+
+    def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
+        """Keys that were not corrected, by reason; lazy."""
+        return Frame(uncorrected.ended(_frame(rows), column, reasons, self._shape))
+
+    def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
+        """The planned corrections of these keys; materialised."""
+        return Frame(uncorrected.uncorrected(_frame(planned), [*map(_frame, ends)], self._shape, self._table))
 
     def segments_of(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""

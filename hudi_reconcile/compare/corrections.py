@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -9,6 +10,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.candidates import by_key
 from hudi_reconcile.compare.sides import Shape
+from hudi_reconcile.ports import HELD_RULES
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
 DOUBLED, LANDED, HELD = "doubled", "landed", "held"
@@ -40,19 +42,23 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest")) | (F.col("source_rows") > 1)
     doubled = F.size("planned_seqnos") > 1
     status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, DOUBLED).otherwise(READY)
-    return now.withColumn("status", status).localCheckpoint(eager=True)
+    no_rules = F.array().cast("array<string>")
+    return now.withColumn("status", status).withColumn("rules", no_rules).localCheckpoint(eager=True)
 
 
 def hold(rechecked: DataFrame, keys: DataFrame, shape: Shape) -> DataFrame:
-    """Upserts of these record keys, each named once, get the status `held`. Materialised."""
+    """Upserts of these record keys, each named once, get the status `held`, and the `rules` they break. Materialised."""
     names = [item.column.lake_name for item in shape.agreement.key]
-    marked = keys.select(*[F.col(f"`{name}`").alias(f"hr_held_{i}") for i, name in enumerate(names)]).distinct()
+    named = [F.col(f"`{name}`").alias(f"hr_held_{i}") for i, name in enumerate(names)]
+    marked = keys.select(*named, F.col(HELD_RULES).alias("hr_rules")).distinct()
     same = F.col("action") == "upsert"
     for i, value in enumerate(_lake_keys(shape)):
         same = same & value.eqNullSafe(F.col(f"hr_held_{i}"))
     joined = rechecked.join(F.broadcast(marked.withColumn("hr_held", F.lit(True))), same, "left")
     status = F.when(F.col("hr_held"), HELD).otherwise(F.col("status"))
-    return joined.withColumn("status", status).select(*rechecked.columns).localCheckpoint(eager=True)
+    broken = F.coalesce("hr_rules", "rules")
+    marked = joined.withColumn("status", status).withColumn("rules", broken)
+    return marked.select(*rechecked.columns).localCheckpoint(eager=True)
 
 
 def landed(rechecked: DataFrame, before: DataFrame, at: DataFrame, shape: Shape) -> DataFrame:
@@ -77,18 +83,24 @@ def landed(rechecked: DataFrame, before: DataFrame, at: DataFrame, shape: Shape)
     return marked.withColumn("status", status).drop("before_seqnos", "at_seqnos").localCheckpoint(eager=True)
 
 
-def read_back(written: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -> dict[str, int]:
-    """Count what the lake really shows for the keys that were written: `applied` or `failed`.
+def read_back(
+    rechecked: DataFrame, sides: tuple[DataFrame, DataFrame], written: Collection[str], shape: Shape
+) -> DataFrame:
+    """What the lake really shows for the keys of the written statuses: `applied` or `failed`; the others stay. Materialised.
 
     The commit's own statistics do not tell that the merge ignored a row (research: hudi-tests A), so the rows are read.
     The source is not asked again: what counts is the image that was to be written.
     """
-    wanted = written.select("segment", *shape.key_names, "action", F.col("source_digest").alias("written_digest"))
+    source, lake = sides
+    digest = F.col("source_digest").alias("written_digest")
+    wanted = rechecked.select("segment", *shape.key_names, "action", digest, "status", "rules")
     now = by_key(source.limit(0), lake, shape, wanted).where(F.col("action").isNotNull())
     copies = F.col("lake_copies")
     upserted = (copies == 1) & F.col("lake_digest").eqNullSafe(F.col("written_digest"))
     done = F.when(F.col("action") == "delete", copies == 0).otherwise(upserted)
-    return counted(now.select(F.when(done, APPLIED).otherwise(FAILED).alias("status")), "status")
+    shown = F.when(done, APPLIED).otherwise(FAILED)
+    status = F.when(F.col("status").isin(*written), shown).otherwise(F.col("status"))
+    return now.select(*shape.key_names, status.alias("status"), "rules").localCheckpoint(eager=True)
 
 
 def counted(frame: DataFrame, column: str) -> dict[str, int]:

@@ -15,6 +15,7 @@ from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.covered import Covered
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.core.rule_verdict import RuleResult
+from hudi_reconcile.core.uncorrected import Uncorrected
 
 DRIFT_KINDS = ("late_arriving", "updated_without_watermark", "deleted", "regressed", "duplicate_key")
 NOT_DRIFT_KINDS = ("pending", "settled", "moving")
@@ -190,6 +191,7 @@ class TableResult:
     whole: bool = False
     coverage: Covered | None = None
     approval: Approved | None = None
+    uncorrected: Uncorrected | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     cost: Cost = Cost()
@@ -272,7 +274,7 @@ def table_document(table: TableResult) -> dict[str, Any]:
     }
     document["corrections"]["instants"] = list(table.corrections.instants)
     document["cost"]["phases_seconds"] = dict(table.cost.phases_seconds)
-    known = {"anatomy": table.anatomy, "approval": table.approval, "pull": table.pull}
+    known = {name: getattr(table, name) for name in ("anatomy", "approval", "pull", "uncorrected")}
     return {**document, **{name: _plain(dataclasses.asdict(part)) for name, part in known.items() if part is not None}}
 
 

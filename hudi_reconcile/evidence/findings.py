@@ -96,16 +96,19 @@ def sample_quotas(counts: Mapping[str, int], limit: int) -> dict[str, int]:
 
 
 def _stored(folder: Path, kinds: Collection[str]) -> Iterator[Finding]:
+    rows = stored_rows(folder, ("kind", "action", "line"), "as findings", "sweep again: hudi-reconcile sweep")
+    yield from (Finding(*row) for row in rows if row[0] in kinds)
+
+
+def stored_rows(folder: Path, columns: tuple[str, ...], what: str, fix: str) -> Iterator[tuple[str, ...]]:
+    """These columns of every row below a folder, in the order stored. Raises EvidenceError where they cannot be read."""
     import pyarrow as pa  # noqa: PLC0415 - `--help` answers without it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     for path in sorted(folder.glob("*.parquet")):
         try:
             with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
-                for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=["kind", "action", "line"]):
-                    rows = zip(*(batch.column(name).to_pylist() for name in ("kind", "action", "line")), strict=True)
-                    yield from (Finding(*row) for row in rows if row[0] in kinds)
+                for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=[*columns]):
+                    yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
         except (pa.ArrowException, KeyError, OSError) as error:
-            raise EvidenceError(
-                f"{path} cannot be read as findings", fix="sweep again: hudi-reconcile sweep"
-            ) from error
+            raise EvidenceError(f"{path} cannot be read {what}", fix=fix) from error

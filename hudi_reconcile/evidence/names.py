@@ -13,6 +13,7 @@ COVERAGE_FILE = "coverage.json"
 REPORT_FILE = "report.html"
 FINDINGS_FOLDER = "findings"
 HELD_FOLDER = "held"
+UNCORRECTED_FOLDER = "uncorrected"
 RULES_FOLDER = "rules"
 BUILDING_PREFIX = ".tmp-"
 PURGE = "purge"  # the command of lines that name runs which are gone

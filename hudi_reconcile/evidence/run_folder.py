@@ -28,6 +28,7 @@ from hudi_reconcile.evidence.names import (
     PLAN_FILE,
     RESULT_FILE,
     RULES_FOLDER,
+    UNCORRECTED_FOLDER,
     table_folder,
 )
 
@@ -81,6 +82,11 @@ class RunFolder:
     def held(self, table: str) -> str:
         """Where Spark lists the corrections that rules held back; not there yet."""
         return str(self.table_dir(table) / HELD_FOLDER)
+
+    def uncorrected(self, table: str) -> tuple[str, str]:
+        """Where Spark lists the corrections that an apply left unmade (not there yet), and its path below the run's folder."""
+        folder = self.table_dir(table) / UNCORRECTED_FOLDER
+        return str(folder), folder.relative_to(self.path).as_posix()
 
     def write_text(self, name: str, text: str) -> None:
         """Write a new file at the top of the run, as UTF-8. FileExistsError on a second time."""

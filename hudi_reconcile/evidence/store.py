@@ -29,6 +29,7 @@ from hudi_reconcile.evidence.names import (
     FINDINGS_FOLDER,
     PLAN_FILE,
     RESULT_FILE,
+    UNCORRECTED_FOLDER,
     is_run_id,
     run_id_at,
     table_folder,
@@ -37,6 +38,7 @@ from hudi_reconcile.evidence.run_folder import STORE_LOCK, RunFolder, building_p
 
 LATEST = "latest"
 COMPARED = frozenset({"sweep", "run"})
+APPLIED = frozenset({"apply", "run"})
 RESULT_VERSION = 1
 PLAN_VERSION = 1
 COVERAGE_VERSION = 1
@@ -123,6 +125,10 @@ class Store:
     def findings_dir(self, run_id: str, table: str) -> Path:
         """Where the table's findings are, whether or not there are any."""
         return self.reports / run_id / table_folder(table) / FINDINGS_FOLDER
+
+    def uncorrected_dir(self, run_id: str, table: str) -> Path:
+        """Where the corrections that an apply left unmade are listed, whether or not there are any."""
+        return self.reports / run_id / table_folder(table) / UNCORRECTED_FOLDER
 
     def _of(self, commands: Collection[str] | None) -> Iterator[str]:
         return (run_id for run_id in self.run_ids() if commands is None or self.result(run_id)["command"] in commands)

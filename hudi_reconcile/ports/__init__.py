@@ -11,13 +11,13 @@ from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.frame import Frame
 from hudi_reconcile.ports.lake import AS_SOURCE, Corrective, Lake, NewTable, Origin, Replaced, Shape, TakenBack
-from hudi_reconcile.ports.rules import Held, KeysTarget, Quarantine, RuleEngine
+from hudi_reconcile.ports.rules import HELD_RULES, Held, KeysTarget, Quarantine, RuleEngine
 from hudi_reconcile.ports.source import Inside, KeyFaults, Named, ReadCost, Signs, Source, Staged
 
 __all__ = [
-    "AS_SOURCE", "Clock", "Comparer", "Corrective", "Edges", "Frame", "Held", "Inside", "KeyFaults", "KeysTarget", "Lake",
-    "Look", "MakeComparer", "Named", "NewTable", "Origin", "Quarantine", "ReadCost", "Replaced", "RuleEngine", "SegmentDigest",
-    "Shape", "Signs", "Source", "Staged", "TakenBack",
+    "AS_SOURCE", "HELD_RULES", "Clock", "Comparer", "Corrective", "Edges", "Frame", "Held", "Inside", "KeyFaults", "KeysTarget",
+    "Lake", "Look", "MakeComparer", "Named", "NewTable", "Origin", "Quarantine", "ReadCost", "Replaced", "RuleEngine",
+    "SegmentDigest", "Shape", "Signs", "Source", "Staged", "TakenBack",
 ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -113,7 +113,7 @@ class Comparer(Protocol):
         ...
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
-        """The rechecked corrections, those of these record keys (the lake's names) with the status `held`."""
+        """The rechecked corrections, those of these record keys (as of `Held`) with the status `held` and their rules."""
         ...
 
     def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
@@ -129,8 +129,16 @@ class Comparer(Protocol):
 
     def read_back(
         self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
-    ) -> dict[str, int]:
-        """What the lake really shows for the corrections of these statuses: `applied` and `failed`."""
+    ) -> Frame:
+        """The rechecked corrections, those of these statuses now `applied` or `failed`, by what the lake really shows."""
+        ...
+
+    def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
+        """Keys by what a column says of them, in the words of `reasons` where it has one; `applied` and `landed` left out."""
+        ...
+
+    def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
+        """The planned corrections of the keys that `ended` told, each with its `reason` and the `rules` it breaks."""
         ...
 
     def segments_of(self, plan: Frame) -> SegmentSet:

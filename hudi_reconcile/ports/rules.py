@@ -11,6 +11,8 @@ from hudi_reconcile.core.rules import Rule
 from hudi_reconcile.core.totals import Totals
 from hudi_reconcile.ports.frame import Frame
 
+HELD_RULES = "_hr_rules"  # the column beside the keys of held corrections
+
 
 @dataclass(frozen=True, slots=True)
 class KeysTarget:
@@ -27,7 +29,10 @@ class KeysTarget:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Corrections that must not be written: their record keys, under the lake's names, and how many break which rule."""
+    """Corrections that must not be written, and how many break which rule.
+
+    `keys` are their record keys, under the lake's names, with the ids of the broken rules as `HELD_RULES`.
+    """
 
     keys: Frame
     by_rule: Mapping[str, int]

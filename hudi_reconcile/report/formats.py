@@ -14,7 +14,9 @@ from hudi_reconcile.report.visible import visible, visible_value
 
 FindingsFormat = Literal["table", "ndjson", "csv"]
 CSV_COLUMNS = ("table", "kind", "action", "key", "columns", "source", "lake")
+LEFT_CSV_COLUMNS = ("table", "kind", "action", "key", "columns", "reason", "rules")
 
+_LISTS = frozenset({"columns", "rules"})
 _SEEN_FIRST = 200
 _WIDEST = 48
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide ones count in some languages
@@ -25,8 +27,19 @@ def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
     if how == "ndjson":
         return map(json_safe, lines)
     if how == "csv":
-        return _csv_lines(lines)
+        return _csv_lines(lines, CSV_COLUMNS)
     return aligned(("table", "kind", "action", "key", "columns"), (_table_row(json.loads(line)) for line in lines))
+
+
+def format_uncorrected(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
+    """What an apply left (JSON texts) as output lines, as `format_findings` does: each row with its reason."""
+    if how == "ndjson":
+        return map(json_safe, lines)
+    if how == "csv":
+        return _csv_lines(lines, LEFT_CSV_COLUMNS)
+    return aligned(
+        ("table", "reason", "action", "kind", "key", "rules"), (_left_row(json.loads(line)) for line in lines)
+    )
 
 
 def key_text(key: Mapping[str, Any]) -> str:
@@ -54,15 +67,15 @@ def csv_cell(text: str) -> str:
     return text
 
 
-def _csv_lines(lines: Iterable[str]) -> Iterator[str]:
-    yield ",".join(CSV_COLUMNS)
+def _csv_lines(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[str]:
+    yield ",".join(columns)
     for line in lines:
         finding = json.loads(line)
-        cells = (finding["table"], finding["kind"], finding["action"], finding["key"], " ".join(finding["columns"]))
+        cells = (" ".join(finding[name]) if name in _LISTS else finding[name] for name in columns)
         buffer = io.StringIO()
         # Before Python 3.13 only the characters of the line end make the writer quote a cell that holds them.
         writer = csv.writer(buffer, lineterminator="\r\n")
-        writer.writerow([csv_cell(_csv_text(cell)) for cell in (*cells, finding["source"], finding["lake"])])
+        writer.writerow([csv_cell(_csv_text(cell)) for cell in cells])
         yield json_safe(buffer.getvalue().removesuffix("\r\n"))
 
 
@@ -84,6 +97,11 @@ def aligned(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[
     widths = [min(_WIDEST, max(len(row[place]) for row in (head, *first))) for place in range(len(head))]
     for row in itertools.chain((head,), first, rest):
         yield printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _left_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    rules = ", ".join(map(visible, row["rules"])) or "-"
+    return (visible(row["table"]), row["reason"], row["action"], row["kind"], key_text(row["key"]), rules)
 
 
 def _table_row(finding: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from hudi_reconcile.report.sample import ShownFinding, shown_finding
 from hudi_reconcile.report.scope import not_compared
 from hudi_reconcile.report.tones import tone_of
 from hudi_reconcile.report.trend import COMPARING_COMMANDS, Trend, as_past, trend_of
+from hudi_reconcile.report.uncorrected import LeftView, left_of
 from hudi_reconcile.report.wording import drift_rows, figure, reasons, verdict
 
 Document = Mapping[str, Any]
@@ -81,6 +82,7 @@ class TableView:
     plan: Document | None
     guards: tuple[Document, ...]
     corrected: CorrectedView | None
+    left: LeftView | None
     provenance: tuple[Fact, ...]
     cost: tuple[Fact, ...]
 
@@ -107,6 +109,7 @@ class Kept:
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
     past: Sequence[Document] = ()
     corrected: Mapping[str, Document] = field(default_factory=dict)  # what the lake tells, where it was asked
+    left: Mapping[str, Sequence[Document]] = field(default_factory=dict)  # the first rows that an apply left
 
 
 def page_of(run: Document, kept: Kept) -> Page:
@@ -154,6 +157,7 @@ def _table(run: Document, number: int, kept: Kept) -> TableView:
         plan=plan,
         guards=tuple((plan or table)["guards"]),
         corrected=corrected_view(kept.corrected.get(name)),
+        left=left_of(run, table, kept.left.get(name, ())),
         provenance=_provenance(table, plan),
         cost=_cost(table["cost"]),
     )

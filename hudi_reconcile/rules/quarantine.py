@@ -10,10 +10,8 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.rules import OnBatch, Rule
-from hudi_reconcile.ports import Frame, Held
+from hudi_reconcile.ports import HELD_RULES, Frame, Held
 from hudi_reconcile.rules.predicates import breaks, quoted
-
-_RULES = "_hr_rules"
 
 
 class SparkQuarantine:
@@ -28,14 +26,14 @@ class SparkQuarantine:
         frame = cast("DataFrame", images)
         try:
             marks = [F.when(self._breaks(frame, rule), F.lit(rule.id)) for rule in self._rules]
-            listed = frame.select(*[quoted(name) for name in key], F.array_compact(F.array(*marks)).alias(_RULES))
-            found = listed.where(F.size(_RULES) > 0).localCheckpoint(eager=True)
-            counted = found.select(F.explode(_RULES).alias("rule")).groupBy("rule").count().collect()
+            listed = frame.select(*[quoted(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES))
+            found = listed.where(F.size(HELD_RULES) > 0).localCheckpoint(eager=True)
+            counted = found.select(F.explode(HELD_RULES).alias("rule")).groupBy("rule").count().collect()
             if counted:
                 found.repartition(1).write.mode("append").parquet(self._folder)
         except PySparkException as error:
             raise _refused("the rows could not be judged", type(error).__name__) from None
-        return Held(Frame(found.drop(_RULES)), {row["rule"]: row["count"] for row in sorted(counted)})
+        return Held(Frame(found), {row["rule"]: row["count"] for row in sorted(counted)})
 
     def _breaks(self, frame: DataFrame, rule: Rule) -> Column:
         assert isinstance(rule.check, OnBatch)

@@ -28,13 +28,14 @@ from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mi
 from hudi_reconcile.stages.landed import landed_of, refuse_undone
 from hudi_reconcile.stages.part import partitions_of
 from hudi_reconcile.stages.plan_guards import REPLICA_DELETES, policy_of, refuse_unreplayed
-from hudi_reconcile.stages.remaining import Remaining, remaining
+from hudi_reconcile.stages.remaining import Remaining, other_part, remaining
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_changed_standing, refuse_stale, schema_text
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.taken_over import taken_over
 from hudi_reconcile.stages.tally import DOUBLED, READY, Tally, Written
+from hudi_reconcile.stages.uncorrected import Left, Listing, list_left
 from hudi_reconcile.stages.watermarks import watermark_of
 
 EXPIRED = "expired_plan"
@@ -48,8 +49,11 @@ def apply(
     edges: Edges,
     *,
     quarantine: Quarantine | None = None,
+    listing: Listing | None = None,
 ) -> TableResult:
     """Execute a plan at most once; corrections that break a rule of the quarantine are held back.
+
+    What is left uncorrected is listed in `listing`, each row with its reason.
 
     A plan whose commits are on the timeline is compared again, and nothing is written. Raises RefusedError before anything is
     written where a requirement does not hold. An error after a commit has landed is in the result, which names the commit;
@@ -65,15 +69,15 @@ def apply(
         standing = edges.source.standing()
         refuse_changed_standing(job, plan, standing)
         if left.again:
-            return _compared_again(_work(job, plan, findings_path, left, edges), edges)
+            return _compared_again(_work(job, plan, findings_path, left, edges), edges, listing)
         no = _refusals(job, plan, approval, left.action, _shrunken(job, plan, table, edges.source))
         if no:
-            return refused(job, plan, no)
+            return refused(job, plan, no, landed=bool(landed))
         cleared = clear_way(job, edges.lake, approval.dead_writers)
         work = _work(job, plan, findings_path, left, edges)
         work = replace(work, quarantine=quarantine, standing=standing, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
-        done = _carried_out(work, edges)
+        done = _carried_out(work, edges, listing)
         return replace(done, notes=(*cleared, *done.notes))
 
 
@@ -90,13 +94,15 @@ def _refusals(
     )
 
 
-def _carried_out(work: Work, edges: Edges) -> TableResult:
+def _carried_out(work: Work, edges: Edges, listing: Listing | None) -> TableResult:
     job, plan = work.job, work.plan
     writers = edges.lake.writers()
     refuse_silent(job.name, writers.without_heartbeat)
     tally = Tally()
     try:
         done = _execute(work, edges, tally)
+        found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
+        found = _with_list(work, done, found, listing)
     except Exception as error:
         if not tally.instants:
             if isinstance(error, ReconcileError) and tally.savepoint is not None:
@@ -106,12 +112,20 @@ def _carried_out(work: Work, edges: Edges) -> TableResult:
         if isinstance(error, ReconcileError):
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
-    found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
     notes = (*found.notes, *told_of(writers))
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes)
 
 
-def _compared_again(work: Work, edges: Edges) -> TableResult:
+def _with_list(work: Work, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
+    if listing is None:
+        return found
+    counts = found.corrections
+    rows = counts.upserts + counts.deletes - counts.applied - counts.applied_before
+    left = Left(work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
+    return replace(found, uncorrected=list_left(left, listing, rows))
+
+
+def _compared_again(work: Work, edges: Edges, listing: Listing | None) -> TableResult:
     """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
     _, checkpoint = pinned(work.sides.lake)
     refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.moment(), deletes=False)
@@ -120,6 +134,7 @@ def _compared_again(work: Work, edges: Edges) -> TableResult:
     found = done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
     )
+    found = _with_list(work, done, found, listing)
     return replace(found, schema=work.scope.schema, columns=work.scope.types)
 
 
@@ -150,12 +165,13 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     readable = plan.required(SCHEMA) in (None, schema_text(scope.agreement))
     touched = comparer.segments_of(rows)
     return Work(
-        job, plan, left.action, sides, rows, touched, scope, followed,
+        job, plan, left.action, sides, planned, rows, touched, scope, followed,
         verify=comparer.segments_of(planned) if left.finishes else touched,
         firsts=firsts_of(left.landed, left.action),
         earlier=earlier_of(sides, done, left.commits, left.rows_before, readable=readable),
         planned_rows=left.rows,
         finishes=left.finishes,
+        not_asked=None if left.finishes else comparer.planned(planned, other_part(left.action)),
     )  # fmt: skip
 
 
@@ -230,6 +246,7 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
         wrote.savepoint,
         wrote.raced_rows,
         wrote.lost,
+        wrote.ended,
     )
 
 

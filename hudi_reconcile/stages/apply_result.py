@@ -20,13 +20,16 @@ from hudi_reconcile.core.result import (
     TableResult,
     Unverified,
 )
+from hudi_reconcile.core.uncorrected import REFUSED, Uncorrected, unfinished, untouched
 from hudi_reconcile.core.values import Instant
+from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.confirm import Confirmed
 from hudi_reconcile.stages.earlier import Earlier
 from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import settings_notes
 from hudi_reconcile.stages.tally import Tally
 
+_LANDED = " (an earlier apply of the plan made a commit: which of the rows it wrote, this run did not look)"
 _ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
 
 
@@ -35,7 +38,7 @@ class Done:
     """What became of the corrections: counts by status, the commits, the verification of the touched segments.
 
     `source_rows` and `lake_rows` are the whole table's afterwards. `raced_rows` of the superseded were as compared: why their
-    commit was not made, `lost` says.
+    commit was not made, `lost` says. `ended` are the keys of those that were to be written now and were not, by reason.
     """
 
     status: Mapping[str, int]
@@ -50,6 +53,7 @@ class Done:
     savepoint: str | None = None
     raced_rows: int = 0
     lost: str = ""
+    ended: Frame | None = None
 
 
 class LandedError(Exception):
@@ -61,10 +65,11 @@ class LandedError(Exception):
         self.error = error
 
 
-def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...]) -> TableResult:
-    """A guard said no; nothing was written."""
+def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
+    """A guard said no; nothing was written. `landed`: an earlier apply of the plan made a commit."""
     first = no[0]
     message = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
+    said = f"{message}{_LANDED if landed else ''}"
     by_name = {guard.name: guard for guard in (*plan.guards, *no)}
     return TableResult(
         name=job.name,
@@ -73,6 +78,7 @@ def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...]) -> TableResult:
         guards=tuple(by_name.values()),
         corrections=Corrections(plan.upserts, plan.deletes),
         plan_id=plan.plan_id,
+        uncorrected=untouched(plan.upserts + plan.deletes, plan.run_id, REFUSED, said),
     )
 
 
@@ -121,6 +127,7 @@ def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> Tab
     why = f"an error ended the apply after commit {names}: {status['applied']} rows are in it and were not read back"
     fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
     done = Done(status, tuple(tally.instants), None, savepoint=tally.savepoint)
+    left_rows = plan.upserts + plan.deletes - status["applied"] - earlier.applied
     return TableResult(
         name=job.name,
         outcome=Outcome.UNVERIFIED,
@@ -128,6 +135,7 @@ def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> Tab
         guards=plan.guards,
         corrections=_corrections(plan, status, done, earlier),
         plan_id=plan.plan_id,
+        uncorrected=unfinished(status, left_rows) if left_rows else Uncorrected(),
         notes=(*earlier.notes, *_kept(tally.savepoint), *tally.notes),
     )
 

@@ -26,6 +26,7 @@ from hudi_reconcile.stages.request import TableJob
 from hudi_reconcile.stages.scope import Scope
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.tally import DOUBLED, LANDED, READY, Tally, Written
+from hudi_reconcile.stages.uncorrected import ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,14 @@ class Work:
     the end. `firsts`: earlier applies made their first commit only. `earlier`: what applies of the plan's other parts did;
     `finishes`: with these the whole plan is done. `planned_rows` are those of all these parts. `standing` and `words`: the
     source's filter and history now, and what a person accepted. `as_of_micros`: the source's time that the rows show.
+    `planned` are all rows of the plan, `not_asked` those of the part that `--only` leaves to another apply.
     """
 
     job: TableJob
     plan: Plan
     action: str | None
     sides: Sides
+    planned: Frame
     rows: Frame
     touched: SegmentSet
     scope: Scope
@@ -55,6 +58,7 @@ class Work:
     standing: Standing = UNKNOWN
     words: frozenset[str] = frozenset()
     as_of_micros: int | None = None
+    not_asked: Frame | None = None
 
 
 def firsts_of(landed: Sequence[Landed], action: str | None) -> tuple[Landed, ...]:
@@ -110,12 +114,16 @@ def _ended(work: Work, rechecked: Frame, tally: Tally) -> Written:
         tally.notes.append(
             f"an apply of this plan was killed between its two commits; {landed} rows are from the first"
         )
-    shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else {}
-    status = tally.ended(shown, "superseded" if tally.lost else "failed")
+    comparer = work.sides.comparer
+    shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else rechecked
+    counts = comparer.count(shown, "status") if tally.written else {}
+    unwritten = "superseded" if tally.lost else "failed"
+    status = tally.ended({name: counts.get(name, 0) for name in ("applied", "failed")}, unwritten)
     if tally.savepoint and tally.written:
         work.sides.lake.drop_savepoints(keep=tally.savepoint)
     raced = tally.waiting_rows if tally.lost else 0
-    return Written(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost)
+    left = ended(comparer, shown, unwritten, is_lost=bool(tally.lost))
+    return Written(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, left)
 
 
 def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
@@ -206,7 +214,7 @@ def _labels(work: Work, status: str, tally: Tally, stood: str | None, *, last: b
     return labels
 
 
-def _read_back(work: Work, rechecked: Frame, written: tuple[str, ...]) -> Mapping[str, int]:
+def _read_back(work: Work, rechecked: Frame, written: tuple[str, ...]) -> Frame:
     sides = work.sides
     pin, _ = pinned(sides.lake)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))

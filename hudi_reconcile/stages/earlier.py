@@ -11,21 +11,26 @@ from dataclasses import dataclass, field
 
 from hudi_reconcile.core.commit_counts import WRITTEN
 from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.uncorrected import UNKNOWN, told
 from hudi_reconcile.core.values import Instant
-from hudi_reconcile.ports import Frame, Look
+from hudi_reconcile.ports import Comparer, Frame, Look
 from hudi_reconcile.stages.landed import Landed
 from hudi_reconcile.stages.sides import Sides
-from hudi_reconcile.stages.tally import LANDED
+from hudi_reconcile.stages.tally import DOUBLED, LANDED, READY
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Rows that were written before, and those of the same parts of the plan that were not, by status."""
+    """Rows that were written before, and those of the same parts of the plan that were not, by status.
+
+    `left_rows` are the keys of the latter, by reason; None where there are none, or the lake cannot tell them.
+    """
 
     applied: int = 0
     left: Mapping[str, int] = field(default_factory=dict)
     instants: tuple[Instant, ...] = ()
     notes: tuple[str, ...] = ()
+    left_rows: Frame | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -52,18 +57,33 @@ def earlier_of(sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int
         written += (counts or {}).get(WRITTEN, 0)
     notes = [_wrote(landed)]
     if None in ends:  # an earlier version's commits do not tell
-        written = min(made or 0, planned)
+        written = min(0 if made is None else made.rows, planned)
         left.update({"superseded": planned - written})
         notes += [_UNTOLD] if planned > written else []
-    elif made is not None and made < written:
-        left.update({"failed": written - made})
-        written = made
-    return Earlier(written, +left, tuple(one.instant for one in reversed(landed)), tuple(notes))
+    elif made is not None and made.rows < written:
+        left.update({"failed": written - made.rows})
+        written = made.rows
+    keys = _named(sides.comparer, made, left) if made is not None and written == made.rows else None
+    return Earlier(written, +left, tuple(one.instant for one in reversed(landed)), tuple(notes), keys)
 
 
-def _made(sides: Sides, rows: Frame, landed: Sequence[Landed]) -> int | None:
-    """How many rows the commits made right, each looked at just after it; None where a snapshot may be cleaned."""
-    touched = sides.comparer.segments_of(rows)
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """How many rows the commits made right, and the others by how they stood just after the oldest commit."""
+
+    rows: int
+    left: Frame
+
+
+def _named(comparer: Comparer, made: _Made, left: Mapping[str, int]) -> Frame | None:
+    if not any(left.values()):
+        return None
+    return comparer.ended(made.left, "reason", told(left, comparer.count(made.left, "reason")))
+
+
+def _made(sides: Sides, rows: Frame, landed: Sequence[Landed]) -> _Made | None:
+    """What the commits made, each looked at just after it; None where a snapshot may be cleaned."""
+    comparer, touched = sides.comparer, sides.comparer.segments_of(rows)
     found = 0
     for one in landed:
         try:
@@ -71,9 +91,10 @@ def _made(sides: Sides, rows: Frame, landed: Sequence[Landed]) -> int | None:
         except RefusedError:
             return None
         look = Look(sides.source.rows(sides.table, sides.cut, touched), at)
-        marked = sides.comparer.landed(sides.comparer.recheck(rows, look, touched), before, at, touched)
-        found += sides.comparer.count(marked, "status").get(LANDED, 0)
-    return found
+        marked = comparer.landed(comparer.recheck(rows, look, touched), before, at, touched)
+        found += comparer.count(marked, "status").get(LANDED, 0)
+        rows = comparer.uncorrected(rows, [comparer.ended(marked, "status", dict.fromkeys((READY, DOUBLED), UNKNOWN))])
+    return _Made(found, rows)
 
 
 _UNTOLD = (

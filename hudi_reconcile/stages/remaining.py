@@ -41,6 +41,11 @@ def remaining(plan: Plan, landed: tuple[Landed, ...], only: str | None) -> Remai
     )
 
 
+def other_part(action: str | None) -> str:
+    """The part of a plan beside this one."""
+    return "delete" if action == "upsert" else "upsert"
+
+
 def _wrote_of(parts: Collection[str], one: Landed) -> bool:
     """True for the commits that ended these parts, and for those of killed applies that may have begun them.
 
@@ -57,7 +62,7 @@ def _left(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | No
     if only is not None:
         return only, only in done
     if done:
-        return ("delete" if "upsert" in done else "upsert"), False
+        return other_part("upsert" if "upsert" in done else "delete"), False
     return None, False
 
 

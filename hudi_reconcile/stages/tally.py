@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hudi_reconcile.core.values import Instant
+from hudi_reconcile.ports import Frame
 
 READY, DOUBLED, LANDED = "ready", "doubled", "landed"
 
@@ -53,7 +54,8 @@ class Tally:
 class Written:
     """What became of every planned row, by status; the commits that were made; why one was not.
 
-    `raced_rows` of the superseded ones were as compared: their commit was `lost` to somebody else.
+    `raced_rows` of the superseded ones were as compared: their commit was `lost` to somebody else. `ended` are the keys of
+    those that were not corrected, by reason.
     """
 
     status: Mapping[str, int]
@@ -62,3 +64,4 @@ class Written:
     savepoint: str | None = None
     raced_rows: int = 0
     lost: str = ""
+    ended: Frame | None = None

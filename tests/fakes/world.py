@@ -42,6 +42,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.standing import Standing
 from hudi_reconcile.core.totals import TotalTexts
+from hudi_reconcile.core.uncorrected import REASONS
 from hudi_reconcile.core.values import (
     IN_SCOPE,
     READ_SEQ,
@@ -60,6 +61,7 @@ from hudi_reconcile.core.window import Window, holds
 from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.ports import (
     AS_SOURCE,
+    HELD_RULES,
     Corrective,
     Edges,
     Frame,
@@ -82,6 +84,7 @@ from hudi_reconcile.stages.part import WHOLE
 from hudi_reconcile.stages.pull import pull
 from hudi_reconcile.stages.request import Part, TableJob
 from hudi_reconcile.stages.sweep import Swept, sweep
+from hudi_reconcile.stages.uncorrected import Listing
 
 Row = dict[str, Any]
 Action = Callable[[], None]
@@ -759,7 +762,8 @@ class FakeComparer:
                 status = "moved"
             if row["seqnos"] != fact["seqnos"]:
                 status = "superseded"
-            found.append({**fact, "action": row["action"], "status": status, "planned": (row["source"], row["seqnos"])})
+            planned = (row["source"], row["seqnos"])
+            found.append({**fact, "action": row["action"], "status": status, "planned": planned, "rules": []})
         return Frame(found)
 
     def to_delete(self, rechecked: Frame, most: int) -> tuple[Asked, ...] | None:
@@ -788,8 +792,9 @@ class FakeComparer:
         return Frame(found)
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
-        named = {(row["id"],) for row in rows_of(keys)}
-        held = [{**row, "status": "held"} if row["action"] == "upsert" and row["key"] in named else row
+        named = {(row["id"],): row[HELD_RULES] for row in rows_of(keys)}
+        held = [{**row, "status": "held", "rules": named[row["key"]]}
+                if row["action"] == "upsert" and row["key"] in named else row
                 for row in rows_of(rechecked)]  # fmt: skip
         return Frame(held)
 
@@ -803,15 +808,26 @@ class FakeComparer:
 
     def read_back(
         self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
-    ) -> dict[str, int]:
+    ) -> Frame:
         lake = self._images(rows_of(look.lake), "lake")
-        found: Counter[str] = Counter()
+        found = []
         for row in rows_of(rechecked):
-            if row["status"] in written:
-                shown = [image for image, _, _ in lake.get(row["key"], [])]
-                wanted = [] if row["action"] == "delete" else [row["source"]]
-                found["applied" if shown == wanted else "failed"] += 1
-        return dict(found)
+            shown = [image for image, _, _ in lake.get(row["key"], [])]
+            wanted = [] if row["action"] == "delete" else [row["source"]]
+            status = "applied" if shown == wanted else "failed"
+            found.append({**row, "status": status if row["status"] in written else row["status"]})
+        return Frame(found)
+
+    def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
+        left = [row for row in rows_of(rows) if row[column] not in ("applied", "landed")]
+        told = [(row["key"], reasons.get(row[column], row[column]), row.get("rules", [])) for row in left]
+        return Frame([{"key": key, "reason": reason, "rules": rules} for key, reason, rules in told])
+
+    def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
+        left = [row for one in ends for row in rows_of(one)]
+        by_key = {row["key"]: row for row in left}
+        assert len(by_key) == len(left), "a row is uncorrected for two reasons"
+        return Frame([{**row, **by_key[row["key"]]} for row in rows_of(planned) if row["key"] in by_key])
 
     def segments_of(self, plan: Frame) -> SegmentSet:
         return SegmentSet.of(row["segment"] for row in rows_of(plan))
@@ -939,9 +955,29 @@ def swept_part(world: World, part: Part, **settings: Any) -> Swept:
 
 
 def applied(world: World, plan: Plan | None, approval: Approval = Approval(), **settings: Any) -> TableResult:  # noqa: B008
-    """The apply of a plan whose findings `swept` saved."""
+    """The apply of a plan whose findings `swept` saved; what it leaves is in `left`, and must add up."""
     assert plan is not None
-    return apply(job(**settings), plan, "findings", approval, world.edges)
+    asked = (job(**settings), plan, "findings", approval, world.edges)
+    return listed(world, lambda listing: apply(*asked, listing=listing))
+
+
+def listed(world: World, act: Callable[[Listing], TableResult]) -> TableResult:
+    """An apply whose list must have every planned row that its result does not call applied, now or before."""
+    world.disk.pop("uncorrected", None)
+    result = act(Listing("uncorrected", "t/uncorrected"))
+    done, told = result.corrections, result.uncorrected
+    assert told is not None
+    rows = done.upserts + done.deletes - done.applied - done.applied_before
+    assert (told.rows, sum(told.by_reason.values())) == (rows, rows), "the reasons do not add up"
+    assert set(told.by_reason) <= set(REASONS), told
+    assert len(left(world)) == told.listed_rows, "the list does not hold what the result says"
+    assert bool(told.why) == (told.listed_rows < rows), told
+    return result
+
+
+def left(world: World) -> dict[Any, str]:
+    """Why each row was not corrected, by key, as the last apply listed it."""
+    return {row["key"][0]: row["reason"] for row in world.disk.get("uncorrected", [])}
 
 
 def at_checkpoint(world: World, **changes: Any) -> None:

@@ -85,6 +85,7 @@ class Beside:
         ran = self.project.json("apply", "latest", "--yes")
         if ran.table["error"] is None:
             assert sum(statuses(ran).values()) == PLANNED, ran
+            assert len(self.project.left(ran)) == PLANNED - statuses(ran).get("applied", 0)
         return ran
 
     def apply_held(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,17 @@ class Project:
         ran = self.run("findings", "latest", *arguments, "--format", "ndjson")
         assert ran.code == 0, ran
         return [json.loads(line) for line in ran.out.splitlines()]
+
+    def left(self, ran: Ran) -> dict[int, str]:
+        """Why the apply did not correct a row, by `order_id`; every planned row that was not applied must be there."""
+        listed = self.run("findings", ran.document["run_id"], "--uncorrected", "--format", "ndjson")
+        assert listed.code == 0, listed
+        rows = [json.loads(line) for line in listed.out.splitlines()]
+        done, told = ran.table["corrections"], ran.table["uncorrected"]
+        planned = done["upserts"] + done["deletes"]
+        assert len(rows) == told["listed_rows"] == planned - done["applied"] - done["applied_before"], (listed, told)
+        assert Counter(row["reason"] for row in rows) == told["by_reason"]
+        return {row["key"]["order_id"]: row["reason"] for row in rows}
 
     def last_run(self) -> Path:
         """The newest run's folder that holds a plan."""

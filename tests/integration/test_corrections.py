@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NoReturn
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.hudi_lake import HudiLake
@@ -48,12 +51,14 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
         failed = project.json("apply", "latest", "--yes")
     assert failed.code == 3, failed
     assert (failed.table["corrections"]["applied"], len(failed.table["corrections"]["instants"])) == (2, 1)
+    assert (failed.table["uncorrected"]["by_reason"], failed.table["uncorrected"]["listed_rows"]) == ({"failed": 2}, 0)
     applied = project.json("apply", "latest", "--yes")
 
     assert (applied.code, applied.table["corrections"]["applied"]) == (0, 4), applied
     assert applied.table["corrections"]["superseded"] == 0
     assert len(applied.table["corrections"]["instants"]) == 2
     assert applied.table["corrections"]["savepoint"]
+    assert project.left(applied) == {}
     assert in_lake(spark, project, "order_id", "note", "updated_at") == in_source(
         project, "order_id", "note", "updated_at"
     )
@@ -72,3 +77,59 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
     assert (by_the_run_that_found_it.code, by_the_run_that_found_it.table["already_applied"]) == (4, True)
     refused = project.json("apply", sweep.document["run_id"], "--yes")
     assert (refused.code, "was undone" in refused.table["error"]["message"]) == (5, True)
+
+
+@pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
+def test_every_row_that_an_apply_left_is_listed_with_its_reason_and_again_from_the_commit_alone(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    pg.execute(
+        "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
+        "insert into orders select i, 'n' || i, timestamp '2025-01-01' from generate_series(1, 40) i",
+    )
+    project = Project.of(tmp_path, pg, capsys)
+    project.settings |= {"mask": {"note": "redact"}, "rules": "rules.yaml"}
+    project.settings["lake"]["type"] = kind
+    rule = {"id": "short", "check": "matches", "column": "note", "regex": "^.{1,8}$", "quarantine": True}
+    (tmp_path / "rules.yaml").write_text(json.dumps({"version": 1, "table": "orders", "rules": [rule]}))
+    assert project.run("pull").code == 0
+    pg.execute(
+        "delete from orders where order_id in (1, 2)",
+        "update orders set note = 'quiet' where order_id in (3, 4, 5)",
+        "update orders set note = 'canary much too long' where order_id = 6",
+    )
+    sweep = project.json("sweep")
+    assert sweep.code == 1
+    pg.execute(
+        "update orders set note = 'later' where order_id = 4", "insert into orders values (2, 'n2', '2025-01-01')"
+    )
+    overwritten_by_another(spark, project, 5)
+    lake = in_lake(spark, project, "order_id", "note")
+
+    refused = project.json("apply", "latest", "--yes", "--approve-deletes", "7")
+    part = project.json("apply", "latest", "--yes", "--only", "delete")
+    rest = project.json("apply", "latest", "--yes")
+    again = project.json("apply", "latest", "--yes")
+
+    assert (refused.code, refused.table["uncorrected"]["by_reason"]) == (5, {"refused": 6})
+    assert refused.table["uncorrected"]["plan_run"] == sweep.document["run_id"]
+    assert (part.code, project.left(part)) == (4, {2: "moved", **dict.fromkeys((3, 4, 5, 6), "not_asked")})
+    left = {2: "moved", 4: "moved", 5: "superseded", 6: "held"}
+    assert (rest.code, project.left(rest), rest.table["corrections"]["applied"]) == (4, left, 1)
+    assert (again.code, project.left(again), again.table["already_applied"]) == (4, left, True)
+    now = {row[0]: row for row in in_lake(spark, project, "order_id", "note")}
+    assert {key: now[key] for key in left} == {row[0]: row for row in lake if row[0] in left}
+    folder = tmp_path / "reports" / rest.document["run_id"] / "orders" / "uncorrected"
+    (held,) = [row for row in pq.read_table(folder).to_pylist() if row["reason"] == "held"]
+    assert (held["rules"], "canary" in str(held)) == (["short"], False)
+    assert f"findings {rest.document['run_id']} --uncorrected" in (folder.parent.parent / "report.html").read_text()
+    assert project.run("audit", "verify").code == 0
+
+
+def overwritten_by_another(spark: SparkSession, project: Project, key: int) -> None:
+    """Another writer writes a row of the lake anew."""
+    rows = spark.read.format("hudi").load(str(project.lake)).where(f"order_id = {key}")
+    row = rows.select("order_id", F.lit("theirs").alias("note"), "updated_at", F.col("_hr_read_seq") + 1)
+    named = row.toDF("order_id", "note", "updated_at", "_hr_read_seq").localCheckpoint()
+    options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
+    named.write.format("hudi").options(**options).mode("append").save(str(project.lake))

@@ -207,6 +207,7 @@ def test_corrections_that_break_a_rule_are_held_back_and_listed(
     assert (held.table["corrections"]["applied"], held.table["corrections"]["held"]) == (3, 1)
     listed = pq.read_table(project.folder / "reports" / held.document["run_id"] / "orders" / "held")
     assert listed.to_pylist() == [{"order_id": 20, "_hr_rules": ["cheap"]}]
+    assert project.left(held) == {20: "held"}
     shown = dict(in_lake(spark, project, "order_id", "weight"))
     assert (shown[20], shown[21], 39 in shown) == (20.0, 21.5, False)
     assert verdicts(held.table["rules"]) == {"cheap": ("pass", 0), "named": ("fail", 1)}

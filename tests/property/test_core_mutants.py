@@ -83,7 +83,7 @@ MUTANTS = {
     ),
     "earlier commit not read back": Mutant(
         earlier.earlier_of,
-        (("made is not None and made < written", "False"),),
+        (("made is not None and made.rows < written", "False"),),
         test_apply_again.test_write_that_the_lake_swallowed_is_failed_although_its_apply_was_killed_before_it_read_back,
     ),
     "undone plan applied again": Mutant(

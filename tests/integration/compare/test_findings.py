@@ -276,7 +276,16 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
     assert sorted(item["k0"] for item in spark_frame(only).collect()) == [4, 5]
 
     after = lake_frame(spark, row(id=1, txt="n"), row(id=2), row(id=3), row(id=4), row(id=5), row(id=6))
-    assert compare.read_back(rechecked, look(now.source, after), ALL) == {"applied": 2, "failed": 1}
+    shown = compare.read_back(rechecked, look(now.source, after), ALL)
+    assert compare.count(shown, "status") == {"applied": 2, "failed": 1, "moved": 3, "superseded": 1}
+
+    left = compare.uncorrected(plan, [compare.ended(shown, "status", {"moved": "held"})])
+    assert compare.count(left, "reason") == {"superseded": 1, "held": 3, "failed": 1}
+    assert lines(left)[0] == {
+        "table": "orders", "kind": "updated_without_watermark", "key": {"id": 2}, "action": "upsert", "columns": ["txt"],
+        "reason": "superseded", "rules": [],
+    }  # fmt: skip
+    assert [item["key"]["id"] for item in lines(left)] == [2, 3, 4, 5, 7]
 
 
 def test_doubled_keys_are_told_apart_and_every_copy_of_them_is_expected(spark: SparkSession) -> None:

@@ -13,6 +13,7 @@ from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Corrections, Failure, Pulled, SideState, TableResult
+from hudi_reconcile.core.uncorrected import Uncorrected
 from hudi_reconcile.stages.apply_result import LandedError
 
 PULLED = TableResult("t", Outcome.PULLED, pull=Pulled(5, "incremental", None, None, "i"), notes=("pulled so",))
@@ -26,6 +27,7 @@ SWEPT = TableResult(
     plan_id="p",
 )
 GONE = SourceError("the connection was lost", fix="x")
+PLAN = SimpleNamespace(plan=SimpleNamespace(upserts=0, deletes=2, run_id="r"))
 ONE = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None))
 
 
@@ -42,7 +44,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     monkeypatch.setattr(commands, "_job", lambda _: None)
     monkeypatch.setattr(commands, "_pull", lambda *_, **__: PULLED)
     monkeypatch.setattr(commands, "sweep", lambda *_: step("sweep"))
-    monkeypatch.setattr(commands, "_leave", lambda _, swept: (swept, "plan"))
+    monkeypatch.setattr(commands, "_leave", lambda _, swept: (swept, PLAN))
     monkeypatch.setattr(commands, "_apply", lambda *_: step("apply"))
     return steps
 
@@ -63,6 +65,7 @@ def test_findings_and_plan_of_a_run_whose_apply_broke_off_are_told(ends: dict[st
 
     assert (result.outcome, result.pull, result.findings) == (Outcome.UNVERIFIED, PULLED.pull, {"deleted": 2})
     assert (result.plan_id, result.corrections) == ("p", Corrections(deletes=2))
+    assert result.uncorrected == Uncorrected(2, {"error": 2}, why="the connection was lost", plan_run="r")
 
 
 def test_commit_of_an_apply_that_broke_off_is_told_with_what_was_found(ends: dict[str, object]) -> None:

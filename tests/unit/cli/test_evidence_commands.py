@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.evidence.store import Store
 from tests.unit.core.test_plan import PLAN as MADE
-from tests.unit.report.stories import FINDINGS, PLAN, Document, Story, all_stories, finding, in_lake
+from tests.unit.report.stories import FINDINGS, LEFT, PLAN, RUN_ID, Document, Story, all_stories, finding, in_lake
 
 NOON_MICROS = 1_795_262_400_000_000
 # The six findings of the story, and what makes them the nine that its result counts.
@@ -134,6 +134,101 @@ def test_findings_of_a_table_that_was_not_compared_say_so(reports: Path, capsys:
 
     assert code == 0
     assert "payments: not compared: 127.0.0.1:5432/shop did not answer" in capsys.readouterr().err
+
+
+def write_apply(reports: Path, stored: Sequence[Document] = LEFT) -> str:
+    """An apply that left what is `stored`."""
+    story = all_stories()["incomplete"]
+    with Store(reports).begin(NOON_MICROS) as folder:
+        write_left(Path(folder.uncorrected("orders")[0]), stored)
+        folder.write_result({**story.run, "run_id": folder.run_id})
+        folder.finish()
+    return folder.run_id
+
+
+def write_left(folder: Path, stored: Sequence[Document]) -> None:
+    folder.mkdir()
+    rows = {name: [one[name] for one in stored] for name in ("kind", "reason")}
+    pq.write_table(pa.table({**rows, "line": [json.dumps(one) for one in stored]}), folder / "part-00000.parquet")
+
+
+def test_uncorrected_rows_of_an_apply_are_listed_with_their_reasons(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_id = write_apply(reports)
+
+    assert run(["findings", "latest", "--uncorrected", "--format", "ndjson"]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == LEFT
+    assert run(["findings", run_id, "--uncorrected"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "table   reason      action  kind           key             rules",
+        "orders  superseded  delete  deleted        order_id=77123  -",
+        "orders  moved       upsert  late_arriving  order_id=90001  ord-001",
+    ]
+    assert run(["findings", run_id, "--uncorrected", "--reason", "moved", "--format", "csv"]) == 0
+    (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert (row["key"], row["reason"], row["rules"]) == ('{"order_id":90001}', "moved", "ord-001")
+    assert run(["findings", run_id, "--uncorrected", "--kind", "deleted", "--format", "csv"]) == 0
+    (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert row["reason"] == "superseded"
+
+
+def test_uncorrected_rows_that_are_not_complete_on_disk_exit_3(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_apply(reports, LEFT[:1])
+
+    assert run(["findings", "latest", "--uncorrected"]) == 3
+    assert "holds 1 of 2 rows that result.json counts" in capsys.readouterr().err
+
+
+def test_plan_that_was_refused_whole_is_listed_by_its_own_findings(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(reports, all_stories()["refused"])
+
+    assert run(["findings", "latest", "--uncorrected"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "orders: guard max_deletes: limit 1000, found 4811; every row of the plan: hudi-reconcile" in said.err
+    assert f" findings {RUN_ID}\n" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--uncorrected", "--reason", "lost"], "use one of superseded, not_committed"),
+        (["--uncorrected", "--kind", "delete"], "late_arriving"),
+        (["--uncorrected", "-t", "nope"], "use one of orders"),
+        (["--reason", "moved"], "add --uncorrected"),
+    ],
+)
+def test_unknown_reasons_exit_2_and_list_the_legal_ones(
+    reports: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    write_apply(reports)
+
+    assert run(["findings", "latest", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_night_that_applied_nothing_has_no_list_of_what_it_left(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(reports, all_stories()["rules failed"])
+
+    assert run(["findings", "latest", "--uncorrected"]) == 2
+    assert "tells of no corrections that were left" in capsys.readouterr().err
+
+
+def test_report_shows_the_first_rows_that_an_apply_left_from_the_run_s_files(reports: Path, tmp_path: Path) -> None:
+    run_id = write_apply(reports)
+
+    assert run(["report", run_id, "-o", str(tmp_path / "page.html")]) == 0
+
+    page = (tmp_path / "page.html").read_text()
+    assert f" findings {run_id} --uncorrected</code>" in page
+    assert "order_id=77123" in page
 
 
 def test_latest_is_the_newest_sweep_even_after_a_pull(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, Failure, Guard, Pulled, RunResult, TableResult, Unverified
+from hudi_reconcile.core.uncorrected import Uncorrected, unfinished
 from tests.unit.report.stories import CHECKED, ORDERS, RUN_ID
 
 
@@ -121,3 +122,25 @@ def test_no_text_of_a_rule_a_note_or_an_error_is_a_workflow_command() -> None:
 
     assert not [line for line in lines if line.strip().startswith("::")]
     assert sum("| ::stop-commands::abc" in line for line in lines) >= 3
+
+
+def test_apply_that_left_rows_counts_them_by_reason_and_names_the_command_that_lists_them() -> None:
+    left = Uncorrected(3, {"moved": 1, "held": 2}, 3, "orders/uncorrected")
+    done = replace(
+        ORDERS, outcome=Outcome.INCOMPLETE, corrections=Corrections(6, 3, 6, moved=1, held=2), uncorrected=left
+    )
+
+    lines = text_of(done, "apply")
+
+    at = lines.index("  left        3 planned rows not corrected: held 2, moved 1")
+    assert lines[at + 1] == f"              list: hudi-reconcile findings {RUN_ID} --uncorrected"
+
+
+def test_apply_that_left_nothing_or_cannot_list_it_names_no_list() -> None:
+    whole = replace(ORDERS, outcome=Outcome.CORRECTED, corrections=Corrections(6, 3, 9), uncorrected=Uncorrected())
+    cut = replace(whole, outcome=Outcome.UNVERIFIED, uncorrected=unfinished({"failed": 2, "applied": 7}, 2))
+
+    assert not [line for line in text_of(whole, "apply") if line.startswith("  left") or "list:" in line]
+    lines = text_of(cut, "apply")
+    assert [line for line in lines if line.startswith("  left        2 planned rows not corrected: failed 2; an error")]
+    assert not [line for line in lines if "list:" in line]

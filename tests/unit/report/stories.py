@@ -29,6 +29,7 @@ from hudi_reconcile.core.rule_verdict import Keys, RuleResult
 from hudi_reconcile.core.rules import Waiver
 from hudi_reconcile.core.segments import HashSegments
 from hudi_reconcile.core.totals import BothTotals, Totals
+from hudi_reconcile.core.uncorrected import Uncorrected, untouched
 from hudi_reconcile.report.view import Kept
 
 Document = Mapping[str, Any]
@@ -48,10 +49,11 @@ class Story:
     samples: Mapping[str, Sequence[Document]]
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
     past: Sequence[Document] = ()
+    left: Mapping[str, Sequence[Document]] = field(default_factory=dict)
 
     @property
     def kept(self) -> Kept:
-        return Kept(self.plans, self.samples, self.coverage, self.past)
+        return Kept(self.plans, self.samples, self.coverage, self.past, left=self.left)
 
 
 def side(**values: Any) -> dict[str, Any]:
@@ -285,6 +287,17 @@ def earlier(table: str) -> tuple[Mapping[str, Coverage], Sequence[Document]]:
     return {table: Coverage("orders", HashSegments(("order_id",), 157), None, stretches)}, past
 
 
+# What an apply of the findings left.
+LEFT = [
+    {"table": "orders", "kind": kind, "key": {"order_id": number}, "action": action, "columns": [], "reason": reason,
+     "rules": rules}
+    for kind, number, action, reason, rules in (
+        ("deleted", 77123, "delete", "superseded", []),
+        ("late_arriving", 90001, "upsert", "moved", ["ord-001"]),
+    )
+]  # fmt: skip
+
+
 def all_stories() -> Mapping[str, Story]:
     gap = Unverified("column", "tags", "text[] has no tested rule of comparison", "exclude it: compare.exclude: [tags]")
     lost = Failure(
@@ -311,8 +324,14 @@ def all_stories() -> Mapping[str, Story]:
         findings={"deleted": 4811, "late_arriving": 1},
         guards=(stopped, *GUARDS[1:]),
         corrections=Corrections(1, 4811),
+        uncorrected=untouched(4812, RUN_ID, "refused", "guard max_deletes: limit 1000, found 4811"),
     )
-    part = replace(done, outcome=Outcome.INCOMPLETE, corrections=Corrections(6, 3, 7, moved=1, superseded=1))
+    part = replace(
+        done,
+        outcome=Outcome.INCOMPLETE,
+        corrections=Corrections(6, 3, 7, moved=1, superseded=1),
+        uncorrected=Uncorrected(2, {"superseded": 1, "moved": 1}, 2, "orders/uncorrected"),
+    )
     broken = TableResult("payments", Outcome.UNVERIFIED, error=lost)
     pulled = TableResult(
         "orders",
@@ -331,7 +350,7 @@ def all_stories() -> Mapping[str, Story]:
             *earlier("orders"),
         ),
         "refused": Story(run_of("apply", many), {}, {}),
-        "incomplete": Story(run_of("apply", part), plans, {}),
+        "incomplete": Story(run_of("apply", part), plans, {}, left={"orders": LEFT}),
         "pulled": Story(run_of("pull", pulled), {}, {}),
         "checked": Story(run_of("check", replace(CHECKED, source=None)), {}, {}),
         "rules failed": Story(

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_reconcile.report.html import render_report
-from tests.unit.report.stories import Document, Story, all_stories, earlier, finding, in_lake, side
+from tests.unit.report.stories import RUN_ID, Document, Story, all_stories, earlier, finding, in_lake, side
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -329,3 +329,15 @@ def test_page_tells_chosen_columns_of_both_sides_beside_the_rows(stories: Mappin
     assert "Least of amount \N{MINUS SIGN}3 \N{MINUS SIGN}3 0" in page
     assert "Greatest of amount 990 1,200.5 \N{MINUS SIGN}210.5" in page
     assert "sum of pay is the same on both sides: not shown" in page
+
+
+def test_page_shows_what_an_apply_left_with_its_reasons_and_how_to_see_all(stories: Mapping[str, Story]) -> None:
+    page = page_of(stories["incomplete"])
+
+    assert "2 planned rows not corrected: moved 1, superseded 1" in page
+    assert "the source&#39;s row is no longer the one that was compared: sweep again" in page
+    assert "order_id=77123" in page
+    assert f" findings {RUN_ID} --uncorrected</code>" in page
+    refused = page_of(stories["refused"])
+    assert "4,812 planned rows not corrected: refused 4,812; guard max_deletes" in refused
+    assert f" findings {RUN_ID}</code>" in refused

@@ -17,9 +17,9 @@ from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rule_verdict import quarantining
 from hudi_reconcile.core.rules import Drift, NotNull, Rule, RuleSet, Unique, Waiver
-from hudi_reconcile.ports import Frame, Held
+from hudi_reconcile.ports import HELD_RULES, Frame, Held
 from hudi_reconcile.stages.apply import apply
-from tests.fakes.world import World, job, pulled, rows_of, swept
+from tests.fakes.world import World, job, listed, pulled, rows_of, swept
 
 Breaks = Callable[[dict[str, Any]], bool]
 
@@ -32,7 +32,7 @@ class FakeQuarantine:
     asked: list[Any] = field(default_factory=list)
 
     def held(self, images: Frame, key: tuple[str, ...]) -> Held:
-        found = [{"id": row["id"]} for row in rows_of(images) if self.breaks(row)]
+        found = [{"id": row["id"], HELD_RULES: ["r-1"]} for row in rows_of(images) if self.breaks(row)]
         self.asked += [row["id"] for row in rows_of(images)]
         assert key == ("id",)
         return Held(Frame(found), {"r-1": len(found)} if found else {})
@@ -50,7 +50,8 @@ def drifted(*changed: int) -> World:
 def applied(world: World, breaks: Breaks) -> TableResult:
     plan = swept(world).draft
     assert plan is not None
-    return apply(job(), plan, "findings", Approval(), world.edges, quarantine=FakeQuarantine(breaks))
+    asked, rules = (job(), plan, "findings", Approval(), world.edges), FakeQuarantine(breaks)
+    return listed(world, lambda listing: apply(*asked, quarantine=rules, listing=listing))
 
 
 def test_correction_that_breaks_a_rule_is_held_back_and_the_others_are_written() -> None:
@@ -62,6 +63,7 @@ def test_correction_that_breaks_a_rule_is_held_back_and_the_others_are_written()
     assert (result.outcome, done.applied, done.held, done.failed) == (Outcome.INCOMPLETE, 2, 1, 0)
     assert {key: value for key, (value, _) in world.lake_holds().items() if key in (1, 2, 9)} == {1: 101, 2: 2}
     assert "held back: 1 corrections break rule r-1" in result.notes
+    assert [(row["key"], row["reason"], row["rules"]) for row in world.disk["uncorrected"]] == [((2,), "held", ["r-1"])]
 
 
 def test_apply_of_nothing_but_held_corrections_writes_nothing() -> None:
