@@ -20,14 +20,17 @@ REASONS: Mapping[str, str] = {
     ERROR: "an error ended the apply before it wrote anything",
 }
 
+STILL_DONE = frozenset({NOT_COMMITTED, NOT_ASKED})  # by the same apply, run again
+WHOLE = frozenset({REFUSED, ERROR})
+
 
 @dataclass(frozen=True, slots=True)
 class Uncorrected:
     """Planned corrections that neither this apply nor an earlier one of the same plan made.
 
     `listed_rows` of them are below `path` in the run's folder, a row each; where that is not all of them, `why` says so.
-    Of a plan that was refused as a whole they are all of its rows, whatever an earlier apply wrote, and the findings of
-    `plan_run` are the list.
+    `plan_run` is the sweep whose plan it was. Of a plan that was refused as a whole they are all of its rows, whatever an
+    earlier apply wrote, and the findings of `plan_run` are the list.
     """
 
     rows: int = 0
@@ -47,10 +50,11 @@ def untouched(rows: int, plan_run: str, reason: str, why: str) -> Uncorrected:
     return Uncorrected(rows, {reason: rows}, why=why, plan_run=plan_run) if rows else Uncorrected()
 
 
-def unfinished(status: Mapping[str, int], rows: int) -> Uncorrected:
+def unfinished(status: Mapping[str, int], rows: int, plan_run: str) -> Uncorrected:
     """An apply that an error ended after a commit: counted by status, and not listed."""
     left = {reason: found for reason, found in status.items() if reason in REASONS and found}
-    return Uncorrected(rows, left, why="an error ended the apply before they could be listed: run the same apply again")
+    why = "an error ended the apply before they could be listed: run the same apply again"
+    return Uncorrected(rows, left, why=why, plan_run=plan_run) if rows else Uncorrected()
 
 
 def told(left: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from hudi_reconcile.core.open_drift import corrected_whole, open_drift
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.uncorrected import STILL_DONE
 from hudi_reconcile.report.rule_words import of_status
 from hudi_reconcile.report.wording import counted, has_gaps, listed, reasons
 
@@ -44,10 +45,26 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
         case Outcome.DRIFT:
             return _drift_advice(run, [table for table in concerned if not corrected_whole(table)], guards or {})
         case Outcome.INCOMPLETE:
-            again = f"{tool} sweep{_tables(run, concerned)}"
-            return Advice("What is left needs a new comparison and a new plan:", (again, f"{tool} plan latest"))
+            return _rest_advice(run, concerned)
         case Outcome.UNVERIFIED | Outcome.REFUSED | Outcome.USAGE:
             return _mend_advice(run, concerned)
+
+
+def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
+    tool, which = command_prefix(run), _tables(run, tables)
+    if not all(map(_same_plan_does, tables)):
+        again = f"{tool} sweep{which}"
+        return Advice("What is left needs a new comparison and a new plan:", (again, f"{tool} plan latest"))
+    runs = dict.fromkeys(shlex.quote(table["uncorrected"]["plan_run"]) for table in tables)
+    return Advice("The same plan still does what is left:", tuple(f"{tool} apply {one}{which}" for one in runs))
+
+
+def _same_plan_does(table: Document) -> bool:
+    """True where all that differs is what the apply was not asked for, or could not commit beside another writer."""
+    left = table.get("uncorrected")
+    if left is None or not left["plan_run"] or left["listed_rows"] < left["rows"]:
+        return False
+    return set(left["by_reason"]) <= STILL_DONE and 0 < left["rows"] >= sum(table["findings"].values())
 
 
 def command_prefix(run: Document) -> str:

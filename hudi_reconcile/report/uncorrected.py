@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hudi_reconcile.core.uncorrected import REASONS
+from hudi_reconcile.core.uncorrected import REASONS, WHOLE
 from hudi_reconcile.report.advice import command_prefix
 from hudi_reconcile.report.formats import key_text
 from hudi_reconcile.report.visible import visible
@@ -63,12 +63,16 @@ def unlisted(run: Document, table: Document) -> str:
     left = table["uncorrected"]
     if not left["why"]:
         return ""
-    return f"{left['why']}; every row of the plan: {_command(run, table)}" if left["plan_run"] else str(left["why"])
+    return f"{left['why']}; every row of the plan: {_command(run, table)}" if _is_whole(left) else str(left["why"])
+
+
+def _is_whole(left: Document) -> bool:
+    return set(left["by_reason"]) <= WHOLE
 
 
 def _command(run: Document, table: Document) -> str:
     left = table["uncorrected"]
     which = f" -t {shlex.quote(table['name'])}" if len(run["tables"]) > 1 else ""
-    if left["plan_run"]:
+    if _is_whole(left):
         return f"{command_prefix(run)} findings {shlex.quote(left['plan_run'])}{which}"
     return f"{command_prefix(run)} findings {shlex.quote(run['run_id'])} --uncorrected{which}" if left["path"] else ""

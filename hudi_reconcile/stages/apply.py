@@ -121,7 +121,7 @@ def _with_list(work: Work, done: Done, found: TableResult, listing: Listing | No
         return found
     counts = found.corrections
     rows = counts.upserts + counts.deletes - counts.applied - counts.applied_before
-    left = Left(work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
+    left = Left(work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
     return replace(found, uncorrected=list_left(left, listing, rows))
 
 

@@ -20,7 +20,7 @@ from hudi_reconcile.core.result import (
     TableResult,
     Unverified,
 )
-from hudi_reconcile.core.uncorrected import REFUSED, Uncorrected, unfinished, untouched
+from hudi_reconcile.core.uncorrected import REFUSED, unfinished, untouched
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.confirm import Confirmed
@@ -135,7 +135,7 @@ def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> Tab
         guards=plan.guards,
         corrections=_corrections(plan, status, done, earlier),
         plan_id=plan.plan_id,
-        uncorrected=unfinished(status, left_rows) if left_rows else Uncorrected(),
+        uncorrected=unfinished(status, left_rows, plan.run_id),
         notes=(*earlier.notes, *_kept(tally.savepoint), *tally.notes),
     )
 

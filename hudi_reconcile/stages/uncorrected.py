@@ -26,6 +26,7 @@ class Left:
     `ended` are the keys of those that this apply was to write and did not, None where it was to write none.
     """
 
+    plan_run: str
     comparer: Comparer
     planned: Frame
     not_asked: Frame | None
@@ -63,7 +64,7 @@ def list_left(left: Left, listing: Listing, rows: int) -> Uncorrected:
     by_reason.update({UNKNOWN: max(0, rows - by_reason.total())})
     why = "" if listed == rows else f"{listed} of {rows} rows are listed: {_why(left)}"
     path = listing.path if listed else None
-    return Uncorrected(rows, dict(+by_reason), listed, path, why)
+    return Uncorrected(rows, dict(+by_reason), listed, path, why, left.plan_run)
 
 
 def _why(left: Left) -> str:

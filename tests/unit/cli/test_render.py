@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, Failure, Guard, Pulled, RunResult, TableResult, Unverified
@@ -138,9 +140,38 @@ def test_apply_that_left_rows_counts_them_by_reason_and_names_the_command_that_l
 
 def test_apply_that_left_nothing_or_cannot_list_it_names_no_list() -> None:
     whole = replace(ORDERS, outcome=Outcome.CORRECTED, corrections=Corrections(6, 3, 9), uncorrected=Uncorrected())
-    cut = replace(whole, outcome=Outcome.UNVERIFIED, uncorrected=unfinished({"failed": 2, "applied": 7}, 2))
+    cut = replace(whole, outcome=Outcome.UNVERIFIED, uncorrected=unfinished({"failed": 2, "applied": 7}, 2, RUN_ID))
 
     assert not [line for line in text_of(whole, "apply") if line.startswith("  left") or "list:" in line]
     lines = text_of(cut, "apply")
     assert [line for line in lines if line.startswith("  left        2 planned rows not corrected: failed 2; an error")]
     assert not [line for line in lines if "list:" in line]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "commands"),
+    [
+        ({"not_asked": 3}, ["  hudi-reconcile apply 20261121T120000Z-0006eb"]),
+        ({"not_asked": 2, "not_committed": 1}, ["  hudi-reconcile apply 20261121T120000Z-0006eb"]),
+        ({"not_asked": 2, "moved": 1}, ["  hudi-reconcile sweep", "  hudi-reconcile plan latest"]),
+    ],
+)
+def test_apply_whose_rest_the_same_plan_still_does_says_to_apply_it_and_not_to_sweep(
+    reasons: dict[str, int], commands: list[str]
+) -> None:
+    left = Uncorrected(3, reasons, 3, "orders/uncorrected", plan_run="20261121T120000Z-0006eb")
+    clean = dict.fromkeys(ORDERS.findings, 0)
+    done = replace(
+        ORDERS, outcome=Outcome.INCOMPLETE, corrections=Corrections(6, 3, 6), uncorrected=left, findings=clean
+    )
+
+    lines = text_of(done, "apply")
+
+    assert lines[-len(commands) :] == commands
+
+
+def test_apply_of_a_part_after_which_the_segments_still_differ_says_to_sweep() -> None:
+    left = Uncorrected(3, {"not_asked": 3}, 3, "orders/uncorrected", plan_run=RUN_ID)
+    done = replace(ORDERS, outcome=Outcome.INCOMPLETE, corrections=Corrections(6, 3, 6), uncorrected=left)
+
+    assert text_of(done, "apply")[-2:] == ["  hudi-reconcile sweep", "  hudi-reconcile plan latest"]

@@ -158,7 +158,7 @@ def test_apply_that_an_error_ended_after_its_commit_counts_what_it_left_and_list
     told = applied(world, plan).uncorrected
 
     assert told is not None
-    assert (told.by_reason, told.listed_rows) == ({"failed": 1}, 0)
+    assert (told.by_reason, told.listed_rows, told.plan_run) == ({"failed": 1}, 0, "run-1")
     assert "run the same apply again" in told.why
 
 
