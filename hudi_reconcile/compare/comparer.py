@@ -8,7 +8,17 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import absence, anatomy, candidates, corrections, digests, findings, precision, uncorrected
+from hudi_reconcile.compare import (
+    absence,
+    anatomy,
+    candidates,
+    corrections,
+    digests,
+    findings,
+    precision,
+    uncorrected,
+    versions,
+)
 from hudi_reconcile.compare.canonical_text import collected, text_digested
 from hudi_reconcile.compare.sides import Shape, kept, scoped
 from hudi_reconcile.compare.spelling import Masks
@@ -114,10 +124,21 @@ class SparkComparer:
         """Corrections of these record keys get the status `held`; materialised."""
         return Frame(corrections.hold(_frame(rechecked), _frame(keys), self._shape))
 
-    def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
+    def landed(
+        self,
+        rechecked: Frame,
+        around: tuple[Frame, Frame],
+        segments: SegmentSet,
+        later: Sequence[tuple[Frame, Frame]] = (),
+    ) -> Frame:
         """The corrections that one commit made, marked; materialised."""
-        was, then = (candidates.lake_versions(_frame(rows), self._shape, segments) for rows in (before, at))
-        return Frame(corrections.landed(_frame(rechecked), was, then, self._shape))
+        made, *others = [self._versions(pair, segments) for pair in (around, *later)]
+        return Frame(versions.landed(_frame(rechecked), made, others, self._shape))
+
+    def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
+        """The plan's rows in the version that a commit carried them into; materialised."""
+        around = self._versions((before, at), self.segments_of(plan))
+        return Frame(versions.carried(_frame(plan), action, around, self._shape))
 
     def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""
@@ -147,6 +168,10 @@ class SparkComparer:
     def segments_of(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""
         return SegmentSet.of(row["segment"] for row in _frame(plan).select("segment").distinct().collect())
+
+    def _versions(self, around: tuple[Frame, Frame], segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
+        was, then = (candidates.lake_versions(_frame(rows), self._shape, segments) for rows in around)
+        return was, then
 
     def _images(self, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         return (

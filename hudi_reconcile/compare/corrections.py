@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -59,28 +58,6 @@ def hold(rechecked: DataFrame, keys: DataFrame, shape: Shape) -> DataFrame:
     broken = F.coalesce("hr_rules", "rules")
     marked = joined.withColumn("status", status).withColumn("rules", broken)
     return marked.select(*rechecked.columns).localCheckpoint(eager=True)
-
-
-def landed(rechecked: DataFrame, before: DataFrame, at: DataFrame, shape: Shape) -> DataFrame:
-    """Mark as `landed` what one commit between two lake snapshots made, and what is still as it left it. Materialised.
-
-    The commit made it where the key was as compared just before, and just after has one new version with the compared
-    image, or none where it was to be deleted. Nobody else's commit lies between the two.
-    """
-    marked = rechecked
-    for name, copies in (("before", before), ("at", at)):
-        versions = copies.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
-        same = [F.col(f"m.{key}").eqNullSafe(F.col(f"v.{key}")) for key in shape.key_names]
-        joined = marked.alias("m").join(versions.alias("v"), reduce(Column.__and__, same), "left")
-        found = F.coalesce(f"v.{name}_seqnos", F.array().cast("array<string>")).alias(f"{name}_seqnos")
-        marked = joined.select("m.*", found)
-    as_compared = F.col("before_seqnos").eqNullSafe(F.col("planned_seqnos"))
-    changed = ~F.col("at_seqnos").eqNullSafe(F.col("before_seqnos"))
-    written = (F.size("at_seqnos") == 1) & F.col("lake_digest").eqNullSafe(F.col("planned_digest"))
-    made = F.when(F.col("action") == "delete", F.size("at_seqnos") == 0).otherwise(written)
-    stays = F.col("lake_seqnos").eqNullSafe(F.col("at_seqnos"))
-    status = F.when(as_compared & changed & made & stays, LANDED).otherwise(F.col("status"))
-    return marked.withColumn("status", status).drop("before_seqnos", "at_seqnos").localCheckpoint(eager=True)
 
 
 def read_back(

@@ -116,10 +116,24 @@ class Comparer(Protocol):
         """The rechecked corrections, those of these record keys (as of `Held`) with the status `held` and their rules."""
         ...
 
-    def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
+    def landed(
+        self,
+        rechecked: Frame,
+        around: tuple[Frame, Frame],
+        segments: SegmentSet,
+        later: Sequence[tuple[Frame, Frame]] = (),
+    ) -> Frame:
         """The rechecked corrections, `landed` where one commit made them and they are as it left them.
 
-        `before` and `at` are the lake's rows just before that commit and just after it.
+        `around` are the lake's rows just before that commit and just after it; `later` the same of later commits of the plan,
+        oldest first, which may have carried them into new files.
+        """
+        ...
+
+    def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
+        """A plan's rows, those of an action in the version that a commit between two lake snapshots gave them.
+
+        The commit was not made for them: they were as compared before it, and it carried them into new files.
         """
         ...
 

@@ -20,12 +20,13 @@ from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
 from hudi_reconcile.stages.absence import proven_absent
 from hudi_reconcile.stages.apply_result import Done, LandedError, broken_off, done_result, refused
 from hudi_reconcile.stages.beside import clear_way
+from hudi_reconcile.stages.carried import carried
 from hudi_reconcile.stages.commits import Work, firsts_of, with_landed, write_corrections
 from hudi_reconcile.stages.confirm import Confirmed, Waiting, incomplete, look_twice, pinned
-from hudi_reconcile.stages.earlier import earlier_of
+from hudi_reconcile.stages.earlier import Made, earlier_of, made_of, with_killed
 from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
-from hudi_reconcile.stages.landed import landed_of, refuse_undone
+from hudi_reconcile.stages.landed import Landed, landed_of, refuse_undone
 from hudi_reconcile.stages.part import partitions_of
 from hudi_reconcile.stages.plan_guards import REPLICA_DELETES, policy_of, refuse_unreplayed
 from hudi_reconcile.stages.remaining import Remaining, other_part, remaining
@@ -157,22 +158,50 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
     planned = comparer.planned(comparer.load(findings_path), None)
-    rows = comparer.planned(planned, left.action)
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    done = comparer.planned(planned, left.action_before)
-    readable = plan.required(SCHEMA) in (None, schema_text(scope.agreement))
+    own = left.landed if plan.required(SCHEMA) in (None, schema_text(scope.agreement)) else None
+    rows = carried(sides, comparer.planned(planned, left.action), own or ())
+    other = _other_part(sides, planned, left, own)
     touched = comparer.segments_of(rows)
+    done = comparer.planned(planned, left.action_before)
+    earlier = earlier_of(sides, done, left.commits, left.rows_before, own)
     return Work(
         job, plan, left.action, sides, planned, rows, touched, scope, followed,
-        verify=comparer.segments_of(planned) if left.finishes else touched,
+        verify=comparer.segments_of(planned) if other.rows is None else touched,
         firsts=firsts_of(left.landed, left.action),
-        earlier=earlier_of(sides, done, left.commits, left.rows_before, readable=readable),
-        planned_rows=left.rows,
-        finishes=left.finishes,
-        not_asked=None if left.finishes else comparer.planned(planned, other_part(left.action)),
+        earlier=with_killed(earlier, other.made, other.firsts),
+        planned_rows=left.rows + (0 if other.made is None else other.made.rows),
+        finishes=other.rows is None,
+        not_asked=other.rows,
+        own=own or (),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _OtherPart:
+    """The part of a plan that is not asked for: its rows that are not written, None where there are none.
+
+    `made` is what killed applies of the whole plan wrote of it, with `firsts`.
+    """
+
+    rows: Frame | None
+    made: Made | None = None
+    firsts: tuple[Landed, ...] = ()
+
+
+def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[Landed, ...] | None) -> _OtherPart:
+    if left.finishes:
+        return _OtherPart(None)
+    action = other_part(left.action)
+    rows = sides.comparer.planned(planned, action)
+    firsts = firsts_of(left.landed, action)
+    made = made_of(sides, rows, firsts, own) if firsts and own is not None else None
+    if made is None:
+        return _OtherPart(rows)
+    unwritten = sides.comparer.count(made.left, "action")
+    return _OtherPart(made.left if unwritten else None, made, firsts)
 
 
 def _execute(work: Work, edges: Edges, tally: Tally) -> Done:

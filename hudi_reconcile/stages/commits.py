@@ -18,6 +18,7 @@ from hudi_reconcile.core.segments import SegmentSet
 from hudi_reconcile.core.standing import FILTER, RESTORED, UNKNOWN, Standing, accepted, stood_text
 from hudi_reconcile.core.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
+from hudi_reconcile.stages.carried import rewritten_after
 from hudi_reconcile.stages.confirm import pinned
 from hudi_reconcile.stages.earlier import NONE, Earlier
 from hudi_reconcile.stages.evolve import Followed
@@ -37,7 +38,8 @@ class Work:
     the end. `firsts`: earlier applies made their first commit only. `earlier`: what applies of the plan's other parts did;
     `finishes`: with these the whole plan is done. `planned_rows` are those of all these parts. `standing` and `words`: the
     source's filter and history now, and what a person accepted. `as_of_micros`: the source's time that the rows show.
-    `planned` are all rows of the plan, `not_asked` those of the part that `--only` leaves to another apply.
+    `own` are all commits of the plan, newest first. `planned` are all rows of the plan,
+    `not_asked` those of the part that `--only` leaves to another apply.
     """
 
     job: TableJob
@@ -59,6 +61,7 @@ class Work:
     words: frozenset[str] = frozenset()
     as_of_micros: int | None = None
     not_asked: Frame | None = None
+    own: tuple[Landed, ...] = ()
 
 
 def firsts_of(landed: Sequence[Landed], action: str | None) -> tuple[Landed, ...]:
@@ -71,10 +74,11 @@ def with_landed(work: Work, rechecked: Frame) -> Frame:
     lake = work.sides.lake
     for first in work.firsts:
         try:
-            before, at = lake.around(first.instant)
+            around = lake.around(first.instant)
         except RefusedError:
             continue
-        rechecked = work.sides.comparer.landed(rechecked, lake.rows(before), lake.rows(at), work.touched)
+        both, later = (lake.rows(around[0]), lake.rows(around[1])), rewritten_after(work.sides, first, work.own)
+        rechecked = work.sides.comparer.landed(rechecked, both, work.touched, later)
     return rechecked
 
 

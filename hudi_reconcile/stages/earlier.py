@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.commit_counts import WRITTEN
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.uncorrected import UNKNOWN, told
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.ports import Comparer, Frame, Look
+from hudi_reconcile.stages.carried import before as commits_before
+from hudi_reconcile.stages.carried import carried
 from hudi_reconcile.stages.landed import Landed
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.tally import DOUBLED, LANDED, READY
@@ -41,15 +43,18 @@ class Earlier:
 NONE = Earlier()
 
 
-def earlier_of(sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int, *, readable: bool) -> Earlier:
+def earlier_of(
+    sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int, own: Sequence[Landed] | None
+) -> Earlier:
     """What these commits made of a plan's rows: those `planned` ones of the parts that they finished.
 
-    `readable`: columns and types are still those of the plan, so that an older snapshot can be held against it.
+    `own` are all commits of the plan; None where columns or types are no longer those of the plan, so that no older snapshot
+    can be held against it.
     """
     if not any(one.last for one in landed):
         return NONE
     ends = [one.counts for one in landed if one.last]
-    made = _made(sides, rows, landed) if readable else None
+    made = None if own is None else made_of(sides, rows, landed, own)
     left: Counter[str] = Counter()
     written = 0
     for counts in ends:
@@ -68,21 +73,31 @@ def earlier_of(sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class Made:
     """How many rows the commits made right, and the others by how they stood just after the oldest commit."""
 
     rows: int
     left: Frame
 
 
-def _named(comparer: Comparer, made: _Made, left: Mapping[str, int]) -> Frame | None:
+def with_killed(earlier: Earlier, made: Made | None, firsts: Sequence[Landed]) -> Earlier:
+    """Together with what killed applies wrote of the part that is not asked for now."""
+    if made is None or not made.rows:
+        return earlier
+    return replace(earlier, applied=earlier.applied + made.rows, notes=(*earlier.notes, _wrote(firsts)))
+
+
+def _named(comparer: Comparer, made: Made, left: Mapping[str, int]) -> Frame | None:
     if not any(left.values()):
         return None
     return comparer.ended(made.left, "reason", told(left, comparer.count(made.left, "reason")))
 
 
-def _made(sides: Sides, rows: Frame, landed: Sequence[Landed]) -> _Made | None:
-    """What the commits made, each looked at just after it; None where a snapshot may be cleaned."""
+def made_of(sides: Sides, rows: Frame, landed: Sequence[Landed], own: Sequence[Landed]) -> Made | None:
+    """What the commits made, each looked at just after it; None where a snapshot may be cleaned.
+
+    `own` are all commits of the plan, which may have carried rows into new files.
+    """
     comparer, touched = sides.comparer, sides.comparer.segments_of(rows)
     found = 0
     for one in landed:
@@ -91,10 +106,11 @@ def _made(sides: Sides, rows: Frame, landed: Sequence[Landed]) -> _Made | None:
         except RefusedError:
             return None
         look = Look(sides.source.rows(sides.table, sides.cut, touched), at)
-        marked = comparer.landed(comparer.recheck(rows, look, touched), before, at, touched)
+        then = carried(sides, rows, commits_before(one, own))
+        marked = comparer.landed(comparer.recheck(then, look, touched), (before, at), touched)
         found += comparer.count(marked, "status").get(LANDED, 0)
         rows = comparer.uncorrected(rows, [comparer.ended(marked, "status", dict.fromkeys((READY, DOUBLED), UNKNOWN))])
-    return _Made(found, rows)
+    return Made(found, rows)
 
 
 _UNTOLD = (

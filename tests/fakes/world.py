@@ -780,16 +780,48 @@ class FakeComparer:
             [{**row, "status": "moved"} if gone else row for row, gone in zip(rows_of(rechecked), moved, strict=True)]
         )
 
-    def landed(self, rechecked: Frame, before: Frame, at: Frame, segments: SegmentSet) -> Frame:
-        shown = [self._images(rows_of(frame), "lake") for frame in (before, at)]
+    def landed(
+        self,
+        rechecked: Frame,
+        around: tuple[Frame, Frame],
+        segments: SegmentSet,
+        later: Sequence[tuple[Frame, Frame]] = (),
+    ) -> Frame:
+        shown = [self._images(rows_of(frame), "lake") for frame in around]
+        moved = [[self._versions(frame) for frame in pair] for pair in later]
         found = []
         for row in rows_of(rechecked):
             was, then = (sorted(one[SEQNO] for _, _, one in side.get(row["key"], [])) for side in shown)
+            now = then
+            for old, new in moved:
+                now = new.get(row["key"], []) if old.get(row["key"], []) == now else now
             wanted, planned = row["planned"]
             images = [image for image, _, _ in shown[1].get(row["key"], [])]
             made = was == planned != then and images == ([] if row["action"] == "delete" else [wanted])
-            found.append({**row, "status": "landed"} if made and then == row["seqnos"] else row)
+            image_stays = row["action"] == "delete" or self._lake_image(row) == wanted
+            found.append({**row, "status": "landed"} if made and now == row["seqnos"] and image_stays else row)
         return Frame(found)
+
+    def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
+        was, then = self._versions(before), self._versions(at)
+        return Frame(
+            [
+                {**row, "seqnos": then[row["key"]]}
+                if row["action"] == action
+                and row["seqnos"]
+                and was.get(row["key"]) == row["seqnos"]
+                and row["key"] in then
+                else row
+                for row in rows_of(plan)
+            ]
+        )
+
+    def _versions(self, frame: Frame) -> dict[Key, list[str]]:
+        images = self._images(rows_of(frame), "lake").items()
+        return {key: sorted(row[SEQNO] for _, _, row in copies) for key, copies in images}
+
+    def _lake_image(self, row: Row) -> Any:
+        return row["lake_row"] and tuple(row["lake_row"][item.column.lake_name] for item in self.agreement.columns)
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
         named = {(row["id"],): row[HELD_RULES] for row in rows_of(keys)}

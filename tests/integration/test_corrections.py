@@ -38,10 +38,7 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
     project.settings["mask"] = {"note": "redact"}
     assert project.run("pull").code == 0
     before = in_lake(spark, project, "order_id", "note", "updated_at")
-    columns = ("order_id", "note", "updated_at", "_hr_read_seq")
-    copies = spark.read.format("hudi").load(str(project.lake)).select(*columns).where("order_id in (7, 8)")
-    options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "bulk_insert"}
-    copies.localCheckpoint().write.format("hudi").options(**options).mode("append").save(str(project.lake))
+    doubled_by_another(spark, project, "order_id in (7, 8)")
     pg.execute("delete from orders where order_id = 1", "update orders set note = 'quiet' where order_id = 2")
 
     sweep = project.json("sweep")
@@ -124,6 +121,48 @@ def test_every_row_that_an_apply_left_is_listed_with_its_reason_and_again_from_t
     assert (held["rules"], "canary" in str(held)) == (["short"], False)
     assert f"findings {rest.document['run_id']} --uncorrected" in (folder.parent.parent / "report.html").read_text()
     assert project.run("audit", "verify").code == 0
+
+
+@pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
+def test_parts_of_a_plan_that_follow_a_broken_apply_know_what_their_own_commits_wrote(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    pg.execute(
+        "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
+        "insert into orders select i, 'n' || i, timestamp '2025-01-01' from generate_series(1, 40) i",
+    )
+    project = Project.of(tmp_path, pg, capsys)
+    project.settings["lake"]["type"] = kind
+    assert project.run("pull").code == 0
+    doubled_by_another(spark, project, "order_id in (7, 8)")
+    pg.execute(
+        "delete from orders where order_id in (1, 8)", "update orders set note = 'quiet' where order_id = 2",
+        "insert into orders values (41, 'late', '2024-01-01')",
+    )  # fmt: skip
+    assert project.json("sweep").code == 1
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(HudiLake, "replace", fails)  # rows 2 and 41 are written, 1 deleted; 7 and 8 are doubled
+        assert project.json("apply", "latest", "--yes").code == 3
+
+    deletes = project.json("apply", "latest", "--yes", "--only", "delete")
+    upserts = project.json("apply", "latest", "--yes", "--only", "upsert")
+    again = project.json("apply", "latest", "--yes")
+
+    assert (deletes.code, deletes.table["corrections"]["applied"], project.left(deletes)) == (4, 2, {7: "not_asked"})
+    assert upserts.code == 0, upserts
+    assert (upserts.table["corrections"]["applied"], upserts.table["corrections"]["applied_before"]) == (3, 2)
+    assert (again.code, again.table["corrections"]["applied_before"]) == (0, 5)
+    columns = ("order_id", "note", "updated_at")
+    assert in_lake(spark, project, *columns) == in_source(project, *columns)
+    assert project.json("sweep").code == 0
+
+
+def doubled_by_another(spark: SparkSession, project: Project, which: str) -> None:
+    """Another writer's insert doubles rows of the lake."""
+    rows = spark.read.format("hudi").load(str(project.lake)).where(which)
+    options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "bulk_insert"}
+    copies = rows.select("order_id", "note", "updated_at", "_hr_read_seq").localCheckpoint()
+    copies.write.format("hudi").options(**options).mode("append").save(str(project.lake))
 
 
 def overwritten_by_another(spark: SparkSession, project: Project, key: int) -> None:

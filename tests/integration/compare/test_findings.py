@@ -317,7 +317,7 @@ def test_corrections_that_one_commit_made_and_nobody_touched_since_are_landed(sp
 
     rechecked = compare.recheck(plan, look(then.source, lake_frame(spark, *now)), ALL)
     fewer = Frame(spark_frame(lake_frame(spark, *before)).drop("txt"))  # a column that the table did not have yet
-    found = compare.landed(rechecked, fewer, lake_frame(spark, *at), ALL)
+    found = compare.landed(rechecked, (fewer, lake_frame(spark, *at)), ALL)
 
     status = {item["k0"]: item["status"] for item in spark_frame(found).collect()}
     assert status == {1: "landed", 2: "superseded", 3: "ready", 4: "landed", 5: "superseded", 6: "landed"}
