@@ -22,6 +22,7 @@ from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_document
 from hudi_reconcile.evidence.approvals import APPROVE
 from hudi_reconcile.evidence.store import LATEST, Store
+from hudi_reconcile.evidence.undone import undone_by
 
 
 def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tuple[str, ...]) -> Mapping[str, PlanFile]:
@@ -50,8 +51,8 @@ def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tup
 def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finished:
     """Approve the plans, one for each table of the call, in the name that is given.
 
-    Raises RefusedError for a plan that is too old to be applied, or that is the approver's own where that cannot count,
-    UsageError for a name that is none; nothing is left then.
+    Raises RefusedError for a plan that is too old to be applied or was undone, or that is the approver's own where that
+    cannot count, UsageError for a name that is none; nothing is left then.
     """
     clock, who = HostClock(), actor(os.environ, name)
     now = clock.utc_micros()
@@ -59,6 +60,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     for table in call.tables:
         plan = found[table.name].plan
         _refuse_expired(plan, now)
+        _refuse_undone(plan, undone_by(store, plan))
         others, by_login = apart(table)
         if table.policy.require_approval and others:
             refuse_own_word(plan, who, planner_of(store, plan.run_id), by_login=by_login)
@@ -87,5 +89,13 @@ def _refuse_expired(plan: Plan, now_micros: int) -> None:
     if now_micros >= plan.expires_micros:
         raise RefusedError(
             f"table {plan.table}: the plan of run {plan.run_id} is too old to be applied (policy.max_plan_age)",
+            fix=f"sweep again: hudi-reconcile sweep -t {plan.table}",
+        )
+
+
+def _refuse_undone(plan: Plan, run_id: str | None) -> None:
+    if run_id is not None:
+        raise RefusedError(
+            f"table {plan.table}: the plan of run {plan.run_id} was undone by run {run_id}: no apply takes it again",
             fix=f"sweep again: hudi-reconcile sweep -t {plan.table}",
         )

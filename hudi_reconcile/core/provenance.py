@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 UNDO_KIND = "undo"
+UNDONE_PLANS = "undone_plans"  # in the provenance of an undo: the plans whose commits it took back, or found taken back
 
 
 @dataclass(frozen=True, slots=True)

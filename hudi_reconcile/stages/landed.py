@@ -44,6 +44,7 @@ class Landed:
     savepoint: str | None
     undone: Instant | None
     undone_counts: Mapping[str, int] | None
+    plan_id: str
 
 
 def landed_of(lake: Lake, plan_id: str) -> tuple[Landed, ...]:
@@ -110,6 +111,7 @@ def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[Landed, ...
                 kept.get(at.requested),
                 undone,
                 None if undone is None else _counts(counts, undone),
+                _plan(text),
             )
         )
     return tuple(landed)

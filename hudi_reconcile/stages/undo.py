@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from hudi_reconcile.core.commit_counts import WRITTEN, counts_text
 from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.provenance import UNDONE_PLANS
 from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
 from hudi_reconcile.core.standing import stood_again
 from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable
@@ -42,6 +43,7 @@ class _Undo:
     rows: Counter[str] = field(default_factory=Counter)
     instants: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    plans: list[str] = field(default_factory=list)
     others: str = _OTHERS
 
 
@@ -102,6 +104,7 @@ def _told_before(work: _Undo, commit: Landed, undone: Instant) -> None:
         counts["failed"] = min(_still_there(work, commit), written)
     work.rows.update({**counts, "applied_before": written - counts.get("failed", 0)})
     work.instants.append(undone.completed)
+    work.plans.append(commit.plan_id)
 
 
 def _still_there(work: _Undo, commit: Landed) -> int:
@@ -141,6 +144,7 @@ def _take_back(work: _Undo, commit: Landed) -> None:
         work.rows.update(superseded=written, raced=written)
         return
     work.instants.append(instant.completed)
+    work.plans.append(commit.plan_id)
     work.rows["applied"] += written
     # A delete either is in the commit or the commit is not; an upsert may be dropped by the merge.
     failed = found.counts.get(("upsert", "ready"), 0) - lake.shows(found.batch.upserts, work.table)
@@ -179,6 +183,7 @@ def _result(work: _Undo, *, again: bool) -> TableResult:
         corrections=_corrections(work),
         already_applied=again,
         notes=(_AGAIN, *work.notes, *told),
+        provenance=_plans(work),
     )
 
 
@@ -190,7 +195,12 @@ def _broken_off(work: _Undo, error: ReconcileError) -> TableResult:
         error=Failure(error.type, error.message, error.fix),
         corrections=_corrections(work),
         notes=(_AGAIN, *work.notes, "an error ended the undo after a commit of it had landed: run the same undo again"),
+        provenance=_plans(work),
     )
+
+
+def _plans(work: _Undo) -> dict[str, str]:
+    return {UNDONE_PLANS: ", ".join(dict.fromkeys(work.plans))} if work.plans else {}
 
 
 def _corrections(work: _Undo) -> Corrections:

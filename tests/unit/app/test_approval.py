@@ -22,6 +22,7 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.provenance import UNDONE_PLANS
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
@@ -164,6 +165,31 @@ def test_plan_too_old_to_be_applied_is_not_approved_and_leaves_no_run(call: Call
         approve(" ")
 
     assert Store(call.config.reports).run_ids() == before
+
+
+def undone(call: Call, plan_ids: str) -> str:
+    with Store(call.config.reports).begin(HostClock().utc_micros() + 1_000_000) as folder:
+        told = TableResult("orders", Outcome.INCOMPLETE, provenance={UNDONE_PLANS: plan_ids})
+        folder.write_result(run_document(RunResult(folder.run_id, "undo", "s", "e", (told,))))
+        folder.finish()
+    return folder.run_id
+
+
+def test_plan_that_was_undone_is_not_approved_and_leaves_no_run(call: Call, plan: Plan, approve: Approve) -> None:
+    run_id = undone(call, f"another, {plan.plan_id}")
+    before = Store(call.config.reports).run_ids()
+
+    with pytest.raises(RefusedError, match=f"was undone by run {run_id}") as caught:
+        approve("Alice")
+
+    assert caught.value.fix == "sweep again: hudi-reconcile sweep -t orders"
+    assert Store(call.config.reports).run_ids() == before
+
+
+def test_undo_of_another_plan_keeps_nobody_from_approving(call: Call, approve: Approve) -> None:
+    undone(call, "another")
+
+    assert approve("Alice").outcome is Outcome.APPROVED
 
 
 def test_page_of_an_approval_says_who_and_what(call: Call, approve: Approve) -> None:

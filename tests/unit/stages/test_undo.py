@@ -8,6 +8,7 @@ import pytest
 from hudi_reconcile.core.errors import LakeError, RefusedError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval, Plan
+from hudi_reconcile.core.provenance import UNDONE_PLANS
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.stages.pull import pull
@@ -297,3 +298,25 @@ def test_undo_says_that_doubled_keys_stay_one_and_whose_commit_may_have_touched_
 
 def test_undo_of_an_apply_without_doubled_keys_says_nothing_of_them() -> None:
     assert not [note for note in undone(corrected()).notes if "doubled" in note]
+
+
+def test_undo_names_the_plan_whose_commit_it_took_back_and_says_so_again() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    plan = swept(world).draft
+    assert plan is not None
+    applied(world, plan)
+
+    assert undone(world).provenance[UNDONE_PLANS] == plan.plan_id
+    assert undone(world).provenance[UNDONE_PLANS] == plan.plan_id
+
+
+def test_undo_that_took_nothing_back_names_no_plan() -> None:
+    world = corrected()
+    world.lake.plant([world.lake.stamped(row) for row in world.lake.now if row["id"] == 3])
+    world.lake.plant([*world.lake.now, *({**world.lake.stamped(world.lake.now[0]), "id": key} for key in (1, 2, 4))])
+
+    result = undone(world)
+
+    assert (result.corrections.applied, result.corrections.superseded) == (0, 3)
+    assert UNDONE_PLANS not in result.provenance
