@@ -322,3 +322,41 @@ def test_corrections_that_one_commit_made_and_nobody_touched_since_are_landed(sp
     status = {item["k0"]: item["status"] for item in spark_frame(found).collect()}
     assert status == {1: "landed", 2: "superseded", 3: "ready", 4: "landed", 5: "superseded", 6: "landed"}
     assert [item["c0"] for item in spark_frame(compare.ready(found).upserts).collect()] == [3]
+
+
+def test_rows_that_a_commit_of_the_other_part_carried_are_as_compared_and_what_others_changed_before_it_is_not(
+    spark: SparkSession,
+) -> None:
+    compare = comparer(spark, ONE)
+    lake_rows = [row(id=i, _seqno=f"s{i}") for i in (1, 2, 3)]
+    then = look(source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=4)), lake_frame(spark, *lake_rows))
+    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
+    # Another writer writes 2; then our commit for other keys writes all rows anew.
+    before = [lake_rows[0], row(id=2, _seqno="x2"), lake_rows[2]]
+    at = lake_frame(spark, *(row(id=i, _seqno=f"r{i}") for i in (1, 2, 3)))
+
+    carried = compare.carried(plan, "upsert", lake_frame(spark, *before), at)
+    rechecked = compare.recheck(carried, look(then.source, at), ALL)
+
+    status = {item["k0"]: item["status"] for item in spark_frame(rechecked).collect()}
+    assert status == {1: "ready", 2: "superseded", 3: "superseded", 4: "ready"}, (
+        "3 is a delete, of the commit's own part"
+    )
+
+
+def test_row_that_a_commit_made_and_a_later_one_of_ours_carried_is_landed(spark: SparkSession) -> None:
+    compare = comparer(spark, ONE)
+    was = [row(id=i, _seqno=f"s{i}") for i in (1, 2)]
+    then = look(source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n")), lake_frame(spark, *was))
+    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
+    made = [row(id=i, txt="n", _seqno=f"c{i}") for i in (1, 2)]
+    # Another writer writes 2 as it is; then a later commit of ours writes both anew.
+    between = lake_frame(spark, made[0], row(id=2, txt="n", _seqno="x2"))
+    now = lake_frame(spark, *(row(id=i, txt="n", _seqno=f"r{i}") for i in (1, 2)))
+
+    rechecked = compare.recheck(plan, look(then.source, now), ALL)
+    around = (lake_frame(spark, *was), lake_frame(spark, *made))
+    found = compare.landed(rechecked, around, ALL, [(between, now)])
+
+    status = {item["k0"]: item["status"] for item in spark_frame(found).collect()}
+    assert status == {1: "landed", 2: "superseded"}

@@ -9,7 +9,7 @@ import pytest
 
 from hudi_reconcile.app import commands
 from hudi_reconcile.app.run import TableRun
-from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.errors import ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import Corrections, Failure, Pulled, SideState, TableResult
@@ -77,3 +77,17 @@ def test_commit_of_an_apply_that_broke_off_is_told_with_what_was_found(ends: dic
 
     kept = raised.value.result
     assert (kept.pull, kept.findings, kept.corrections) == (PULLED.pull, {"deleted": 2}, landed)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(RefusedError("too old", fix="sweep again"), "refused"), (GONE, "error")]
+)
+def test_apply_that_ended_before_it_wrote_leaves_the_whole_plan_for_one_reason(
+    ends: dict[str, object], error: ReconcileError, reason: str
+) -> None:
+    ends["apply"] = error
+
+    result = commands._apply_alone(ONE, cast("commands.PlanFile", PLAN), Approval(), None)
+
+    assert (result.outcome, result.error and result.error.message) == (error.outcome, error.message)
+    assert result.uncorrected == Uncorrected(2, {reason: 2}, why=error.message, plan_run="r")
