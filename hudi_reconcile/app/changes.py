@@ -12,7 +12,17 @@ from typing import Literal
 
 from hudi_reconcile.app.engines import session_request
 from hudi_reconcile.app.masks import LakeMasks, lake_masks
-from hudi_reconcile.change_queries.query import Findings, answered, as_frame, listed, printed, saved, texts, told
+from hudi_reconcile.change_queries.query import (
+    Findings,
+    answered,
+    as_frame,
+    listed,
+    printed,
+    saved,
+    texts,
+    told,
+    touched,
+)
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
@@ -191,8 +201,15 @@ def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
         return history.raw(span, asked.merge)
     if asked.kind == "upsert" and history.is_plain(span.commits):
         return listed(history.alive(span.commits), span.commits)
-    few = history.bytes_around(span.commits) <= FEW_BYTES
-    return answered(asked.kind, history.versions(span.commits), span.commits, few=few)
+    return answered(asked.kind, touched_rows(history, span.commits), span.commits)
+
+
+def touched_rows(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
+    """What the commits did something to: from one reading of their files where that tells it, else from two of each commit."""
+    found = history.touched(commits)
+    if found is not None:
+        return found
+    return touched(history.versions(commits), few=history.bytes_around(commits) <= FEW_BYTES)
 
 
 def _refuse_unanswerable(asked: Asked, table: LakeTable) -> None:

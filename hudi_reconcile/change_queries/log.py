@@ -21,14 +21,14 @@ MOST_BROADCAST_ROWS = 100_000
 _NAME = ("n", "key", "partition", "version")
 
 
-def log_of(versions: DataFrame, replacing: Collection[int], *, few: bool = False) -> DataFrame:
-    """One row per change: `n`, `op`, `key`, `before`, `after`, `doubled`. `few` versions are read once, more of them twice.
+def log_of(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
+    """One row per change, of the versions that are on one side only: `n`, `op`, `key`, `before`, `after`, `doubled`.
 
     `doubled` are those of a key of which the commit touched several copies: alone, one of them says nothing of the key.
     What a commit wrote again as it was is a change all the same (`u` with equal images), as in Hudi's own log; but for
     commits that replaced whole file groups (`replacing`): rows that those carried over are none.
     """
-    image = versions.schema["row"].dataType
+    image = touched.schema["row"].dataType
     if not isinstance(image, StructType):
         raise TypeError("a row is a struct")
     copy = F.struct("partition", "version", "row")
@@ -37,7 +37,6 @@ def log_of(versions: DataFrame, replacing: Collection[int], *, few: bool = False
         for side, name in ((BEFORE, "old"), (AFTER, "new"))
     ]
     is_replacing = F.col("n").isin(*replacing) if replacing else F.lit(False)
-    touched = _touched_of_few(versions) if few else _touched(versions)
     by_key = touched.groupBy("n", "key").agg(*sides)
     pairs = by_key.select(
         "n",
@@ -53,11 +52,13 @@ def log_of(versions: DataFrame, replacing: Collection[int], *, few: bool = False
     return log.where(~carried).select("n", op.alias("op"), "key", "before", "after", "doubled")
 
 
-def _touched(versions: DataFrame) -> DataFrame:
-    """The copies whose version is on one side only: those that the commit did something to.
+def touched_of(versions: DataFrame, *, few: bool = False) -> DataFrame:
+    """The copies whose version is on one side only: those that the commit did something to. `few` are read once, more twice."""
+    return _touched_of_few(versions) if few else _touched(versions)
 
-    They are found by their names alone, so that whole rows are read and moved only where something was done.
-    """
+
+def _touched(versions: DataFrame) -> DataFrame:
+    """They are found by their names alone, so that whole rows are read and moved only where something was done."""
     sides = versions.groupBy(*_NAME).agg(F.min("side").alias("first"), F.max("side").alias("last"))
     names = sides.where("first = last").select(*_NAME).localCheckpoint(eager=True)
     return versions.join(F.broadcast(names) if names.count() <= MOST_BROADCAST_ROWS else names, list(_NAME))

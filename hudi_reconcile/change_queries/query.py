@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.change_queries.held import Held, held_against
 from hudi_reconcile.change_queries.lines import Mask, lines_of, spelled, struct_of
-from hudi_reconcile.change_queries.log import log_of
+from hudi_reconcile.change_queries.log import log_of, touched_of
 from hudi_reconcile.change_queries.origin import COLUMNS, kinds_of, originated
 from hudi_reconcile.change_queries.queries import answer, of_one_row_each
 from hudi_reconcile.core.change_range import Commit
@@ -27,13 +27,18 @@ class Findings:
     key: Sequence[str] = ()
 
 
-def answered(kind: QueryType, versions: Frame, commits: Sequence[Commit], *, few: bool = False) -> Frame:
-    """The answer over these commits, materialised: `n`, `op`, `key`, `before`, `after`. `few` versions are read once.
+def touched(versions: Frame, *, few: bool = False) -> Frame:
+    """Of the rows just before and just after each commit those that it did something to. `few` are read once, more twice."""
+    return Frame(touched_of(cast("DataFrame", versions), few=few))
+
+
+def answered(kind: QueryType, changed: Frame, commits: Sequence[Commit]) -> Frame:
+    """The answer over these commits from what they `touched`, materialised: `n`, `op`, `key`, `before`, `after`.
 
     Raises UsageError where a key is in the table more than once and the query has no one row for it.
     """
     replacing = [n for n, commit in enumerate(commits) if commit.replaces]
-    return Frame(answer(kind, log_of(cast("DataFrame", versions), replacing, few=few), _instants(commits)))
+    return Frame(answer(kind, log_of(cast("DataFrame", changed), replacing), _instants(commits)))
 
 
 def listed(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:

@@ -24,17 +24,31 @@ FileGroup = tuple[str, str]  # partition path, file id
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that a commit wrote for a file group; `path` is below the table's.
+
+    `previous` is when the commit was requested whose version of the group this one was made from; None for a new group.
+    """
+
+    group: FileGroup
+    path: str
+    previous: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """One completed write. `groups` are the file groups that it wrote or replaced.
 
     `replaces`: it wrote whole file groups anew, so that rows in it may be just carried over. `labels` are those that this
-    tool left on it.
+    tool left on it. `files` are those that it wrote, and `schema` the table's at that time, as the commit tells them.
     """
 
     instant: Instant
     groups: frozenset[FileGroup] = frozenset()
     replaces: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[WrittenFile, ...] = ()
+    schema: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

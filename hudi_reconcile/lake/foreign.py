@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hudi_reconcile.core.values import Foreign
+from hudi_reconcile.core.values import Foreign, LakeTable
 
 # JDBC, Kafka and file sources keep the first on every table version; the second is for Hudi's own incremental source.
 STREAMER_KEYS = ("deltastreamer.checkpoint.key", "streamer.checkpoint.key.v2")
@@ -48,6 +48,13 @@ def foreign_of(properties: Mapping[str, str]) -> Foreign:
     return Foreign(
         generator, _options(properties, generator, indexes), indexes, tuple(_hindrances(properties, generator))
     )
+
+
+def files_hold_rows(table: LakeTable) -> bool:
+    """True where each base file of a table holds its rows as they are, and no part of them is told by the path alone."""
+    foreign = table.foreign
+    plain = foreign is None or (not foreign.hindrances and foreign.key_generator != _CLASSES["TIMESTAMP"])
+    return table.type == "copy_on_write" and plain and all(column.name != "_metadata" for column in table.columns)
 
 
 def _generator(properties: Mapping[str, str]) -> str:

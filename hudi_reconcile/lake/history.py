@@ -9,32 +9,30 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
-from typing import Any, TypeVar, cast
+from typing import cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.change_range import BEGINNING, Commit, Cut, FileGroup, Span, before, cut_of, entangled
+from hudi_reconcile.core.change_range import Commit, Cut, FileGroup, Span, cut_of, entangled
 from hudi_reconcile.core.changes import UPSERT
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.file_chains import chains_of
 from hudi_reconcile.core.values import LakeTable
-from hudi_reconcile.lake.bridge import Action, Timeline
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.chained import ChainedFiles
+from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_service
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.frames import as_of, incremental, newest_columns
-from hudi_reconcile.lake.metadata import PREFIX
-from hudi_reconcile.lake.schema import as_now
+from hudi_reconcile.lake.foreign import files_hold_rows
+from hudi_reconcile.lake.frames import as_of, incremental, newest
+from hudi_reconcile.lake.looks import by_moment, is_plain, looks_of, moments_of, read_each
+from hudi_reconcile.lake.schema import as_now, columns_of
 from hudi_reconcile.lake.table import has_table, table_of
-from hudi_reconcile.lake.timeline import instant_of
 from hudi_reconcile.ports import Frame
 
-T = TypeVar("T")
-_REPLACED = "partitionToReplaceFileIds"
-_WRITTEN = "partitionToWriteStats"
 _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips other files by their statistics
-BEFORE, AFTER = 0, 1
 
 
 class HudiHistory:
@@ -59,7 +57,9 @@ class HudiHistory:
         self._writes: tuple[Commit, ...] = ()  # all of them
         self._bytes: Mapping[FileGroup, float] = {}
         self._done = sorted(line.completed(), key=lambda action: action.requested)
-        self.table: LakeTable = table_of(self._path, properties, newest_columns(spark, self._path))
+        now = newest(spark, self._path)
+        self._schema = now.schema
+        self.table: LakeTable = table_of(self._path, properties, columns_of(now))
         self._names = tuple(column.name for column in self.table.columns)
 
     def commits(self) -> tuple[Commit, ...]:
@@ -93,7 +93,7 @@ class HudiHistory:
         done = [action.requested for action in self._done]
         archived = max((action.requested for action in self._line.archived()), default=None)
         looks = sorted(looks_of(commits, done, archived))
-        frames = read_each(_by_moment((look[0], look[1:3]) for look in looks), self._read, self.commits())
+        frames = read_each(by_moment((look[0], look[1:3]) for look in looks), self._read, self.commits())
         if not frames:
             return Frame(self._shaped(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
         uses = self._spark.createDataFrame(looks, "moment string, part string, file_id string, n int, side int")
@@ -110,6 +110,22 @@ class HudiHistory:
                 fix=f"ask for a range that begins at {max(first, second)}: --from {max(first, second)}",
             )
 
+    def touched(self, commits: Sequence[Commit]) -> Frame | None:
+        """Rows that the commits wrote or took away, as `change_queries/log.py` takes them, from one reading of their files.
+
+        None where that cannot be done with certainty: `versions` reads whatever the table is, in several times the time.
+        Raises UsageError where one of the commits and another wrote one file group at the same time.
+        """
+        files = self._chained(commits)
+        rows = files.touched(self._shaped) if files else None
+        return None if rows is None else Frame(rows.select("n", "side", *_ROW))
+
+    def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
+        self._check_entangled(commits)
+        told = files_hold_rows(self.table) and self.is_plain(commits)
+        chains = chains_of(commits, self._writes) if told else None
+        return ChainedFiles(self._spark, self._path, self._schema, chains) if chains else None
+
     def is_plain(self, commits: Sequence[Commit]) -> bool:
         """True where no rows went from one file group to another meanwhile but by the commits' own upserts and deletes."""
         self.commits()
@@ -122,13 +138,17 @@ class HudiHistory:
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         self._check_entangled(commits)
-        looks = moments_of(commits, self._writes)
         written = [(one.instant.requested, n) for n, one in enumerate(commits)]
         known = self._spark.createDataFrame(written, "requested string, n int")
-        names = [requested for requested, _ in written]
-        frames = read_each(looks, partial(self._written, requested=names), self.commits())
-        rows = reduce(DataFrame.unionByName, frames) if frames else self._shaped(self._nothing(), _requested())
+        files = self._chained(commits)
+        rows = self._shaped(files.alive(), _requested()) if files else self._alive(commits)
         return self._upserts(rows.join(F.broadcast(known), "requested"))
+
+    def _alive(self, commits: Sequence[Commit]) -> DataFrame:
+        looks = moments_of(commits, self._writes)
+        requested = [one.instant.requested for one in commits]
+        frames = read_each(looks, partial(self._written, requested=requested), self.commits())
+        return reduce(DataFrame.unionByName, frames) if frames else self._shaped(self._nothing(), _requested())
 
     def _written(self, moment: str, groups: frozenset[FileGroup], requested: list[str]) -> DataFrame:
         rows = as_of(self._spark, self._path, moment)
@@ -181,113 +201,3 @@ _ROW = ("key", "partition", "version", "row")
 
 def _requested() -> Column:
     return F.col("_hoodie_commit_time").alias("requested")
-
-
-def is_service(document: dict[str, Any]) -> bool:
-    """True for the metadata of a compaction or clustering."""
-    return document.get("operationType") in ("COMPACT", "LOG_COMPACT", "CLUSTER")
-
-
-def commit_of(action: Action, document: dict[str, Any]) -> Commit:
-    """A commit from its metadata. Pure."""
-    written = {
-        (part, stat["fileId"])
-        for part, stats in (document.get(_WRITTEN) or {}).items()
-        for stat in stats
-        if stat.get("fileId")
-    }
-    replaced = {(part, one) for part, ids in (document.get(_REPLACED) or {}).items() for one in ids}
-    extra = document.get("extraMetadata") or {}
-    labels = {name.removeprefix(PREFIX): text for name, text in extra.items() if name.startswith(PREFIX)}
-    return Commit(instant_of(action), frozenset(written | replaced), bool(replaced), labels)
-
-
-def bytes_of(documents: Iterable[dict[str, Any]]) -> Mapping[FileGroup, float]:
-    """At most how large one version of each file group is: its largest base file and all its log files. Pure."""
-    base: Counter[FileGroup] = Counter()
-    logs: Counter[FileGroup] = Counter()
-    for document in documents:
-        for part, stats in (document.get(_WRITTEN) or {}).items():
-            for stat in stats:
-                group, size = (part, stat["fileId"]), stat.get("fileSizeInBytes") or 0
-                if ".log." in (stat.get("path") or ""):
-                    logs[group] += size
-                else:
-                    base[group] = max(base[group], size)
-    return {group: base[group] + logs[group] for group in base}
-
-
-Look = tuple[str, str, str, int, int]  # moment, partition, file id, commit, side
-
-
-def looks_of(commits: Sequence[Commit], done: Sequence[str], archived: str | None) -> Iterator[Look]:
-    """Which file groups are read as of when, and for which side of which commit. Before the first commit there is nothing.
-
-    `done` are the requested times on the active timeline, `archived` the greatest of those in the archive: a savepoint keeps
-    its commit active while later ones leave.
-    """
-    for n, commit in enumerate(commits):
-        requested = commit.instant.requested
-        earlier = max((one for one in done if one < requested), default=None)
-        if archived is not None and (earlier is None or earlier < archived):
-            earlier = before(requested)
-        for moment, side in ((earlier, BEFORE), (requested, AFTER)):
-            if moment is None:
-                continue
-            yield from ((moment, part, file_id, n, side) for part, file_id in commit.groups)
-
-
-def is_plain(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
-    """True where none of the table's writes replaced file groups from the first of the commits to the last. Pure."""
-    if not commits:
-        return True
-    first = min(one.instant.requested for one in commits)
-    last = max(one.instant.requested for one in commits)
-    return not any(
-        write.replaces and write.instant.requested <= last and write.instant.completed >= first for write in writes
-    )
-
-
-def moments_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mapping[str, frozenset[FileGroup]]:
-    """As of when the commits' file groups are read as the last of them left each: of all at once where nobody wrote since.
-
-    `writes` are all of the table, compaction and clustering included. Pure.
-    """
-    last: dict[FileGroup, str] = {}
-    for commit in sorted(commits, key=lambda one: one.instant.requested):
-        last.update(dict.fromkeys(commit.groups, commit.instant.requested))
-    newest = max(last.values(), default=BEGINNING)
-    moved_on = {
-        group
-        for write in writes
-        for group in write.groups & last.keys()
-        if last[group] < write.instant.requested <= newest
-    }
-    return _by_moment((moment if group in moved_on else newest, group) for group, moment in last.items())
-
-
-def read_each(
-    moments: Mapping[str, frozenset[FileGroup]],
-    read: Callable[[str, frozenset[FileGroup]], T],
-    commits: Sequence[Commit],
-) -> list[T]:
-    """What `read` gives for each moment. Where it refuses some of them, its error with the first usable instant."""
-    found: list[T] = []
-    refused: tuple[str, UsageError] | None = None
-    for moment, groups in sorted(moments.items()):
-        try:
-            found.append(read(moment, groups))
-        except UsageError as error:
-            refused = moment, error
-    if refused is None:
-        return found
-    last, cause = refused
-    usable = min((one.instant.completed for one in commits if one.instant.requested > last), default="latest")
-    raise UsageError(cause.message, fix=f"the first usable instant is --from {usable}") from cause
-
-
-def _by_moment(pairs: Iterable[tuple[str, FileGroup]]) -> dict[str, frozenset[FileGroup]]:
-    found: dict[str, set[FileGroup]] = {}
-    for moment, group in pairs:
-        found.setdefault(moment, set()).add(group)
-    return {moment: frozenset(groups) for moment, groups in found.items()}

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -150,8 +151,15 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@lru_cache(maxsize=64)
+def _hash_known(path: Path, _inode: int, _bytes: int, _modified_ns: int) -> str:
+    # Calls that join a running Spark come by the hundred, and the bundle is large: the same file is read once.
+    return sha256_of(path)
+
+
 def _verify_one(path: Path, locked: LockedJar | None) -> Jar:
-    found = sha256_of(path)
+    stat = path.stat()
+    found = _hash_known(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     if locked is not None and locked.sha256 != found:
         raise UsageError(
             f"jar {path} is not {locked.coordinate}: sha256 expected {locked.sha256}, found {found}",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.change_queries.query import answered, listed
-from hudi_reconcile.core.change_range import Span, span_of
+from hudi_reconcile.change_queries.query import answered, listed, touched
+from hudi_reconcile.core.change_range import Commit, Span, span_of
 from hudi_reconcile.core.changes import QUERY_TYPES, Change, answer, applied
 from hudi_reconcile.core.values import READ_SEQ, TableType
 from hudi_reconcile.lake.history import HudiHistory
@@ -19,7 +20,17 @@ from tests.integration.changes.lakes import Lake
 
 def whole_log(history: HudiHistory, start: str = "earliest", end: str = "latest") -> tuple[Change, ...]:
     span = span_between(history, start, end)
-    return told(answered("full-delta", history.versions(span.commits), span.commits, few=True))
+    return told(answered("full-delta", touched(history.versions(span.commits), few=True), span.commits))
+
+
+def at_once(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...] | None:
+    """The log from one reading of the files; None where that tells none."""
+    chained = history.touched(commits)
+    return None if chained is None else told(answered("full-delta", chained, commits))
+
+
+def alive_of(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...]:
+    return told(listed(history.alive(commits)))
 
 
 def told(rows: Frame) -> tuple[Change, ...]:
@@ -38,7 +49,7 @@ def image(row: Any) -> dict[str, Any] | None:
     return None if row is None else row.asDict()
 
 
-def renumbered(log: tuple[Change, ...], by: int) -> Iterator[Change]:
+def renumbered(log: Sequence[Change], by: int) -> Iterator[Change]:
     return (Change(one.commit + by, one.key, one.before, one.after, one.op) for one in log)
 
 
@@ -73,10 +84,12 @@ def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> N
     history = lake.history()
     start = lake.completed[first - 1] if first else "earliest"
     span = span_between(history, start, lake.completed[last - 1])
-    versions = Frame(cast("DataFrame", history.versions(span.commits)).localCheckpoint())
+    ways = [touched(Frame(cast("DataFrame", history.versions(span.commits)).localCheckpoint()))]
+    chained = history.touched(span.commits)
+    ways += [] if chained is None else [chained]
     part = [one for one in log if first <= one.commit < last]
-    for query in QUERY_TYPES:
-        rows = told(answered(query, versions, span.commits))
+    for query, way in product(QUERY_TYPES, ways):
+        rows = told(answered(query, way, span.commits))
         assert Counter(map(repr, renumbered(rows, first))) == Counter(map(repr, answer(query, part))), (
             query,
             first,

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.change_queries.lines import lines_of
-from hudi_reconcile.change_queries.log import log_of
+from hudi_reconcile.change_queries.log import log_of, touched_of
 from hudi_reconcile.change_queries.origin import kinds_of, originated
 from hudi_reconcile.change_queries.queries import answer, of_one_row_each
 from hudi_reconcile.core import changes as pure
@@ -87,7 +87,7 @@ def test_log_of_row_versions_is_the_log_of_what_the_commits_did(
         for side in (0, 1)
         for key, row in history.states[n + side].items()
     ]
-    log = log_of(spark.createDataFrame(rows, VERSIONS), range(8) if replacing else (), few=few)
+    log = log_of(touched_of(spark.createDataFrame(rows, VERSIONS), few=few), range(8) if replacing else ())
 
     expected: Told = Counter()
     for name, history in enumerate(found):
@@ -113,18 +113,18 @@ def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_i
         (1, 1, key, "a", "v3", one),  # and a replacement leaves the first alone
     ]
     for few in (False, True):
-        log = log_of(spark.createDataFrame(versions, VERSIONS), [1], few=few)
+        log = log_of(touched_of(spark.createDataFrame(versions, VERSIONS), few=few), [1])
         assert in_spark(log) == Counter([(0, "i", key, None, other), (1, "d", key, other, None)])
     twice = spark.createDataFrame([(0, "i", key, None, one, False), (1, "i", key, None, other, False)], LOG)
     # Of the two copies one goes and the other is carried over: alone, the delete would say that the row is gone.
-    repair = log_of(spark.createDataFrame(versions, VERSIONS).where("n = 1"), [1])
+    repair = log_of(touched_of(spark.createDataFrame(versions, VERSIONS).where("n = 1")), [1])
     both_updated = [
         (0, 0, key, "a", "v1", one),
         (0, 0, key, "b", "v2", other),
         (0, 1, key, "a", "v3", (3, 0)),
         (0, 1, key, "b", "v4", (3, 0)),
     ]
-    both = log_of(spark.createDataFrame(both_updated, VERSIONS), [])
+    both = log_of(touched_of(spark.createDataFrame(both_updated, VERSIONS)), [])
     for log in (twice, repair, both):
         for kind in ("upsert", "min-delta"):
             with pytest.raises(UsageError, match="several copies of 1 keys") as refused:

@@ -8,17 +8,8 @@ from hudi_reconcile.core.change_range import Commit
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.lake.bridge import Action, newest_completion
-from hudi_reconcile.lake.history import (
-    AFTER,
-    BEFORE,
-    bytes_of,
-    commit_of,
-    is_plain,
-    is_service,
-    looks_of,
-    moments_of,
-    read_each,
-)
+from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_service
+from hudi_reconcile.lake.looks import AFTER, BEFORE, is_plain, looks_of, moments_of, read_each
 
 ACTION = Action("20260101000000001", "20260101000000002", "commit")
 
@@ -38,6 +29,7 @@ def test_commit_touches_the_groups_that_it_wrote_and_those_that_it_replaced() ->
         frozenset({("p", "new"), ("p", "old")}),
         replaces=True,
         labels={"kind": "apply", "run_id": "r"},
+        schema="{}",
     )
 
 

@@ -1,0 +1,99 @@
+"""What commits did to rows of a copy_on_write table, from one reading of the files that they left. Spark expressions only.
+
+A row's version (`_hoodie_commit_seqno`) is in the file of the commit that wrote it and in every later one of its chain
+until a commit updates or deletes it. So its first and its last file tell which commits did something to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from hudi_reconcile.core.file_chains import Chain
+from hudi_reconcile.lake.looks import AFTER, BEFORE
+
+MOST_BROADCAST_ROWS = 100_000
+_FILES = "name string, chain int, place int, n int, then int"
+_SEQNO, _TIME = "_hoodie_commit_seqno", "_hoodie_commit_time"
+Shape = Callable[[DataFrame, SparkColumn], DataFrame]  # rows as they are in files, and a column to keep beside them
+
+
+class ChainedFiles:
+    """The files of some chains of a table at a path, whose columns with Hudi's own are those of `schema`."""
+
+    def __init__(self, spark: SparkSession, path: str, schema: StructType, chains: Sequence[Chain]) -> None:
+        self._spark = spark
+        self._path = path
+        # Hudi's own columns are marked as metadata; Spark would then hide the names of the files.
+        self._schema = StructType([StructField(one.name, one.dataType) for one in schema.fields])
+        self._chains = chains
+        rows = [
+            (version.path.rpartition("/")[2], version.chain, version.place, version.n, then)
+            for chain in chains
+            for version, then in zip(chain, [*[one.n for one in chain[1:]], None], strict=True)
+        ]
+        self._files = F.broadcast(spark.createDataFrame(rows, _FILES))
+
+    def touched(self, shaped: Shape) -> DataFrame | None:
+        """What `shaped` makes of the rows that a commit wrote or took away, with `n` and `side`; materialised.
+
+        None where a version is in files that do not follow each other, or twice in one of them: no chain tells its story.
+        """
+        runs = self._runs().localCheckpoint()
+        counted = runs.agg(F.count(F.lit(1)), F.max("broken")).head()
+        if counted is None or counted[1]:
+            return None
+        wanted = F.broadcast(runs) if counted[0] <= MOST_BROADCAST_ROWS else runs
+        placed = self._whole_rows(shaped).join(self._files.drop("n", "then"), "name")
+        rows = placed.join(wanted, ["chain", "version", "place"]).localCheckpoint()
+        if rows.count() != counted[0]:
+            return None
+        events = F.explode(F.array(_event("born", AFTER), _event("gone", BEFORE)))
+        return rows.withColumn("event", events).where("event.n is not null").select("*", "event.*")
+
+    def _runs(self) -> DataFrame:
+        """Each version of a row that is not in all files of its chain: the first of them, and who wrote and removed it."""
+        found = self._scan([one.path for chain in self._chains for one in chain])
+        placed = found.select(F.col(_SEQNO).alias("version"), _name()).join(self._files, "name")
+        first, last = F.min("place"), F.max("place")
+        runs = placed.groupBy("chain", "version").agg(
+            first.alias("place"),
+            F.min_by("n", "place").alias("born"),
+            F.max_by("then", "place").alias("gone"),
+            (F.count(F.lit(1)) != last - first + 1).alias("broken"),
+        )
+        return runs.where("born is not null or gone is not null or broken")
+
+    def _whole_rows(self, shaped: Shape) -> DataFrame:
+        """Rows of the oldest files, and of the later ones those that came with a commit of the chains: each version once."""
+        oldest = [chain[0] for chain in self._chains if chain[0].n is None]
+        later = [one for chain in self._chains for one in chain if one not in oldest]
+        times = [one.requested for one in later]
+        own = F.col(_TIME).between(min(times), max(times))  # statistics of the files know ranges
+        return shaped(self._scan([one.path for one in later]).where(own), _name()).unionByName(
+            shaped(self._scan([one.path for one in oldest]), _name())
+        )
+
+    def alive(self) -> DataFrame:
+        """Rows of the last file of each chain that the commits asked for wrote."""
+        times = sorted(one.requested for chain in self._chains for one in chain if one.n is not None)
+        rows = self._scan([chain[-1].path for chain in self._chains])
+        return rows.where(F.col(_TIME).between(times[0], times[-1]) & F.col(_TIME).isin(*set(times)))
+
+    def _scan(self, paths: Sequence[str]) -> DataFrame:
+        """Whole files by their names: one that the cleaner took is an error. Folders' names are not taken for columns."""
+        how = {"recursiveFileLookup": "true", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+        reader = self._spark.read.schema(self._schema).options(**how)
+        return reader.parquet(*[f"{self._path}/{path}" for path in paths])
+
+
+def _name() -> SparkColumn:
+    return F.col("_metadata.file_name").alias("name")
+
+
+def _event(place: str, side: int) -> SparkColumn:
+    return F.struct(F.col(place).alias("n"), F.lit(side).alias("side"))

@@ -1,0 +1,88 @@
+"""As of when file groups are read to see the rows around commits. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from hudi_reconcile.core.change_range import BEGINNING, Commit, FileGroup, before
+from hudi_reconcile.core.errors import UsageError
+
+T = TypeVar("T")
+BEFORE, AFTER = 0, 1
+
+Look = tuple[str, str, str, int, int]  # moment, partition, file id, commit, side
+
+
+def looks_of(commits: Sequence[Commit], done: Sequence[str], archived: str | None) -> Iterator[Look]:
+    """Which file groups are read as of when, and for which side of which commit. Before the first commit there is nothing.
+
+    `done` are the requested times on the active timeline, `archived` the greatest of those in the archive: a savepoint keeps
+    its commit active while later ones leave.
+    """
+    for n, commit in enumerate(commits):
+        requested = commit.instant.requested
+        earlier = max((one for one in done if one < requested), default=None)
+        if archived is not None and (earlier is None or earlier < archived):
+            earlier = before(requested)
+        for moment, side in ((earlier, BEFORE), (requested, AFTER)):
+            if moment is None:
+                continue
+            yield from ((moment, part, file_id, n, side) for part, file_id in commit.groups)
+
+
+def is_plain(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
+    """True where none of the table's writes replaced file groups from the first of the commits to the last. Pure."""
+    if not commits:
+        return True
+    first = min(one.instant.requested for one in commits)
+    last = max(one.instant.requested for one in commits)
+    return not any(
+        write.replaces and write.instant.requested <= last and write.instant.completed >= first for write in writes
+    )
+
+
+def moments_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mapping[str, frozenset[FileGroup]]:
+    """As of when the commits' file groups are read as the last of them left each: of all at once where nobody wrote since.
+
+    `writes` are all of the table, compaction and clustering included. Pure.
+    """
+    last: dict[FileGroup, str] = {}
+    for commit in sorted(commits, key=lambda one: one.instant.requested):
+        last.update(dict.fromkeys(commit.groups, commit.instant.requested))
+    newest = max(last.values(), default=BEGINNING)
+    moved_on = {
+        group
+        for write in writes
+        for group in write.groups & last.keys()
+        if last[group] < write.instant.requested <= newest
+    }
+    return by_moment((moment if group in moved_on else newest, group) for group, moment in last.items())
+
+
+def read_each(
+    moments: Mapping[str, frozenset[FileGroup]],
+    read: Callable[[str, frozenset[FileGroup]], T],
+    commits: Sequence[Commit],
+) -> list[T]:
+    """What `read` gives for each moment. Where it refuses some of them, its error with the first usable instant."""
+    found: list[T] = []
+    refused: tuple[str, UsageError] | None = None
+    for moment, groups in sorted(moments.items()):
+        try:
+            found.append(read(moment, groups))
+        except UsageError as error:
+            refused = moment, error
+    if refused is None:
+        return found
+    last, cause = refused
+    usable = min((one.instant.completed for one in commits if one.instant.requested > last), default="latest")
+    raise UsageError(cause.message, fix=f"the first usable instant is --from {usable}") from cause
+
+
+def by_moment(pairs: Iterable[tuple[str, FileGroup]]) -> dict[str, frozenset[FileGroup]]:
+    """The file groups that are read as of each moment."""
+    found: dict[str, set[FileGroup]] = {}
+    for moment, group in pairs:
+        found.setdefault(moment, set()).add(group)
+    return {moment: frozenset(groups) for moment, groups in found.items()}

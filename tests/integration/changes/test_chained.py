@@ -1,0 +1,93 @@
+"""Changes of copy_on_write tables from one reading of the files that the commits left, held against two of each commit."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from hudi_reconcile.change_queries.log import touched_of
+from hudi_reconcile.core.changes import answer
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.frames import evaluating
+from hudi_reconcile.lake.history import HudiHistory
+from tests.integration.changes.lakes import Lake
+from tests.integration.changes.reading import alive_of, at_once, renumbered, span_between, whole_log
+
+# Values that one reader and another may take for something else.
+COLUMNS = (
+    "cast(id as bigint) as id",
+    "element_at(array('a', 'x=y', 'a b/c', '01', '2024-02-30', 'ä%20'), cast(id % 6 as int) + 1) as part",
+    "cast(case id % 3 when 0 then 'NaN' when 1 then '-0.0' else '1e-45' end as float) as f",
+    "cast(case id % 3 when 0 then 'NaN' when 1 then '-0.0' else '4.9e-324' end as double) as d",
+    "cast(if(id % 2 = 0, '-99999999999999999999.999999999999999999', '0.000000000000000001') as decimal(38,18)) as n",
+    "if(id % 2 = 0, date '0001-01-01', date '9999-12-31') as day",
+    "if(id % 2 = 0, timestamp '1969-12-31 23:59:59.999999', timestamp '9999-12-31 23:59:59.999999') as at",
+    "if(id % 2 = 0, '', 'a\\u0000b \\\\u00e9 \\\\ud83d\\\\ude00') as text",
+    "if(id % 2 = 0, x'', x'00ff') as bytes",
+    "array(named_struct('at', timestamp '2024-01-01 00:00:00.000001', 'note', if(id % 2 = 0, null, 'n'))) as nested",
+    "if(id % 2 = 0, null, id % 4 = 1) as flag",
+)
+MANY = {
+    "hoodie.table.name": "t",
+    "hoodie.datasource.write.recordkey.field": "id",
+    "hoodie.datasource.write.partitionpath.field": "part",
+    "hoodie.datasource.write.precombine.field": "version",
+    "hoodie.datasource.write.hive_style_partitioning": "true",
+    "hoodie.datasource.write.partitionpath.urlencode": "true",
+}
+
+
+def test_commits_of_copy_on_write_are_told_from_one_reading_as_from_two_of_each(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = Lake(spark, tmp_path / "t", "copy_on_write", None)
+    lake.correct({1: ("b", 1), 4: ("b", 4)}, {2})  # 1 moves
+    lake.pull({1: ("b", 6), 6: ("a", 6)}, seq=0)  # Hudi drops the older image of 1
+    lake.pull({6: ("a", 6)})  # again, as it was
+    lake.correct({2: ("a", 9)}, {6})  # back again, and gone
+    history = lake.history()
+    log = whole_log(history)
+
+    for first, last in combinations(range(len(lake.completed) + 1), 2):
+        start = lake.completed[first - 1] if first else "earliest"
+        span = span_between(history, start, lake.completed[last - 1])
+        part = [one for one in log if first <= one.commit < last]
+        found = at_once(history, span.commits)
+        assert found is not None
+        assert told(renumbered(found, first)) == told(part), (first, last)
+        assert told(renumbered(alive_of(history, span.commits), first)) == told(answer("upsert", part)), (first, last)
+
+
+def told(changes: object) -> list[str]:
+    return sorted(map(repr, cast("list[object]", changes)))
+
+
+def test_values_of_every_type_and_partition_are_read_alike_and_a_missing_file_is_an_error_and_no_answer(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "t")
+    for version, ids in enumerate(("range(24)", "range(3, 30, 5)", "range(0, 24, 4)")):
+        rows = spark.sql(f"select {', '.join(COLUMNS)}, {version} as version from {ids}")
+        rows.write.format("hudi").options(**MANY).mode("append").save(path)
+    history = HudiHistory(spark, path)
+
+    for commits in (history.commits(), history.commits()[1:], history.commits()[2:]):
+        found = history.touched(commits)
+        assert found is not None
+        one, two = cast("DataFrame", found), touched_of(cast("DataFrame", history.versions(commits)))
+        compared = [frame.select("n", "side", "key", "partition", "version", F.to_json("row")) for frame in (one, two)]
+        rows_each = [frame.count() for frame in compared]
+        assert rows_each[0] == rows_each[1] > 0
+        assert not compared[0].exceptAll(compared[1]).count()
+
+    base = next(
+        one for one in sorted(Path(path).rglob("*.parquet")) if history.commits()[0].instant.requested in one.name
+    )
+    base.unlink()
+    with pytest.raises(LakeError), evaluating(path):
+        history.touched(history.commits()[1:])
