@@ -120,14 +120,17 @@ class Beside:
         """The lake's rows by key; no key is there twice."""
         return by_key(in_lake(self.spark, self.project, *COLUMNS))
 
-    def shows(self, *, ours: bool, theirs: bool = True) -> None:
-        """The lake holds all of our plan or none of it, and over it whatever the second writer was told is committed."""
+    def shows(self, *, ours: bool, theirs: bool = True, read_earlier: bool = False) -> None:
+        """The lake holds all of our plan or none of it, and over it whatever the second writer was told is committed.
+
+        Rows that the second writer had `read_earlier` than we read ours are in the lake only where we left none.
+        """
         wanted = dict(self.base)
         if ours:
             wanted |= dict.fromkeys((*UPDATED, 102), ("a", "right")) | {101: ("new", "right")}
             wanted = {key: row for key, row in wanted.items() if key not in DELETED}
         if theirs:
-            wanted |= self.theirs
+            wanted = {**self.theirs, **wanted} if read_earlier else {**wanted, **self.theirs}
         found = self.lake()
         assert found == wanted, (
             f"the lake shows {found} and not {wanted}"
