@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.found_again import found_again
 
 _HUDI = "org.apache.hudi"
 WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
@@ -48,11 +49,10 @@ class Timeline:
 
     def _open(self, jvm: Any, hadoop: Any, path: str) -> None:
         conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop)
-        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
-        self._path = path
-        self._jvm = jvm
+        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder().setConf(conf).setBasePath(path)
+        self._path, self._jvm = path, jvm
         try:
-            self._client = builder.setConf(conf).setBasePath(path).setLoadActiveTimelineOnLoad(True).build()
+            self._client = found_again(builder.setLoadActiveTimelineOnLoad(True).build)
             self._active = self._client.getActiveTimeline()
         except Py4JJavaError as error:
             raise unreadable(path, "its timeline", error) from error

@@ -13,6 +13,7 @@ from hudi_reconcile.core.cleaned import cleaner_passed
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import LakeColumn, LakePin
 from hudi_reconcile.lake.bridge import Timeline, cause_names
+from hudi_reconcile.lake.found_again import found_again
 from hudi_reconcile.lake.schema import columns_of
 from hudi_reconcile.lake.timeline import pin_of
 
@@ -95,7 +96,7 @@ def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:
     # A stale or pruning index must never hide a row from a sweep: files are listed, nothing is skipped.
     plain = {"hoodie.metadata.enable": "false", "hoodie.enable.data.skipping": "false"}
     try:
-        return spark.read.format("hudi").options(**plain, **options).load(path)
+        return found_again(lambda: spark.read.format("hudi").options(**plain, **options).load(path))
     except Py4JJavaError as error:
         names = " <- ".join(cause_names(error))
         if "HoodieTimeTravelException" in names:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from pyspark.sql import SparkSession
 
+from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import TableType
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.frames import newest
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, table_of
 
@@ -40,3 +45,27 @@ def test_instant_without_heartbeat_is_seen_until_it_is_rolled_back_and_then_all_
         table_of(lake).path
     )
     assert content(lake, "id", "qty") == [(1, 0), (2, 2), (3, 3)]
+
+
+def test_table_that_hudi_does_not_find_for_a_moment_is_read_and_is_an_error_where_it_stays_away(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    lake.create(frame(spark, SCHEMA, (1, 0, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    folder, away = (tmp_path / "orders" / name for name in (".hoodie", "away"))
+    reads: list[Callable[[], int]] = [
+        lambda: newest(spark, lake._path).count(),
+        lambda: len(Timeline(spark, lake._path).completed()),
+    ]
+
+    for read in reads:
+        folder.rename(away)
+        back = Timer(0.6, away.rename, [folder])
+        back.start()
+        assert read() == 1
+        back.join()
+
+    folder.rename(away)
+    with pytest.raises(LakeError, match="TableNotFoundException"):
+        newest(spark, lake._path)
+    away.rename(folder)
