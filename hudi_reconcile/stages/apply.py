@@ -22,7 +22,7 @@ from hudi_reconcile.stages.apply_result import Done, LandedError, broken_off, do
 from hudi_reconcile.stages.beside import clear_way
 from hudi_reconcile.stages.carried import carried
 from hudi_reconcile.stages.commits import Work, firsts_of, with_landed, write_corrections
-from hudi_reconcile.stages.confirm import Confirmed, Waiting, incomplete, look_twice, pinned
+from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice, pinned
 from hudi_reconcile.stages.earlier import Made, earlier_of, made_of, with_killed
 from hudi_reconcile.stages.evolve import correctable
 from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
@@ -38,6 +38,7 @@ from hudi_reconcile.stages.taken_over import taken_over
 from hudi_reconcile.stages.tally import DOUBLED, READY, Tally, Written
 from hudi_reconcile.stages.uncorrected import Left, Listing, list_left
 from hudi_reconcile.stages.watermarks import watermark_of
+from hudi_reconcile.stages.whole import incomplete
 
 EXPIRED = "expired_plan"
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.result import Unverified
 from hudi_reconcile.core.segments import HashSegments, SegmentSet
 from hudi_reconcile.core.values import IN_SCOPE, CheckpointAt, LakePin, Moment
 from hudi_reconcile.core.window import next_window
@@ -36,7 +35,8 @@ class Confirmed:
     a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
     many rows the first read lacked against the table's own count, None where nobody can tell. `unexplained` are segments
     whose digests differ while their rows are equal: digests that prove nothing. `walked` are the segments that a budget
-    sufficed for; None where there was no budget.
+    sufficed for; None where there was no budget. `misread_rows` were equal when they were read again, though neither side had
+    changed: one of the reads was not whole.
     """
 
     digests: tuple[SegmentDigest, ...]
@@ -50,6 +50,7 @@ class Confirmed:
     missed_rows: int | None
     unexplained: SegmentSet = NO_SEGMENTS
     walked: SegmentSet | None = None
+    misread_rows: int = 0
 
     @property
     def source_rows(self) -> int:
@@ -89,16 +90,6 @@ class _First:
     suspected: bool = False
 
 
-def incomplete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
-    """What to say where rows that the source counts were not read."""
-    if not found.missed_rows:
-        return ()
-    what = "the table" if found.walked is None else "the source, of these segments,"
-    why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
-    fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if it stays so, report it as a bug"
-    return (Unverified("table", name, why, fix),)
-
-
 def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
     """Compare all segments, or some; with a walk as many as its budget lets.
 
@@ -111,6 +102,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
         return Confirmed(
             first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed, walked=first.walked
         )
+    begun = moment
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pinned(sides.lake)
     moment = sides.source.moment()
@@ -136,6 +128,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
         missed,
         unproven,
         first.walked,
+        _misread(sides, kinds, begun) if later.instant == pin.instant else 0,
     )
 
 
@@ -165,7 +158,7 @@ def _first_look(
         if walk is not None and sides.scope is None:
             missed = _missed_by_walk(sides, moment, digests, done, frozen=frozen)
         elif before is not None:
-            certain = frozen or sides.source.moment().snapshot == moment.snapshot
+            certain = frozen or _is_still(sides, moment)
             missed = before - _read(digests) if certain else _suspected(sides, before, digests, segments)
         unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
         suspected = bool(missed) and not certain
@@ -226,6 +219,16 @@ def _suspected(
     return max(0, min(before, now) - _read(digests) - gone) or None
 
 
+def _is_still(sides: Sides, since: Moment) -> bool:
+    """Whether the source certainly shows the same as then; an engine that names its moments by the clock cannot tell."""
+    return sides.source.moment().snapshot == since.snapshot
+
+
+def _misread(sides: Sides, kinds: Mapping[str, int], since: Moment) -> int:
+    settled = kinds.get("settled", 0)
+    return settled if settled and _is_still(sides, since) else 0
+
+
 def _read(digests: tuple[SegmentDigest, ...]) -> int:
     return sum(digest.source_rows for digest in digests)
 
@@ -235,7 +238,7 @@ def _missed_by_walk(
 ) -> int | None:
     """Which segments the budget sufficed for is known afterwards: they are counted where nothing changed meanwhile."""
     counted = sides.source.rows_now(sides.table, sides.cut, in_part(done, sides.cut))
-    if not frozen and sides.source.moment().snapshot != before.snapshot:
+    if not frozen and not _is_still(sides, before):
         return None
     return counted - _read(digests)
 
@@ -247,7 +250,7 @@ def _missed_in_scope(sides: Sides) -> int | None:
     before = sides.source.moment()
     read = sum(sides.comparer.count(sides.source_in_scope(), IN_SCOPE).values())
     counted = sides.source.rows_now(sides.table, near=sides.scope.near)
-    return counted - read if sides.source.moment().snapshot == before.snapshot else None
+    return counted - read if _is_still(sides, before) else None
 
 
 def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:

@@ -22,7 +22,7 @@ from hudi_reconcile.core.result import (
 from hudi_reconcile.core.segments import HashSegments
 from hudi_reconcile.core.standing import unknown_notes
 from hudi_reconcile.ports import Comparer, Edges, Frame, Lake, Source
-from hudi_reconcile.stages.confirm import Confirmed, Waiting, incomplete, look_twice
+from hudi_reconcile.stages.confirm import Confirmed, Waiting, look_twice
 from hudi_reconcile.stages.draft import anatomy_of, drafted
 from hudi_reconcile.stages.ground import Ground, ground_of
 from hudi_reconcile.stages.keys import refuse_key_faults
@@ -43,6 +43,7 @@ from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.steady import Seen, altered, unsteady
 from hudi_reconcile.stages.walk import in_part
 from hudi_reconcile.stages.watermarks import Watermark, watermark_of
+from hudi_reconcile.stages.whole import incomplete, misread
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,8 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
     if found.missed_rows and scope is not None:
         why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
         items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
-    elif found.missed_rows:
+        items += misread(found, job.name)
+    else:
         items += incomplete(found, job.name)
     if not found.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since, or the cleaner passed it"

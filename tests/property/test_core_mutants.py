@@ -1,13 +1,10 @@
 """Rules of a correction are taken out of the code, one at a time; the test of each must notice.
 
-A mutant is an edit of a function's own text, so it cannot outlive the line that it edits. Those that histories find are in
-`test_core_history.py`.
+Those that histories find are in `test_core_history.py`.
 """
 
 from __future__ import annotations
 
-import inspect
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +13,7 @@ import pytest
 
 from hudi_reconcile.lake import options
 from hudi_reconcile.stages import apply, commits, confirm, earlier, landed, plan_guards, sweep
+from tests.support.edits import Edits, edited
 from tests.unit.lake import test_options
 from tests.unit.stages import test_absence, test_apply, test_apply_again, test_standing, test_sweep
 
@@ -25,7 +23,7 @@ class Mutant:
     """A function, what is replaced in it, and the test that must fail then."""
 
     function: Callable[..., Any]
-    edits: tuple[tuple[str, str], ...]
+    edits: Edits
     noticed_by: Callable[[], None]
 
 
@@ -66,6 +64,11 @@ MUTANTS = {
         (("proven_absent(sides, rechecked, work.touched)", "(rechecked, ())"),),
         test_absence.test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_missed_has_moved,
     ),
+    "row that one of two reads of the same state lacked is settled": Mutant(
+        confirm._misread,
+        (("settled and _is_still(sides, since)", "False"),),
+        test_sweep.test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_unverified_and_not_clean,
+    ),
     "wrong partition path": Mutant(
         options._identity,
         (("GLOBAL_SIMPLE", "SIMPLE"),),
@@ -104,23 +107,12 @@ MUTANTS = {
 }  # fmt: skip
 
 
-def edited(mutant: Mutant) -> Any:
-    """The function's code with its edits, to run under the function's own names."""
-    text = textwrap.dedent(inspect.getsource(mutant.function))
-    for old, new in mutant.edits:
-        assert text.count(old) == 1, f"the mutant no longer fits: {old}"
-        text = text.replace(old, new)
-    names: dict[str, Any] = {}
-    exec(compile(text, inspect.getfile(mutant.function), "exec"), dict(mutant.function.__globals__), names)  # noqa: S102
-    return names[mutant.function.__name__].__code__
-
-
 @pytest.mark.parametrize("name", MUTANTS)
 def test_edited_rule_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = MUTANTS[name]
     mutant.noticed_by()
 
-    monkeypatch.setattr(mutant.function, "__code__", edited(mutant))
+    monkeypatch.setattr(mutant.function, "__code__", edited(mutant.function, mutant.edits))
 
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         mutant.noticed_by()

@@ -174,6 +174,17 @@ def test_row_absent_at_the_first_look_and_back_at_the_second_is_settled() -> Non
     assert found(world) == {"settled": 1}
 
 
+def test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_unverified_and_not_clean() -> None:
+    world = pulled(*ROWS)
+    world.source.put(7, 70, 150)  # late: the lake has none, so a read without it shows both sides equal
+    between(world, lambda: world.source.lost_in_reads.add(7))
+
+    result = swept(world).result
+
+    assert (result.outcome, result.not_drift["settled"]) == (Outcome.UNVERIFIED, 1)
+    assert "one of the reads was not whole" in result.unverified[0].why
+
+
 def test_row_that_drifts_only_at_the_second_look_is_not_swallowed() -> None:
     world = pulled(*ROWS)
     silent_update(world)
