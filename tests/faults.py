@@ -303,6 +303,10 @@ def _of_histories(mutant: str) -> str:
     return f"{_HISTORY}::test_histories_find_a_planted_bug[{mutant}]"
 
 
+def _of_rules(rule: str) -> str:
+    return f"{_HISTORY}::test_histories_find_a_rule_that_is_taken_out[{rule}]"
+
+
 def _of_edits(mutant: str) -> str:
     return f"{_EDITED}::test_edited_rule_is_noticed[{mutant}]"
 
@@ -326,16 +330,26 @@ MUTANTS: Mapping[str, Sequence[str]] = {
         f"{_HISTORY}::test_histories_find_deletes_after_an_incomplete_read",
         _of_edits("delete after an incomplete read"),
         _of_edits("the deletes' keys are not asked for"),
+        _of_rules("delete of a row that every read of the apply lacked"),
     ),
     "wrong partition path": (
         _of_edits("wrong partition path"),
         f"{_CORRECT}::test_row_looked_for_in_the_wrong_partition_would_be_noticed",
     ),
-    "plan applied twice": (_of_edits("plan applied twice"),),
+    "plan applied twice": (_of_edits("plan applied twice"), _of_rules("plan written twice")),
     "no lock from our instant to our commit": (_of_processes("no lock", "copy_on_write"),),
     "no pre-commit validators": (_of_processes("no pre-commit validators", "merge_on_read"),),
     "no check at our commit of the files that others wrote": (_of_processes("no check of files", "copy_on_write"),),
     "refused instant left behind": (_of_processes("refused instant left behind", "merge_on_read"),),
+    "undo writes over rows that others touched": (_of_histories("undo overwrites what others touched"),),
+    "plan that was undone applied again": (
+        _of_rules("plan applied again that was undone"),
+        _of_edits("undone plan applied again"),
+    ),
+    "clean though two reads of one state differ": (
+        _of_rules("clean after a read that lost rows"),
+        _of_edits("row that one of two reads of the same state lacked is settled"),
+    ),
 }
 
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -14,12 +15,18 @@ from hudi_reconcile.core.classify import PendingRange
 from hudi_reconcile.core.keys import Key
 from hudi_reconcile.core.partitions import Near
 from hudi_reconcile.core.segments import Segmentation, SegmentSet
-from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable, SourceTable
-from hudi_reconcile.ports import Corrective, Frame, Look
-from hudi_reconcile.stages import confirm
+from hudi_reconcile.core.values import READ_SEQ, Checkpoint, Instant, LakeTable, SourceTable
+from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest, TakenBack
+from hudi_reconcile.stages import apply, confirm, earlier, landed, sweep, undo
 from hudi_reconcile.stages.sides import Sides
 from tests.fakes.history import History
-from tests.fakes.world import FakeComparer, FakeLake, FakeSource, World, rows_of
+from tests.fakes.played import FakePlayed
+from tests.fakes.steps import SEEDS, STEPS_EACH, drawn
+from tests.fakes.story import Story
+from tests.fakes.world import SEQNO, FakeComparer, FakeLake, FakeSource, World, rows_of
+from tests.support.edits import Edits, edited
+
+DRIFT = ("late_arriving", "updated_without_watermark", "regressed", "deleted")
 
 
 def run(machine: type[History], *, examples: int, find_only: bool = False) -> None:
@@ -162,12 +169,82 @@ def with_comparer(comparer: type[FakeComparer]) -> type[History]:
     return Mutant
 
 
-class ForgetsCheckpoints(History):
-    @staticmethod
-    def new_world() -> World:
-        world = World.new()
-        world.lake = DropsTheCheckpoint(world.journal)
-        return world
+def with_lake(lake: type[FakeLake]) -> type[History]:
+    class Mutant(History):
+        @staticmethod
+        def new_world() -> World:
+            world = World.new()
+            world.lake = lake(world.journal)
+            return world
+
+    return Mutant
+
+
+class TakesBackWhatOthersTouched(FakeLake):
+    """Every row of the apply is set back to what it was, whoever changed it since."""
+
+    __slots__ = ()
+
+    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        found = FakeLake.taken_back(self, commit, table, read_seq)
+        place = next(number for number, one in enumerate(self.commits) if one.instant == commit)
+        before, at = ({row["id"]: row for row in self.commits[number].rows} for number in (place - 1, place))
+        now = {row["id"]: row for row in self.now}
+        upserts = [{**row, READ_SEQ: read_seq} for key, row in before.items() if row != at.get(key)]
+        expected = [{"id": key, "_hr_seqno": now[key][SEQNO] if key in now else None} for key in before | at]
+        counts = {("upsert", "ready"): len(upserts)} if upserts else found.counts
+        return TakenBack(counts, Corrective(Frame(upserts), found.batch.deletes, Frame(expected)))
+
+
+class TakesBackNothing(FakeLake):
+    """Rows are written as they are now."""
+
+    __slots__ = ()
+
+    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        found = FakeLake.taken_back(self, commit, table, read_seq)
+        now = {row["id"]: row for row in self.now}
+        same = [now.get(row["id"], row) for row in rows_of(found.batch.upserts)]
+        return TakenBack(found.counts, Corrective(Frame(same), found.batch.deletes, found.batch.expected))
+
+
+class WritesTheNeighbour(FakeLake):
+    """A correction gives every row of the file a new version."""
+
+    __slots__ = ()
+
+    def correct(
+        self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
+    ) -> Instant:
+        instant = FakeLake.correct(self, batch, table, checkpoint, labels)
+        self.commits[-1] = replace(self.commits[-1], rows=tuple(self.stamped(row) for row in self.now))
+        return instant
+
+
+class OverlooksARow(FakeComparer):
+    """Digests leave out what is alone in the lake."""
+
+    __slots__ = ()
+
+    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+        there = {row["c0"] for row in rows_of(look.source)}
+        left = Frame([row for row in rows_of(look.lake) if row["id"] in there])
+        return FakeComparer.digests(self, Look(look.source, left), segments)
+
+
+class CountsOneTooFew(FakeComparer):
+    __slots__ = ()
+
+    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+        return tuple(replace(one, lake_rows=one.lake_rows - 1) for one in FakeComparer.digests(self, look, segments))
+
+
+class CallsAllOfThemLate(FakeComparer):
+    __slots__ = ()
+
+    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+        found = rows_of(FakeComparer.findings(self, candidates, look, segments, pending))
+        return Frame([{**row, "kind": "late_arriving"} if row["action"] == "upsert" else row for row in found])
 
 
 def _no_count(sides: Sides, segments: object) -> None:
@@ -183,13 +260,19 @@ class DeletesAfterAnIncompleteRead(History):
 
 
 MUTANTS: dict[str, tuple[type[History], str]] = {
-    "no compare-and-set": (NoCompareAndSet, "I1"),
-    "no conflict check": (NoConflictCheck, "I1"),
-    "confirms with the first read": (ConfirmsWithTheFirstRead, "planned|I7"),
-    "clean because candidates vanished": (with_comparer(OnlyCandidates), "I7"),
+    "no compare-and-set": (NoCompareAndSet, "I1:|I13:"),
+    "no conflict check": (NoConflictCheck, "I1:"),
+    "confirms with the first read": (ConfirmsWithTheFirstRead, "planned|I7:"),
+    "clean because candidates vanished": (with_comparer(OnlyCandidates), "I7:"),
     "one look": (with_comparer(DoubleDuty), "planned though it moved between the looks"),
-    "no recheck": (with_comparer(ForgetsTheRecheck), "I1"),
-    "forgets the checkpoint": (ForgetsCheckpoints, "I6"),
+    "no recheck": (with_comparer(ForgetsTheRecheck), "I1:|I4:|I5:"),
+    "forgets the checkpoint": (with_lake(DropsTheCheckpoint), "I6:"),
+    "overlooks a row": (with_comparer(OverlooksARow), "I7:|I9:"),
+    "counts a row too few": (with_comparer(CountsOneTooFew), "I9:"),
+    "calls every change late": (with_comparer(CallsAllOfThemLate), "I10:"),
+    "undo overwrites what others touched": (with_lake(TakesBackWhatOthersTouched), "I13:"),
+    "undo writes rows as they are": (with_lake(TakesBackNothing), "I13:"),
+    "writes the neighbour too": (with_lake(WritesTheNeighbour), "I14:"),
 }
 
 
@@ -201,8 +284,56 @@ def test_histories_find_a_planted_bug(mutant: str) -> None:
         run(machine, examples=3_000, find_only=True)  # ends with the first; other Hypothesis versions meet it later
 
 
+# Rules that are taken out of the code of the stages: the function, its edits, and what the histories say then.
+EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
+    "delete of a row that every read of the apply lacked": (
+        apply._rechecked, (("proven_absent(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
+    ),
+    "plan after a read that lost rows": (sweep.sweep, ((" and not found.missed_rows", ""),), "planned against"),
+    "clean after a read that lost rows": (confirm._misread, (("settled and _is_still(sides, since)", "False"),), "I7:"),
+    "plan written twice": (landed.parts_of, (("if one.last", "if False"),), "I3:|I5:"),
+    "plan applied again that was undone": (landed.refuse_undone, (("one.undone is not None", "False"),), "I13:"),
+    "commit taken back twice": (undo.undo, (("if one.undone is None]", "]"),), "I13:"),
+    "undo that is not known by its label": (undo._take_back, (("UNDID: commit.instant.requested", ""),), "I1:|I13:"),
+    "limits not asked": (apply.apply, (("if no:", "if False:"),), "I11:"),
+    "counts of a killed apply not read": (earlier.earlier_of, (("if status != WRITTEN", "if False"),), "I5:"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", EDITS)
+def test_histories_find_a_rule_that_is_taken_out(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, edits, message = EDITS[rule]
+    monkeypatch.setattr(function, "__code__", edited(function, edits))
+
+    with pytest.raises(AssertionError, match=message):
+        run(History, examples=3_000, find_only=True)
+
+
 def test_histories_find_deletes_after_an_incomplete_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confirm, "_counted_before", _no_count)
 
     with pytest.raises(AssertionError, match="planned"):
         run(DeletesAfterAnIncompleteRead, examples=3_000, find_only=True)
+
+
+def test_histories_of_the_real_world_end_every_command_in_every_way_and_are_killed_and_raced() -> None:
+    told = []
+    for seed in SEEDS:
+        story = Story(FakePlayed(World.new()))
+        drawn(story, seed, STEPS_EACH)
+        told += story.told
+
+    assert len(told) < 60  # each takes seconds there
+    assert {one[:2] for one in told} >= {
+        ("killed",), ("refused",), ("pull", "pulled"),
+        ("sweep", "clean"), ("sweep", "drift"), ("sweep", "unverified"),
+        ("apply", "corrected"), ("apply", "incomplete"), ("undo", "corrected"), ("undo", "incomplete"),
+    }  # fmt: skip
+    counts = {(one[0], name) for one in told if len(one) > 1 for name in one[2]}
+    assert counts >= {
+        *(("sweep", kind) for kind in (*DRIFT, "pending", "settled", "moving")),
+        *(("apply", name) for name in ("applied", "before", "superseded", "moved")),
+        *(("undo", name) for name in ("applied", "superseded")),
+    }
+    both = {(one[0], *sorted(one[2])) for one in told if len(one) > 1}
+    assert {("apply", "applied", "superseded"), ("undo", "applied", "superseded")} <= both, "a part of a plan"
