@@ -370,7 +370,7 @@ class Story:
         self._tell("apply", result.outcome, applied=done.applied, before=done.applied_before, superseded=done.superseded,
                    moved=done.moved, failed=done.failed)  # fmt: skip
         total = done.applied + done.applied_before + done.superseded + done.moved + done.failed
-        assert total == plan.upserts + plan.deletes, "I5: a planned row without an outcome"
+        assert total == plan.upserts + plan.deletes, ("I5: a planned row without an outcome", done, result.error)
         wrote = 0 if result.already_applied else done.applied + done.failed
         assert self._rows_of(before, run) == wrote, "I14: not the rows that the commit changed"
         if result.outcome is Outcome.CORRECTED:

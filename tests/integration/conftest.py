@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Files that take minutes each: begun first, or one process would end with one of them while the others are done.
 _LONGEST = (
+    "test_histories.py",
     "test_strategies.py",
     "test_every_kind.py",
     "source/test_jdbc_engines.py",
