@@ -31,6 +31,7 @@ _LOSING: Mapping[str, tuple[str, ...]] = {
     "timestamp_ntz": _DAYS_AND_TIMES,
     "double": ("real",),
     "int": ("real",),
+    "string": ("date", "real", "double precision"),
     "bigint": ("real", "double precision"),
     "decimal": ("real", "double precision"),
 }

@@ -56,6 +56,8 @@ def test_table_of_nothing_but_its_key_is_kept_in_step_too() -> None:
         ("binary", "text"),
         ("string", "bytea"),
         ("string", "name"),
+        ("string", "double precision"),
+        ("string", "date"),
     ],
 )
 def test_column_of_a_type_that_keeps_less_without_a_word_is_refused_and_its_like_is_not(lake: str, target: str) -> None:
