@@ -14,7 +14,7 @@ from hudi_reconcile.lake.timeline import instant_of
 _REPLACED = "partitionToReplaceFileIds"
 _WRITTEN = "partitionToWriteStats"
 # Where a table has this, its columns go by identity and not by the names that are in the files.
-_RENAMED = {"latest_schema"}
+_BY_IDENTITY = "latest_schema"
 
 
 def is_service(document: dict[str, Any]) -> bool:
@@ -23,7 +23,7 @@ def is_service(document: dict[str, Any]) -> bool:
 
 
 def commit_of(action: Action, document: dict[str, Any]) -> Commit:
-    """A commit from its metadata. `files` are none where the names of columns in them may be others than the table's."""
+    """A commit from its metadata. `schema` is none where the names of columns in files may be others than the table's."""
     written = {
         (part, stat["fileId"])
         for part, stats in (document.get(_WRITTEN) or {}).items()
@@ -33,9 +33,10 @@ def commit_of(action: Action, document: dict[str, Any]) -> Commit:
     replaced = {(part, one) for part, ids in (document.get(_REPLACED) or {}).items() for one in ids}
     extra = document.get("extraMetadata") or {}
     labels = {name.removeprefix(PREFIX): text for name, text in extra.items() if name.startswith(PREFIX)}
-    files = tuple(_files(document)) if not _RENAMED & extra.keys() else ()
-    groups = frozenset(written | replaced)
-    return Commit(instant_of(action), groups, bool(replaced), labels, files, extra.get("schema"))
+    schema = None if _BY_IDENTITY in extra else extra.get("schema")
+    return Commit(
+        instant_of(action), frozenset(written | replaced), bool(replaced), labels, tuple(_files(document)), schema
+    )
 
 
 def _files(document: dict[str, Any]) -> Iterator[WrittenFile]:

@@ -59,6 +59,21 @@ def without_schema(one: Commit) -> Commit:
     return replace(one, schema=None)
 
 
+def in_millis(one: Commit) -> Commit:
+    return replace(one, schema='{"type": "long", "logicalType": "timestamp-millis"}')
+
+
+def late(one: Commit) -> Commit:
+    return replace(one, schema="late", instant=replace(one.instant, completed=stamp(9)))
+
+
+def twice(one: Commit) -> Commit:
+    return replace(one, files=(*one.files, replace(one.files[0], path="p/again.parquet")))
+
+
+FILELESS = replace(WRITES[4], files=())
+
+
 @pytest.mark.parametrize(
     ("asked", "writes"),
     [
@@ -66,8 +81,18 @@ def without_schema(one: Commit) -> Commit:
         pytest.param(WRITES[4:], [*WRITES[:3], WRITES[4]], id="a version in between is missing"),
         pytest.param([WRITES[1], WRITES[4]], [*WRITES[:3], commit(4, a=1), WRITES[4]], id="made from an older one"),
         pytest.param([replace(WRITES[4], replaces=True)], WRITES, id="file groups were replaced"),
+        pytest.param([WRITES[3], FILELESS], [*WRITES[:4], FILELESS], id="a commit tells a file group without its file"),
+        pytest.param([twice(WRITES[0])], [twice(WRITES[0])], id="a commit tells two files of a file group"),
+        pytest.param(WRITES[1:2], [twice(WRITES[0]), *WRITES[1:]], id="the version before is told twice"),
+        pytest.param([commit(6, a=None)], [*WRITES, commit(6, a=None)], id="a file group was begun anew"),
         pytest.param(WRITES[3:4], [*WRITES, replace(commit(9, b=3), schema="later")], id="the schema changed later"),
         pytest.param(WRITES[1:2], [replace(WRITES[0], schema="was"), *WRITES[1:]], id="the schema changed before"),
+        pytest.param(
+            WRITES[3:4], [*WRITES[:2], late(WRITES[2]), *WRITES[3:]], id="the last to complete has another schema"
+        ),
+        pytest.param(
+            WRITES[1:2], [in_millis(one) for one in WRITES], id="times of milliseconds, which Hudi may repair"
+        ),
         pytest.param(WRITES[1:2], [without_schema(one) for one in WRITES], id="no commit tells its schema"),
         pytest.param(
             [replace(WRITES[4], files=())], [replace(one, files=()) for one in WRITES], id="no files are told"

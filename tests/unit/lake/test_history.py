@@ -37,6 +37,10 @@ def test_commit_without_files_or_labels_touches_nothing() -> None:
     assert commit_of(ACTION, {"partitionToWriteStats": None, "extraMetadata": None}).groups == frozenset()
 
 
+def test_commit_of_a_table_whose_columns_go_by_identity_tells_no_schema_that_files_could_be_held_against() -> None:
+    assert commit_of(ACTION, {"extraMetadata": {"schema": "{}", "latest_schema": "{}"}}).schema is None
+
+
 def test_compaction_and_clustering_are_services_and_writes_of_any_kind_are_not() -> None:
     names = [
         "COMPACT",
