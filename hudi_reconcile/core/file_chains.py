@@ -89,11 +89,11 @@ def _one_schema(chains: Sequence[Chain], writes: Sequence[Commit]) -> bool:
     last = max(writes, key=lambda one: one.instant.completed, default=None)
     if schema is None or last is None or last.schema != schema or _REPAIRED in schema:
         return False
-    return all(schemas[one.requested] == schema for one in _versions(chains))
+    return all(schemas[one.requested] == schema for one in versions_of(chains))
 
 
 def _readable(chains: Sequence[Chain]) -> bool:
-    paths = [one.path for one in _versions(chains)]
+    paths = [one.path for one in versions_of(chains)]
     names = {path.rpartition("/")[2] for path in paths}  # rows tell the name of their file
     plain = all(path.endswith(".parquet") and is_no_pattern(path) for path in paths)
     return plain and len(names) == len(paths)
@@ -108,5 +108,6 @@ def is_no_pattern(path: str) -> bool:
     return not _GLOB & set(path)
 
 
-def _versions(chains: Sequence[Chain]) -> Iterator[Version]:
+def versions_of(chains: Sequence[Chain]) -> Iterator[Version]:
+    """All of them, chain by chain."""
     return (version for chain in chains for version in chain)

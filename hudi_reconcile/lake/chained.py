@@ -19,6 +19,7 @@ from hudi_reconcile.lake.looks import AFTER, BEFORE
 MOST_BROADCAST_ROWS = 100_000
 _FILES = "name string, chain int, place int, n int, then int"
 _SEQNO, _TIME = "_hoodie_commit_seqno", "_hoodie_commit_time"
+_HUDI_TYPE = "hudi_type"  # marks columns whose values only Hudi's own reader makes of what is in the files: vectors
 Shape = Callable[[DataFrame, SparkColumn], DataFrame]  # rows as they are in files, and a column to keep beside them
 
 
@@ -42,8 +43,12 @@ class ChainedFiles:
         """What `shaped` makes of the rows that a commit wrote or took away, with `n` and `side`; materialised.
 
         None where a version is in files that do not follow each other, or twice in one of them: no chain tells its story.
+        None too where Spark leaves files out.
         """
-        runs = self._runs().localCheckpoint()
+        found = self._all_of([one.path for chain in self._chains for one in chain])
+        if found is None:
+            return None
+        runs = self._runs(found).localCheckpoint()
         counted = runs.agg(F.count(F.lit(1)), F.max("broken")).head()
         if counted is None or counted[1]:
             return None
@@ -55,9 +60,8 @@ class ChainedFiles:
         events = F.explode(F.array(_event("born", AFTER), _event("gone", BEFORE)))
         return rows.withColumn("event", events).where("event.n is not null").select("*", "event.*")
 
-    def _runs(self) -> DataFrame:
+    def _runs(self, found: DataFrame) -> DataFrame:
         """Each version of a row that is not in all files of its chain: the first of them, and who wrote and removed it."""
-        found = self._scan([one.path for chain in self._chains for one in chain])
         placed = found.select(F.col(_SEQNO).alias("version"), _name()).join(self._files, "name")
         first, last = F.min("place"), F.max("place")
         runs = placed.groupBy("chain", "version").agg(
@@ -70,25 +74,36 @@ class ChainedFiles:
 
     def _whole_rows(self, shaped: Shape) -> DataFrame:
         """Rows of the oldest files, and of the later ones those that came with a commit of the chains: each version once."""
-        oldest = [chain[0] for chain in self._chains if chain[0].n is None]
-        later = [one for chain in self._chains for one in chain if one not in oldest]
+        files = [one for chain in self._chains for one in chain]
+        before = [one.path for one in files if one.place == 0 and one.n is None]
+        later = [one for one in files if one.place or one.n is not None]
         times = [one.requested for one in later]
         own = F.col(_TIME).between(min(times), max(times))  # statistics of the files know ranges
-        return shaped(self._scan([one.path for one in later]).where(own), _name()).unionByName(
-            shaped(self._scan([one.path for one in oldest]), _name())
-        )
+        rows = shaped(self._scan([one.path for one in later]).where(own), _name())
+        return rows.unionByName(shaped(self._scan(before), _name())) if before else rows
 
-    def alive(self) -> DataFrame:
-        """Rows of the last file of each chain that the commits asked for wrote."""
-        times = sorted(one.requested for chain in self._chains for one in chain if one.n is not None)
-        rows = self._scan([chain[-1].path for chain in self._chains])
-        return rows.where(F.col(_TIME).between(times[0], times[-1]) & F.col(_TIME).isin(*set(times)))
+    def alive(self) -> DataFrame | None:
+        """Rows of the last file of each chain that the commits asked for wrote. None where Spark leaves files out."""
+        times = sorted({one.requested for chain in self._chains for one in chain if one.n is not None})
+        rows = self._all_of([chain[-1].path for chain in self._chains])
+        own = F.col(_TIME).between(times[0], times[-1]) & F.col(_TIME).isin(*times)
+        return None if rows is None else rows.where(own)
+
+    def _all_of(self, paths: Sequence[str]) -> DataFrame | None:
+        """None where a path filter that is set for other tables (`mapreduce.input.pathFilter.class`) hides some of the files."""
+        found = self._scan(paths)
+        return found if len(found.inputFiles()) == len(paths) else None
 
     def _scan(self, paths: Sequence[str]) -> DataFrame:
         """Whole files by their names: one that the cleaner took is an error. Folders' names are not taken for columns."""
         how = {"recursiveFileLookup": "true", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
         reader = self._spark.read.schema(self._schema).options(**how)
         return reader.parquet(*[f"{self._path}/{path}" for path in paths])
+
+
+def has_plain_types(schema: StructType) -> bool:
+    """True where each column, nested ones too, is in the files as the type that it has in the table."""
+    return _HUDI_TYPE not in schema.json()
 
 
 def _name() -> SparkColumn:

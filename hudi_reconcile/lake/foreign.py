@@ -23,6 +23,9 @@ _CLASSES = {
 # Of the properties, those that say how keys and partition paths are made; a writer that leaves one out makes others.
 _CARRIED = ("hoodie.datasource.write.", "hoodie.keygen.", "hoodie.deltastreamer.keygen.", "hoodie.streamer.keygen.")
 _NOT_CARRIED = ("hoodie.datasource.write.drop.partition.columns",)
+# Types of partition columns that Hudi reads from the path as they were written; a timestamp of one with `=` is NULL.
+_TOLD_BY_PATH = frozenset({"string", "int", "bigint", "date", "boolean"})
+_NO_VALUE = frozenset({"", "__HIVE_DEFAULT_PARTITION__", "default"})  # in the file it may be NULL or an empty text
 _PAYLOADS = frozenset({"OverwriteWithLatestAvroPayload", "DefaultHoodieRecordPayload", "EventTimeAvroPayload"})
 _PAYLOAD_KEYS = ("hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class")
 # Switched off in a commit, an index would be dropped from the table for everybody.
@@ -51,10 +54,20 @@ def foreign_of(properties: Mapping[str, str]) -> Foreign:
 
 
 def files_hold_rows(table: LakeTable) -> bool:
-    """True where each base file of a table holds its rows as they are, and no part of them is told by the path alone."""
+    """True where each base file of a table holds its rows as Hudi shows them, whatever it tells by the path instead."""
     foreign = table.foreign
     plain = foreign is None or (not foreign.hindrances and foreign.key_generator != _CLASSES["TIMESTAMP"])
-    return table.type == "copy_on_write" and plain and all(column.name != "_metadata" for column in table.columns)
+    types = {column.name.lower(): column.type for column in table.columns}
+    told = all(types.get(name.lower()) in _TOLD_BY_PATH for name in table.partition_fields)
+    return table.type == "copy_on_write" and plain and told and "_metadata" not in types
+
+
+def path_tells_values(table: LakeTable, path: str) -> bool:
+    """True where Hudi shows the partition of a file, from its path below the table's, with the values that are in the file."""
+    folders = path.split("/")[:-1]
+    values = [folder.partition("=")[2] if table.hive_style else folder for folder in folders]
+    is_plain = table.encoded or not any(set(value) & set("%=") for value in values)
+    return is_plain and len(folders) == len(table.partition_fields) and not _NO_VALUE & set(values)
 
 
 def _generator(properties: Mapping[str, str]) -> str:

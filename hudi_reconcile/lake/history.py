@@ -19,13 +19,13 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.change_range import Commit, Cut, FileGroup, Span, cut_of, entangled
 from hudi_reconcile.core.changes import UPSERT
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.file_chains import chains_of
+from hudi_reconcile.core.file_chains import chains_of, is_no_pattern, versions_of
 from hudi_reconcile.core.values import LakeTable
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.chained import ChainedFiles
+from hudi_reconcile.lake.chained import ChainedFiles, has_plain_types
 from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_service
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import files_hold_rows
+from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
 from hudi_reconcile.lake.frames import as_of, incremental, newest
 from hudi_reconcile.lake.looks import by_moment, is_plain, looks_of, moments_of, read_each
 from hudi_reconcile.lake.schema import as_now, columns_of
@@ -122,9 +122,11 @@ class HudiHistory:
 
     def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
-        told = files_hold_rows(self.table) and self.is_plain(commits)
-        chains = chains_of(commits, self._writes) if told else None
-        return ChainedFiles(self._spark, self._path, self._schema, chains) if chains else None
+        told = files_hold_rows(self.table) and has_plain_types(self._schema) and is_no_pattern(self._path)
+        chains = chains_of(commits, self._writes) if told and self.is_plain(commits) else None
+        if not chains or not all(path_tells_values(self.table, one.path) for one in versions_of(chains)):
+            return None
+        return ChainedFiles(self._spark, self._path, self._schema, chains)
 
     def is_plain(self, commits: Sequence[Commit]) -> bool:
         """True where no rows went from one file group to another meanwhile but by the commits' own upserts and deletes."""
@@ -137,11 +139,11 @@ class HudiHistory:
         Only where `is_plain`: a replacement or a clustering carries rows from one file group into another.
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
-        self._check_entangled(commits)
         written = [(one.instant.requested, n) for n, one in enumerate(commits)]
         known = self._spark.createDataFrame(written, "requested string, n int")
         files = self._chained(commits)
-        rows = self._shaped(files.alive(), _requested()) if files else self._alive(commits)
+        found = files.alive() if files else None
+        rows = self._alive(commits) if found is None else self._shaped(found, _requested())
         return self._upserts(rows.join(F.broadcast(known), "requested"))
 
     def _alive(self, commits: Sequence[Commit]) -> DataFrame:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from itertools import combinations
 from pathlib import Path
-from typing import cast
+from types import MappingProxyType
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -71,10 +74,7 @@ def test_values_of_every_type_and_partition_are_read_alike_and_a_missing_file_is
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "t")
-    for version, ids in enumerate(("range(24)", "range(3, 30, 5)", "range(0, 24, 4)")):
-        rows = spark.sql(f"select {', '.join(COLUMNS)}, {version} as version from {ids}")
-        rows.write.format("hudi").options(**MANY).mode("append").save(path)
-    history = HudiHistory(spark, path)
+    history = written(spark, path, "range(24)", "range(3, 30, 5)", "range(0, 24, 4)")
 
     for commits in (history.commits(), history.commits()[1:], history.commits()[2:]):
         found = history.touched(commits)
@@ -91,3 +91,48 @@ def test_values_of_every_type_and_partition_are_read_alike_and_a_missing_file_is
     base.unlink()
     with pytest.raises(LakeError), evaluating(path):
         history.touched(history.commits()[1:])
+
+
+# Tables of which files are not read by their names, each with another expression for a column.
+OTHERWISE: Mapping[str, Mapping[str, str]] = {
+    "old[1]": {},
+    "filtered": {},
+    "vectors": {"vector": "array(1f, 2f)"},
+    "empty": {"part": "if(id = 0, '', nullif(part, 'none'))"},
+    "timestamps": {"part": "timestamp '2024-01-01 00:00:00.123456'"},
+}
+
+
+def test_files_that_spark_takes_for_a_pattern_leaves_out_or_reads_otherwise_than_hudi_are_read_in_pairs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for name, columns in OTHERWISE.items():
+        history = written(spark, str(tmp_path / name), "range(3)", "range(2)", columns=columns)
+        with newest_files_only(spark) if name == "filtered" else nullcontext():
+            assert history.touched(history.commits()) is None, name
+            rows = touched_of(cast("DataFrame", history.versions(history.commits())))
+            assert [row[1] for row in rows.where("side = 1").groupBy("n").count().orderBy("n").collect()] == [3, 2]
+            assert cast("DataFrame", history.alive(history.commits()[:1])).count() == 3
+
+
+@contextmanager
+def newest_files_only(spark: SparkSession) -> Iterator[None]:
+    """A filter that users set for tables of Hudi that Spark reads as plain Parquet."""
+    hadoop = cast("Any", spark)._jsc.hadoopConfiguration()
+    hadoop.set("mapreduce.input.pathFilter.class", "org.apache.hudi.hadoop.HoodieROTablePathFilter")
+    try:
+        yield
+    finally:
+        hadoop.unset("mapreduce.input.pathFilter.class")
+
+
+def written(
+    spark: SparkSession, path: str, *commits: str, columns: Mapping[str, str] = MappingProxyType({})
+) -> HudiHistory:
+    marks = {"vector": {"hudi_type": "VECTOR(2)"}}
+    for version, ids in enumerate(commits):
+        rows = spark.sql(f"select {', '.join(COLUMNS)}, {version} as version from {ids}")
+        for name, text in columns.items():
+            rows = rows.withColumn(name, F.expr(text).alias(name, metadata=marks.get(name, {})))
+        rows.write.format("hudi").options(**MANY).mode("append").save(path)
+    return HudiHistory(spark, path)

@@ -7,7 +7,7 @@ import pytest
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import LakeColumn
 from hudi_reconcile.lake.adopted import mark_field
-from hudi_reconcile.lake.foreign import foreign_of
+from hudi_reconcile.lake.foreign import files_hold_rows, foreign_of, path_tells_values
 from hudi_reconcile.lake.options import WriteOptions, upsert_options
 from hudi_reconcile.lake.table import table_of
 
@@ -32,6 +32,42 @@ def hindered(**changed: str) -> str:
 
 def test_properties_of_a_plain_table_hinder_nothing() -> None:
     assert hindered() == ""
+
+
+def test_files_hold_rows_where_hudi_tells_no_value_by_the_path_that_is_another_in_the_file() -> None:
+    on_write = {**PROPERTIES, "hoodie.table.type": "COPY_ON_WRITE"}
+
+    def held(name: str = "Region", kind: str = "string", further: str = "note", **changed: str) -> bool:
+        columns = (LakeColumn(name, kind), LakeColumn(further, "string"))
+        return files_hold_rows(table_of("/lake/t", {**on_write, **changed}, columns))
+
+    assert held()
+    assert not held(kind="timestamp")  # Hudi shows NULL for such a value
+    assert not held(name="other")
+    assert not held(further="_Metadata")
+    assert not held(**{"hoodie.table.type": "MERGE_ON_READ"})
+    assert not held(**{"hoodie.datasource.write.drop.partition.columns": "true"})
+
+
+@pytest.mark.parametrize(
+    ("path", "styles", "is_told"),
+    [
+        ("eu/f.parquet", "", True),
+        ("region=eu/f.parquet", "hive_style_partitioning", True),
+        ("region=a%20b/f.parquet", "hive_style_partitioning partitionpath.urlencode", True),
+        ("region=a%20b/f.parquet", "hive_style_partitioning", False),  # Hudi shows `a b`
+        ("region=a=b/f.parquet", "hive_style_partitioning", False),
+        ("a=b/f.parquet", "", False),
+        ("2026/01/f.parquet", "", False),
+        ("f.parquet", "", False),
+        ("default/f.parquet", "", False),
+        ("region=__HIVE_DEFAULT_PARTITION__/f.parquet", "hive_style_partitioning", False),
+    ],
+)
+def test_path_tells_values_where_it_spells_them_as_the_file_does(path: str, styles: str, *, is_told: bool) -> None:
+    further = {f"hoodie.datasource.write.{one}": "true" for one in styles.split()}
+
+    assert path_tells_values(table_of("/lake/t", {**PROPERTIES, **further}, ()), path) is is_told
 
 
 def test_commit_makes_keys_paths_and_version_as_the_table_has_them() -> None:
