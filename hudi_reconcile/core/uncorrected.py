@@ -51,8 +51,14 @@ def untouched(rows: int, plan_run: str, reason: str, why: str) -> Uncorrected:
 
 
 def unfinished(status: Mapping[str, int], rows: int, plan_run: str) -> Uncorrected:
-    """An apply that an error ended after a commit: counted by status, and not listed."""
+    """An apply that an error ended after a commit: counted by status, and not listed. No status is what it was not asked for.
+
+    >>> unfinished({"applied": 1, "failed": 1}, 3, "20261121T132616Z-400a1c").by_reason
+    {'failed': 1, 'not_asked': 2}
+    """
     left = {reason: found for reason, found in status.items() if reason in REASONS and found}
+    if (others := rows - sum(left.values())) > 0:
+        left[NOT_ASKED] = others
     why = "an error ended the apply before they could be listed: run the same apply again"
     return Uncorrected(rows, left, why=why, plan_run=plan_run) if rows else Uncorrected()
 

@@ -162,6 +162,24 @@ def test_apply_that_an_error_ended_after_its_commit_counts_what_it_left_and_list
     assert "run the same apply again" in told.why
 
 
+def test_apply_of_a_part_that_an_error_ended_after_its_commit_counts_the_other_part_too() -> None:
+    world = pulled(*ROWS)
+    world.lake.plant([*world.lake.now, {**world.lake.now[0], "v": 7, SEQNO: "zz1"}], world.lake.commits[-1].checkpoint)
+    world.source.put(2, 21, 200)
+    world.source.delete(3)
+    plan = swept(world).draft
+
+    def fails() -> None:
+        raise LakeError("the commit was not made", fix="run it again")
+
+    world.journal.before("lake.replace", fails)
+
+    told = applied(world, plan, Approval(only="upsert")).uncorrected
+
+    assert told is not None
+    assert (told.rows, told.by_reason) == (2, {"failed": 1, "not_asked": 1})
+
+
 def test_second_commit_that_hudi_cannot_make_leaves_its_rows_in_the_list() -> None:
     world = pulled(*ROWS)
     world.lake.plant([*world.lake.now, {**world.lake.now[0], "v": 7, SEQNO: "zz1"}], world.lake.commits[-1].checkpoint)
