@@ -92,18 +92,20 @@ def _standing(name: str, past: Sequence[Document]) -> Standing:
         place=1 + [one["name"] for one in shown["tables"]].index(name),
         ended_utc=point.ended_utc if point else "",
         last_right=trend.last_right if trend else "",
-        why=_why(said, point),
+        why=_why(said, point, newer),
         trend=trend,
     )
 
 
-def _why(said: Document, point: Point | None) -> str:
-    rules = open_rules_text(said["open_rules"], said["outcome"])
-    is_corrected = point is not None and point.drift and point.written >= point.drift
-    return f"{rules}; the drift was corrected" if rules and is_corrected else rules
-
-
 Touch = tuple[Document, Document]
+
+
+def _why(said: Document, point: Point | None, newer: Iterable[Touch]) -> str:
+    rules = open_rules_text(said["open_rules"], said["outcome"])
+    is_written = point is not None and point.drift and point.written >= point.drift
+    # A graver outcome may hide that the verification still found drift.
+    is_right = said["outcome"] == Outcome.DRIFT.value and not any(run["command"] == "undo" for run, _ in newer)
+    return f"{rules}; the drift was corrected" if rules and is_written and is_right else rules
 
 
 def _since_comparison(touched: Iterable[Touch]) -> tuple[list[Touch], Touch | None]:

@@ -89,6 +89,8 @@ def test_tables_come_worst_first_then_by_drift_then_the_longest_ago() -> None:
     ("past", "why"),
     [
         ([line(1, "run", "drift", 9, applied=9, open_rules=1)], "1 rule failed; the drift was corrected"),
+        ([line(1, "run", "incomplete", 9, applied=9, open_rules=1)], "1 rule failed or could not run"),
+        ([line(2, "undo", "corrected"), line(1, "run", "drift", 9, applied=9, open_rules=1)], "1 rule failed"),
         ([line(2, "check", "drift", open_rules=2), line(1, "sweep", "clean")], "2 rules failed"),
         ([RULE_FAILED], "1 rule failed"),
         ([line(1, "run", "unverified", 9, open_rules=1)], "1 rule failed or could not run"),
