@@ -96,7 +96,7 @@ def control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
         sentence = "Rows of some partitions only: one that moved counts on one side, so not held against the findings."
         return ControlTotals(Counted("Rows", source, lake), None, None, sentence, sums)
     if table.get("verified_at"):
-        return ControlTotals(Counted("Rows", source, lake), None, None, _after_correction(source - lake), sums)
+        return ControlTotals(Counted("Rows", source, lake), None, None, _after_correction(table, source - lake), sums)
     if table["corrections"]["applied"]:
         sentence = "Counted around a correction, so not held against the findings."
         return ControlTotals(Counted("Rows", source, lake), None, None, sentence, sums)
@@ -107,11 +107,12 @@ def control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
     return ControlTotals(rows, _keys(table, rows), explained, sentence, sums)
 
 
-def _after_correction(difference: int) -> str:
+def _after_correction(table: Mapping[str, Any], difference: int) -> str:
     """An apply counts both tables, whatever it wrote, and compares only the segments of its plan again."""
     if not difference:
         return "Row counts are equal after the correction."
-    where = "rows that wait for the next pull, or drift outside the segments that were compared again"
+    left = "planned rows that were not corrected, " if (table.get("uncorrected") or {}).get("rows") else ""
+    where = f"{left}rows that wait for the next pull, or drift outside the segments that were compared again"
     return f"Counted after the correction: the difference may be {where}. A sweep tells."
 
 

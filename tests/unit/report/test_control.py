@@ -87,6 +87,15 @@ def test_counts_of_an_apply_are_not_held_against_the_few_segments_that_it_compar
     assert told in totals.sentence
 
 
+def test_counts_after_an_apply_that_left_rows_name_these_as_what_the_difference_may_be() -> None:
+    left = {"corrections": {"applied": 1}, "uncorrected": {"rows": 3}}
+
+    totals = control_totals({**table_of(13, 10), **left, "verified_at": "20261121145100499"})
+
+    assert totals is not None
+    assert "may be planned rows that were not corrected, rows that wait" in totals.sentence
+
+
 def test_side_that_was_not_read_has_no_totals() -> None:
     assert control_totals({**table_of(1, 1), "lake": None}) is None
 
