@@ -16,7 +16,7 @@ REASONS: Mapping[str, str] = {
     "held": "the row breaks the rules that are named: correct it at the source and sweep again, or waive the rule",
     NOT_ASKED: "left out by --only: run the same apply without it",
     UNKNOWN: "not written by an earlier apply of the plan, whose commit does not tell why: sweep again",
-    REFUSED: "the plan was refused as a whole: nothing was written",
+    REFUSED: "the plan was refused as a whole: this run wrote nothing",
     ERROR: "an error ended the apply before it wrote anything",
 }
 

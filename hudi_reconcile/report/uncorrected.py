@@ -47,8 +47,9 @@ def left_of(run: Document, table: Document, sample: Sequence[Document] = ()) -> 
     by_reason = sorted(left["by_reason"].items(), key=lambda one: (-one[1], one[0]))
     told = ", ".join(f"{reason} {rows:,}" for reason, rows in by_reason)
     why = f"; {left['why']}" if left["why"] else ""
+    by = " by this run" if _is_whole(left) else ""  # what an earlier apply of the plan wrote, it did not look
     return LeftView(
-        sentence=f"{counted(left['rows'], 'planned row')} not corrected: {told}{why}",
+        sentence=f"{counted(left['rows'], 'planned row')} not corrected{by}: {told}{why}",
         reasons=tuple((reason, REASONS[reason]) for reason, _ in by_reason if reason in REASONS),
         rows=tuple(
             LeftRow(key_text(one["key"]), one["action"], one["reason"], ", ".join(map(visible, one["rules"])))

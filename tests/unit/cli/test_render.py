@@ -9,7 +9,7 @@ import pytest
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, Failure, Guard, Pulled, RunResult, TableResult, Unverified
-from hudi_reconcile.core.uncorrected import Uncorrected, unfinished
+from hudi_reconcile.core.uncorrected import Uncorrected, unfinished, untouched
 from tests.unit.report.stories import CHECKED, ORDERS, RUN_ID
 
 
@@ -146,6 +146,14 @@ def test_apply_that_left_nothing_or_cannot_list_it_names_no_list() -> None:
     lines = text_of(cut, "apply")
     assert [line for line in lines if line.startswith("  left        2 planned rows not corrected: failed 2; an error")]
     assert not [line for line in lines if "list:" in line]
+
+
+def test_run_that_wrote_nothing_of_a_plan_does_not_say_that_no_run_corrected_its_rows() -> None:
+    left = untouched(3, RUN_ID, "error", "the connection was lost")
+
+    lines = text_of(replace(ORDERS, outcome=Outcome.UNVERIFIED, uncorrected=left), "apply")
+
+    assert "  left        3 planned rows not corrected by this run: error 3; the connection was lost" in lines
 
 
 @pytest.mark.parametrize(

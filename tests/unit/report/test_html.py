@@ -339,5 +339,5 @@ def test_page_shows_what_an_apply_left_with_its_reasons_and_how_to_see_all(stori
     assert "order_id=77123" in page
     assert f" findings {RUN_ID} --uncorrected</code>" in page
     refused = page_of(stories["refused"])
-    assert "4,812 planned rows not corrected: refused 4,812; guard max_deletes" in refused
+    assert "4,812 planned rows not corrected by this run: refused 4,812; guard max_deletes" in refused
     assert f" findings {RUN_ID}</code>" in refused
