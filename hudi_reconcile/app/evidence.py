@@ -104,8 +104,10 @@ class Room:
                 f"run {run_id} ({document['command']}) tells of no corrections that were left",
                 fix="name a run that applied a plan: hudi-reconcile history",
             )
-        warnings = tuple(f"{one['name']}: {said}" for one in chosen if (said := unlisted(document, one)))
-        return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), warnings)
+        warnings = [f"{one['name']}: {said}" for one in chosen if (said := unlisted(document, one))]
+        without = [one for one in _tables(document, tables) if one not in chosen]
+        warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
+        return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), tuple(warnings))
 
     def diff(self, pair: tuple[str, str], *, tables: Collection[str], kinds: Collection[str]) -> RunDiff:
         """Which findings came, went and stayed between two runs. Raises as `findings` does."""

@@ -194,6 +194,23 @@ def test_plan_that_was_refused_whole_is_listed_by_its_own_findings(
     assert f" findings {RUN_ID}\n" in said.err
 
 
+def test_table_of_an_apply_that_broke_off_without_a_list_is_named_beside_those_that_have_one(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = all_stories()["incomplete"]
+    (orders,) = story.run["tables"]
+    failure = {"type": "KeyError", "message": "unexpected KeyError", "fix": "report it"}
+    broken = {**orders, "name": "items", "outcome": "unverified", "error": failure}
+    del broken["uncorrected"]
+    with Store(reports).begin(NOON_MICROS) as folder:
+        write_left(Path(folder.uncorrected("orders")[0]), LEFT)
+        folder.write_result({**story.run, "run_id": folder.run_id, "tables": [orders, broken]})
+        folder.finish()
+
+    assert run(["findings", "latest", "--uncorrected"]) == 0
+    assert "note: items: no list of what was left: unexpected KeyError" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
