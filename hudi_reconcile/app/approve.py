@@ -45,6 +45,7 @@ def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tup
                 f"run {newer[0]} is under way: 'latest' may soon mean another plan than the one that was looked at",
                 fix=f"name the run: hudi-reconcile approve {plan.run_id} -t {table} --as NAME",
             )
+    _refuse_unmatched(ids, found)
     return found
 
 
@@ -83,6 +84,16 @@ def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:
         plan_id=plan.plan_id,
         approval=word,
     )
+
+
+def _refuse_unmatched(ids: tuple[str, ...], found: Mapping[str, PlanFile]) -> None:
+    plans = [one.plan for one in found.values()]
+    for said in ids:
+        if not any(plan.plan_id.startswith(said) for plan in plans):
+            raise RefusedError(
+                f"--plan {said} is no plan of run {plans[0].run_id} for {', '.join(found)}",
+                fix=f"look at them: hudi-reconcile plan {plans[0].run_id}",
+            )
 
 
 def _refuse_expired(plan: Plan, now_micros: int) -> None:
