@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.app.rule_files import RuleSets, rule_sets
 from hudi_reconcile.app.rules import check_after, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
+from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core import coverage
 from hudi_reconcile.core import plan as plans
@@ -80,9 +82,10 @@ def run_all(call: Call, approval: Approval | None) -> Finished:
 def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:
     """The plans of a run, by table, checked byte for byte.
 
-    Raises UsageError where the run or its plans are missing, RefusedError where a file was changed.
+    Raises UsageError where the run or its plans are missing, RefusedError where a file was changed, ConfigError where the
+    key that seals the log is missing.
     """
-    store = Store(config.reports)
+    store = store_of(config, os.environ)
     run_id = store.resolve(run, commands=COMPARED)
     wanted = names or tuple(table["name"] for table in store.result(run_id)["tables"])
     found = {}

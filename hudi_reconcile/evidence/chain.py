@@ -19,7 +19,8 @@ from hudi_reconcile.evidence.keys import KeyRing
 class Link:
     """One line, counted from 1. `record` is None where it is no JSON object; `is_whole` is False for one without line end.
 
-    `sealed_by` is the id of the key that it says it is sealed with, `unchecked` whether that key was not given.
+    `sealed_by` is the id of the key that it says it is sealed with, `unchecked` whether that key was not given. `is_genuine`:
+    its own hash and its seal hold, whatever stands before it.
     """
 
     number: int
@@ -28,6 +29,7 @@ class Link:
     is_whole: bool
     sealed_by: str | None = None
     unchecked: bool = False
+    is_genuine: bool = False
 
 
 def links(path: Path, keys: KeyRing) -> Iterator[Link]:
@@ -39,10 +41,12 @@ def links(path: Path, keys: KeyRing) -> Iterator[Link]:
         if record is None:
             yield Link(number, None, ("is no audit record: edited, or cut by a crash",), is_whole)
             continue
-        flaws = [*_chain_flaws(record, line, number, previous), *_seal_flaws(record, keys, was_sealed=was_sealed)]
+        seal = tuple(_seal_flaws(record, keys, was_sealed=was_sealed))
+        flaws = (*_chain_flaws(record, line, number, previous), *seal)
+        is_genuine = not seal and record.get("hash") == record_hash(record)
         sealed_by = str(record["key_id"]) if "key_id" in record else None
         unchecked = sealed_by is not None and keys.find(sealed_by) is None
-        yield Link(number, record, tuple(flaws), is_whole, sealed_by, unchecked)
+        yield Link(number, record, flaws, is_whole, sealed_by, unchecked, is_genuine)
         previous, was_sealed = str(record.get("hash")), was_sealed or sealed_by is not None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,10 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.evidence import audit
 from hudi_reconcile.evidence.files import file_sha256
+from hudi_reconcile.evidence.keys import KeyRing, audit_key
+from hudi_reconcile.evidence.plan_file import plan_of
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.core.test_plan import PLAN
@@ -66,6 +70,122 @@ def test_plan_edited_beside_what_its_id_covers_is_refused_and_told_by_audit_veri
         plans_of(config, plan.run_id, ())
     assert "audit verify" in refused.value.fix
     assert [flaw.what for flaw in verify(config.reports).flaws] == ["orders/plan.json was changed"]
+
+
+def later_run(config: Config) -> None:
+    """Another run: its line in the log proves the one before."""
+    with Store(config.reports).begin(NOON_MICROS + 1_000_000) as folder:
+        folder.write_result(
+            run_document(RunResult(folder.run_id, "pull", "s", "e", (TableResult("orders", Outcome.PULLED),)))
+        )
+        folder.finish()
+
+
+def lines_of(config: Config) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (config.reports / "audit.jsonl").read_text().splitlines()]
+
+
+def write_lines(config: Config, lines: list[dict[str, Any]]) -> None:
+    (config.reports / "audit.jsonl").write_bytes(b"".join(audit.canonical(line) + b"\n" for line in lines))
+
+
+def edit_both(config: Config, plan: Plan, *, hashed: bool) -> None:
+    """The file, and with it the hash that the log has of it; `hashed`: the line's own hash too."""
+    path, lines = config.reports / plan.run_id / "orders" / "plan.json", lines_of(config)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "steps": []}))
+    lines[0]["files"]["orders/plan.json"] = file_sha256(path)
+    if hashed:
+        lines[0]["hash"] = audit.record_hash(lines[0])
+    write_lines(config, lines)
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_plan_whose_line_in_the_log_was_edited_with_it_is_refused(config: Config, plan: Plan, *, hashed: bool) -> None:
+    later_run(config)
+    edit_both(config, plan, hashed=hashed)
+
+    with pytest.raises(RefusedError, match="the audit log was edited") as refused:
+        plans_of(config, plan.run_id, ())
+    assert "audit verify" in refused.value.fix
+
+
+@pytest.mark.parametrize("files", [[], "orders/plan.json", {}])
+def test_plan_that_the_line_of_its_run_does_not_name_is_refused(config: Config, plan: Plan, files: object) -> None:
+    (line,) = lines_of(config)
+    line["files"] = files
+    write_lines(config, [{**line, "hash": audit.record_hash(line)}])
+
+    with pytest.raises(RefusedError, match="not what the audit log has of it"):
+        plans_of(config, plan.run_id, ())
+
+
+def test_plan_whose_line_was_cut_out_of_the_log_is_refused(config: Config, plan: Plan) -> None:
+    later_run(config)
+    write_lines(config, lines_of(config)[1:])
+
+    with pytest.raises(RefusedError, match="the audit log was edited"):
+        plans_of(config, plan.run_id, ())
+
+
+def test_plan_of_a_run_that_was_copied_by_itself_is_taken_by_its_id(config: Config, plan: Plan) -> None:
+    (config.reports / "audit.jsonl").unlink()
+    assert plans_of(config, plan.run_id, ())["orders"].plan == plan
+
+    later_run(config)
+    assert plans_of(config, plan.run_id, ())["orders"].plan == plan
+
+
+def test_plan_made_after_lines_were_lost_from_the_log_is_taken(config: Config) -> None:
+    later_run(config)
+    later_run(config)
+    write_lines(config, lines_of(config)[1:])
+    with Store(config.reports).begin(NOON_MICROS + 3_000_000) as folder:
+        made = replace(PLAN, run_id=folder.run_id)
+        folder.write_plan("orders", plan_document(made))
+        folder.write_result(
+            run_document(RunResult(folder.run_id, "sweep", "s", "e", (TableResult("orders", Outcome.DRIFT),)))
+        )
+        folder.finish()
+
+    assert verify(config.reports).flaws
+    assert plan_of(Store(config.reports), made.run_id, "orders") == made
+
+
+def test_plan_whose_own_line_is_proven_is_taken_beside_flaws_elsewhere(config: Config, plan: Plan) -> None:
+    later_run(config)
+    lines = lines_of(config)
+    later_run(config)
+    write_lines(config, [*lines, {**lines_of(config)[-1], "by": "somebody else"}])
+    with (config.reports / "audit.jsonl").open("ab") as log:
+        log.write(b'{"cut by a cra')
+
+    assert plans_of(config, plan.run_id, ())["orders"].plan == plan
+
+
+def test_plan_whose_line_was_written_anew_without_the_key_that_seals_the_log_is_refused(
+    config: Config, plan: Plan
+) -> None:
+    write_lines(config, [])
+    sealed = Store(config.reports, KeyRing(audit_key("k" * 32, "audit.key")))
+    with sealed.begin(NOON_MICROS + 2_000_000) as folder:
+        folder.write_plan("orders", plan_document(replace(plan, run_id=folder.run_id)))
+        folder.write_result(
+            run_document(RunResult(folder.run_id, "sweep", "s", "e", (TableResult("orders", Outcome.DRIFT),)))
+        )
+        folder.finish()
+    made = replace(plan, run_id=folder.run_id)
+    unread = Store(config.reports, KeyRing(audit_key("n" * 32, "audit.key")))
+    assert (plan_of(sealed, made.run_id, "orders"), plan_of(unread, made.run_id, "orders")) == (made, made)
+
+    edit_both(config, made, hashed=True)
+
+    with pytest.raises(RefusedError, match="the audit log was edited"):
+        plan_of(sealed, made.run_id, "orders")
+
+
+def test_id_that_is_of_no_plan_of_the_run_is_refused_beside_one_that_is(config: Config, plan: Plan) -> None:
+    with pytest.raises(RefusedError, match="00000000"):
+        plans_to_approve(config, "latest", (), (plan.plan_id[:8], "0" * 8))
 
 
 def test_plan_is_approved_under_the_id_that_was_looked_at_and_under_no_other(config: Config, plan: Plan) -> None:
