@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hudi_reconcile.app.actor import actor
 from hudi_reconcile.app.approval import apart, planner_of
@@ -40,9 +40,10 @@ def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tup
                 f"table {table}: the plan of run {plan.run_id} is {plan.plan_id}, another than --plan names",
                 fix=f"look at it: hudi-reconcile plan {plan.run_id} -t {table}",
             )
-        if newer := [building for building in begun if building > plan.run_id and run == LATEST and not ids]:
+        newer = unseen(begun, plan.run_id) if run == LATEST and not ids else None
+        if newer is not None:
             raise RefusedError(
-                f"run {newer[0]} is under way: 'latest' may soon mean another plan than the one that was looked at",
+                f"run {newer} is under way: 'latest' may soon mean another plan than the one that was looked at",
                 fix=f"name the run: hudi-reconcile approve {plan.run_id} -t {table} --as NAME",
             )
     _refuse_unmatched(ids, found)
@@ -84,6 +85,18 @@ def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:
         plan_id=plan.plan_id,
         approval=word,
     )
+
+
+def unseen(begun: Sequence[str], run_id: str) -> str | None:
+    """The newest of the runs that were under way before `latest` was read, where nobody can have seen what it leaves.
+
+    That is also the run itself, which ended in between.
+
+    >>> unseen(["20261121T120000Z-b"], "20261121T110000Z-a"), unseen(["20261121T120000Z-b"], "20261121T120000Z-b")
+    ('20261121T120000Z-b', '20261121T120000Z-b')
+    >>> unseen(["20261121T100000Z-c"], "20261121T110000Z-a")
+    """
+    return next((building for building in begun if building >= run_id), None)
 
 
 def _refuse_unmatched(ids: tuple[str, ...], found: Mapping[str, PlanFile]) -> None:

@@ -42,7 +42,7 @@ def lake_path_findings(paths: Sequence[str | None], folder: Path) -> Iterator[Fi
 
 
 def output_path_findings(outputs: Raw, reports: str, folder: Path) -> Iterator[Finding]:
-    """Files that runs are told to, in the folder of the runs: it holds runs and their log alone, and `audit verify` checks it."""
+    """Files that runs are told to, in the folder of the runs: it holds runs and their log alone."""
     home = _comparable(reports, folder)
     lineage = outputs.section("openlineage").text("file")
     for place, path in (
