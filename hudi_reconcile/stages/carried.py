@@ -35,7 +35,7 @@ def rewritten_after(sides: Sides, first: Landed, own: Sequence[Landed]) -> tuple
     return tuple(found for one in later if (found := _around(sides, one)) is not None)
 
 
-def before(one: Landed, own: Sequence[Landed]) -> tuple[Landed, ...]:
+def commits_before(one: Landed, own: Sequence[Landed]) -> tuple[Landed, ...]:
     """Those of a plan's own commits that came before this one."""
     return tuple(other for other in own if other.instant.completed < one.instant.completed)
 

@@ -14,8 +14,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.uncorrected import UNKNOWN, told
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.ports import Comparer, Frame, Look
-from hudi_reconcile.stages.carried import before as commits_before
-from hudi_reconcile.stages.carried import carried
+from hudi_reconcile.stages.carried import carried, commits_before
 from hudi_reconcile.stages.landed import Landed
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.tally import DOUBLED, LANDED, READY
