@@ -1,4 +1,4 @@
-"""PURE: paths that must keep apart: no table lies on or inside another, and nothing but runs in the folder of runs.
+"""PURE: paths that must keep apart: no table lies on or inside another, and no output on a run or the runs' log.
 
 Hadoop paths of lakes that are relative start at the config's folder, as local ones do.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from hudi_reconcile.config.fields import Finding, Raw
 
 _LINEAGE = ("openlineage", "file")
+_OURS = re.compile(r"\.|audit\.|\d{8}T\d{6}Z-")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -42,15 +43,21 @@ def lake_path_findings(paths: Sequence[str | None], folder: Path) -> Iterator[Fi
 
 
 def output_path_findings(outputs: Raw, reports: str, folder: Path) -> Iterator[Finding]:
-    """Files that runs are told to, in the folder of the runs: it holds runs and their log alone."""
+    """Files that runs are told to which lie in the folder of a run, or have the name of the runs' log: both are evidence."""
     home = _comparable(reports, folder)
     lineage = outputs.section("openlineage").text("file")
     for place, path in (
         *(((key,), outputs.text(key)) for key in ("junit", "prometheus", "ndjson")),
         (_LINEAGE, lineage),
     ):
-        if path and path.strip() and f"{_comparable(path, folder)}/".startswith(f"{home}/"):
-            yield ("outputs", *place), "lies in `reports`, where the runs are; name a path beside it"
+        if path and path.strip() and _is_evidence(_comparable(path, folder), home):
+            yield ("outputs", *place), "lies among the runs and their log in `reports`; name another path"
+
+
+def _is_evidence(path: str, reports: str) -> bool:
+    """True for the folder of the runs itself, and for what is in it under a name of ours: runs, made or being made, the log."""
+    inside = path.removeprefix(f"{reports}/")
+    return path == reports or (inside != path and _OURS.match(inside) is not None)
 
 
 def _comparable(path: str, folder: Path) -> str:

@@ -272,24 +272,24 @@ def test_wrong_addition_to_the_tables_is_named_on_its_line(line: str, message: s
 @pytest.mark.parametrize(
     ("output", "place"),
     [
-        ("{junit: reports/junit.xml}", "junit"),
+        ("{junit: reports/audit.jsonl}", "junit"),
         ("{prometheus: ./reports/../reports}", "prometheus"),
         ("{ndjson: /base/reports/20261121T132616Z-400a1c/runs.ndjson}", "ndjson"),
-        ("{openlineage: {namespace: n, file: reports/lineage.ndjson}}", "openlineage.file"),
+        ("{openlineage: {namespace: n, file: reports/.tmp-1/lineage.ndjson}}", "openlineage.file"),
     ],
 )
-def test_output_in_the_folder_of_the_runs_is_refused_on_its_line(output: str, place: str) -> None:
+def test_output_among_the_files_of_the_runs_is_refused_on_its_line(output: str, place: str) -> None:
     text = GOOD.rstrip() + f"\noutputs: {output}\n"
 
     (problem,) = problems(text)
 
-    assert problem.startswith(f"reconcile.yaml:{len(text.splitlines())}: outputs.{place}: lies in `reports`")
+    assert problem.startswith(f"reconcile.yaml:{len(text.splitlines())}: outputs.{place}: lies among the runs")
 
 
-def test_output_beside_the_folder_of_the_runs_is_legal() -> None:
-    outputs = load(GOOD.rstrip() + "\noutputs: {junit: reports-junit.xml, ndjson: out/reports/runs.ndjson}\n").outputs
+def test_output_beside_the_runs_is_legal_in_their_folder_too() -> None:
+    outputs = load(GOOD.rstrip() + "\noutputs: {junit: reports/junit.xml, ndjson: out/reports/audit.ndjson}\n").outputs
 
-    assert (outputs.junit, outputs.ndjson) == (Path("/base/reports-junit.xml"), Path("/base/out/reports/runs.ndjson"))
+    assert (outputs.junit, outputs.ndjson) == (Path("/base/reports/junit.xml"), Path("/base/out/reports/audit.ndjson"))
 
 
 def test_lake_paths_that_only_begin_alike_are_legal() -> None:
