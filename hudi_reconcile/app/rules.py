@@ -11,7 +11,7 @@ from hudi_reconcile.app.rule_files import rule_sets
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError, UsageError
-from hudi_reconcile.core.open_drift import corrected_whole
+from hudi_reconcile.core.open_drift import open_drift
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
 from hudi_reconcile.core.rule_verdict import not_run, quarantining
@@ -84,8 +84,7 @@ def compared_of(run_id: str, table: Mapping[str, Any]) -> Compared:
     if table["source"] is None or table["lake"] is None:
         return Compared(run_id, gap=next((why for why, _ in reasons(table)), "the table was not compared"))
     gap = next((f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"]), "")
-    findings = {} if corrected_whole(table) else dict(table["findings"])
-    return Compared(run_id, findings, max(table["source"]["rows"], table["lake"]["rows"]), gap)
+    return Compared(run_id, open_drift(table), max(table["source"]["rows"], table["lake"]["rows"]), gap)
 
 
 def newest(store: Store, table: TableConfig) -> Compared | None:

@@ -31,8 +31,22 @@ def corrected_whole(table: Document) -> bool:
 
 
 def open_drift(table: Document) -> dict[str, int]:
-    """The findings by kind that the run left as they are; none where it corrected and verified all of them."""
-    return {} if corrected_whole(table) else {kind: rows for kind, rows in table["findings"].items() if rows}
+    """The findings by kind that the run left as they are; none where it corrected and verified all of them.
+
+    Where a verification proved the rest of them, those that it still found and those that were not corrected are left. Rows
+    that are left and of no known kind count for each kind: never less than the truth.
+    """
+    if corrected_whole(table):
+        return {}
+    found = {kind: rows for kind, rows in table["findings"].items() if rows}
+    again, listed = table.get("findings_left"), table.get("uncorrected")
+    if again is None or listed is None or not table["verified_at"]:
+        return found
+    done, by_kind = table["corrections"], listed.get("by_kind", {})
+    unknown = max(0, sum(found.values()) - done["applied"] - done.get("applied_before", 0) - sum(by_kind.values()))
+    kinds = {**found, **again}
+    left = {k: max(again.get(k, 0), min(found.get(k, 0), by_kind.get(k, 0) + unknown)) for k in kinds}
+    return {kind: rows for kind, rows in left.items() if rows}
 
 
 def open_rules(table: Document) -> int:

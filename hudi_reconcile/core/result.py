@@ -163,7 +163,8 @@ class TableResult:
     """All that a run says about one table. `columns` are the declared types of each side: `source`, `lake`.
 
     `whole` is True only where every row of both sides was in the comparison: anything else is no proof of the table.
-    Columns may still have been left out: `unverified` says so.
+    Columns may still have been left out: `unverified` says so. `findings_left` are what the verification of an apply still
+    found; None where none was made, or it proved nothing.
     """
 
     name: str
@@ -192,6 +193,7 @@ class TableResult:
     coverage: Covered | None = None
     approval: Approved | None = None
     uncorrected: Uncorrected | None = None
+    findings_left: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     cost: Cost = Cost()
@@ -248,6 +250,7 @@ def table_document(table: TableResult) -> dict[str, Any]:
         "lake": None if table.lake is None else {"rows": table.lake.rows, "instant": table.lake.at},
         "checkpoint": table.checkpoint,
         "findings": {kind: table.findings.get(kind, 0) for kind in DRIFT_KINDS},
+        "findings_left": None if table.findings_left is None else dict(table.findings_left),
         "not_drift": {kind: table.not_drift.get(kind, 0) for kind in NOT_DRIFT_KINDS},
         "unverified": [dataclasses.asdict(item) for item in table.unverified],
         "schema": [dataclasses.asdict(change) for change in table.schema],

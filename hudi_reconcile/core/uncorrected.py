@@ -29,6 +29,7 @@ class Uncorrected:
     """Planned corrections that neither this apply nor an earlier one of the same plan made.
 
     `listed_rows` of them are below `path` in the run's folder, a row each; where that is not all of them, `why` says so.
+    `by_kind` counts the listed ones by their kind.
     `plan_run` is the sweep whose plan it was. Of a plan that was refused as a whole they are all of its rows, whatever an
     earlier apply wrote, and the findings of `plan_run` are the list.
     """
@@ -39,6 +40,7 @@ class Uncorrected:
     path: str | None = None
     why: str = ""
     plan_run: str | None = None
+    by_kind: Mapping[str, int] = field(default_factory=dict)
 
 
 def untouched(rows: int, plan_run: str, reason: str, why: str) -> Uncorrected:

@@ -108,6 +108,7 @@ def done_result(
         lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
         checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,
         findings=left,
+        findings_left=None if verified is None or moving or done.unverified else left,
         not_drift={} if verified is None else {k: verified.kinds.get(k, 0) for k in NOT_DRIFT_KINDS},
         guards=plan.guards,
         corrections=_corrections(plan, {**status, "applied": applied}, done, earlier),

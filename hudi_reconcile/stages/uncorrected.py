@@ -51,20 +51,21 @@ def list_left(left: Left, listing: Listing, rows: int) -> Uncorrected:
     ends = [one for one in (left.ended, earlier.left_rows) if one is not None]
     if left.not_asked is not None:
         ends.append(comparer.ended(left.not_asked, "action", dict.fromkeys(("upsert", "delete"), NOT_ASKED)))
-    by_reason = Counter[str]()
+    by_reason, by_kind = Counter[str](), Counter[str]()
     listed = 0
     if ends:
         found = comparer.uncorrected(left.planned, ends)
         by_reason.update(comparer.count(found, "reason"))
         listed = by_reason.total()
         if listed:
+            by_kind.update(comparer.count(found, "kind"))
             comparer.save(found, listing.folder, listed)
     if earlier.left and earlier.left_rows is None:
         by_reason.update(earlier.left)
     by_reason.update({UNKNOWN: max(0, rows - by_reason.total())})
     why = "" if listed == rows else f"{listed} of {rows} rows are listed: {_why(left)}"
     path = listing.path if listed else None
-    return Uncorrected(rows, dict(+by_reason), listed, path, why, left.plan_run)
+    return Uncorrected(rows, dict(+by_reason), listed, path, why, left.plan_run, dict(by_kind))
 
 
 def _why(left: Left) -> str:

@@ -28,6 +28,7 @@ from hudi_reconcile.core.result import (
     table_document,
 )
 from hudi_reconcile.core.rules import Drift, Rule, RuleSet
+from hudi_reconcile.core.uncorrected import Uncorrected
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.apply_result import LandedError
 
@@ -55,6 +56,20 @@ def test_what_a_run_corrected_and_verified_is_no_drift_any_more_though_a_rule_fa
     done = replace(DRIFTED, outcome=outcome, corrections=Corrections(deletes=2, applied=applied), verified_at="1")
 
     assert compared_of("r", table_document(done)).findings.get("deleted", 0) == left
+
+
+def test_row_that_quarantine_held_is_all_the_drift_that_is_left_of_what_the_same_run_corrected() -> None:
+    held = replace(
+        DRIFTED,
+        outcome=Outcome.INCOMPLETE,
+        findings={"deleted": 2, "late_arriving": 5, "regressed": 1},
+        findings_left={"late_arriving": 1},
+        corrections=Corrections(upserts=6, deletes=2, applied=7, held=1),
+        uncorrected=Uncorrected(1, {"held": 1}, 1, "t/uncorrected", by_kind={"late_arriving": 1}),
+        verified_at="1",
+    )
+
+    assert compared_of("r", table_document(held)).findings == {"late_arriving": 1}
 
 
 @pytest.mark.parametrize(

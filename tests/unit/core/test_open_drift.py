@@ -12,6 +12,7 @@ from hudi_reconcile.core.open_drift import corrected_whole, open_drift, open_rul
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Corrections, TableResult, table_document
 from hudi_reconcile.core.rule_verdict import RuleResult
+from hudi_reconcile.core.uncorrected import Uncorrected
 
 DONE = TableResult(
     "t",
@@ -60,6 +61,48 @@ def test_findings_that_were_all_corrected_and_verified_are_open_no_more(changed:
 def test_findings_of_which_anything_is_left_are_open_all(changed: Any) -> None:
     assert not corrected_whole(made(**changed))
     assert open_drift(made(**changed)) == {"deleted": 2, "duplicate_key": 1}
+
+
+HELD = {
+    "outcome": Outcome.INCOMPLETE,
+    "findings": {"late_arriving": 1, "updated_without_watermark": 5, "deleted": 2, "regressed": 1},
+    "corrections": Corrections(7, 2, applied=8, held=1),
+    "findings_left": {"updated_without_watermark": 1},
+    "uncorrected": Uncorrected(1, {"held": 1}, 1, "t/uncorrected", by_kind={"updated_without_watermark": 1}),
+}
+
+
+def test_one_held_row_leaves_that_row_open_and_none_that_the_same_run_corrected() -> None:
+    assert open_drift(made(**HELD)) == {"updated_without_watermark": 1}
+
+
+EACH = {"late_arriving": 1, "updated_without_watermark": 1, "deleted": 1, "regressed": 1}
+
+
+@pytest.mark.parametrize(
+    ("changed", "left"),
+    [
+        # The verification found a row that was written: it differs still, or again.
+        ({"findings_left": {"late_arriving": 1, "updated_without_watermark": 1}}, ("late_arriving",)),
+        ({"findings_left": {}}, ()),  # both sides show the held row alike now: it was not corrected, so it counts
+        ({"uncorrected": Uncorrected(1, {"held": 1})}, tuple(EACH)),  # not listed, so of no known kind
+    ],
+)
+def test_row_left_of_which_the_kind_is_not_known_counts_for_each_kind(changed: Any, left: tuple[str, ...]) -> None:
+    open_ = {kind: EACH[kind] for kind in {*left, "updated_without_watermark"}}
+
+    assert open_drift(made(**{**HELD, **changed})) == open_
+
+
+def test_rows_that_no_list_and_no_count_explains_are_open_in_each_kind() -> None:
+    fewer = made(**{**HELD, "corrections": Corrections(6, 2, applied=7, held=1)})
+
+    assert open_drift(fewer) == {**EACH, "updated_without_watermark": 2}
+
+
+@pytest.mark.parametrize("missing", [{"findings_left": None}, {"verified_at": None}, {"uncorrected": None}])
+def test_findings_are_open_all_where_nothing_proves_the_rest_of_them(missing: Any) -> None:
+    assert open_drift(made(**{**HELD, **missing})) == HELD["findings"]
 
 
 def test_table_without_drift_has_none_open_and_nothing_corrected() -> None:

@@ -303,6 +303,7 @@ def test_verification_that_could_not_judge_says_why(what: str, monkeypatch: pyte
 
     assert (result.outcome, told(result)) == (Outcome.INCOMPLETE, {"applied": 3})
     assert [note for note in result.notes if note.startswith(what)]
+    assert result.findings_left is None
 
 
 def killed_between_its_commits(world: World, plan: Plan, only: Part | None = None, **settings: Any) -> None:

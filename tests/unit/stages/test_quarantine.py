@@ -64,6 +64,8 @@ def test_correction_that_breaks_a_rule_is_held_back_and_the_others_are_written()
     assert {key: value for key, (value, _) in world.lake_holds().items() if key in (1, 2, 9)} == {1: 101, 2: 2}
     assert "held back: 1 corrections break rule r-1" in result.notes
     assert [(row["key"], row["reason"], row["rules"]) for row in world.disk["uncorrected"]] == [((2,), "held", ["r-1"])]
+    assert (result.uncorrected.by_kind if result.uncorrected else None) == {"updated_without_watermark": 1}
+    assert result.findings_left == {"updated_without_watermark": 1}
 
 
 def test_apply_of_nothing_but_held_corrections_writes_nothing() -> None:
