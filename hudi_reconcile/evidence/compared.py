@@ -25,15 +25,16 @@ def newest_compared(store: Store, table: str) -> Comparison | None:
     Raises:
         EvidenceError: a newer run cannot be read, so nobody knows whether it compared the table.
     """
-    since = ""
+    since: dict[bool, str] = {}  # by whether the run changed the table itself, the newest of each
     for run_id in store.run_ids():
         document = store.result(run_id)
         for one in document["tables"]:
             if one["name"] != table:
                 continue
             if document["command"] in COMPARED:
-                return Comparison(run_id, document["ended_utc"], one, since)
-            since = since or _other_since(run_id, document["command"], one)
+                return Comparison(run_id, document["ended_utc"], one, since.get(True) or since.get(False, ""))
+            if why := _other_since(run_id, document["command"], one):
+                since.setdefault(not one["already_applied"], why)
     return None
 
 

@@ -122,6 +122,18 @@ def test_comparison_of_what_is_another_table_since_cannot_be_relied_on(
     assert found.ended_utc == "2026-11-21T12:00:00Z"
 
 
+def test_undo_that_wrote_is_named_and_not_a_later_one_that_found_nothing_to_write(call: Callable[..., Call]) -> None:
+    store, table = Store(call().config.reports), call("a").tables[0]
+    ran(store, "sweep", said_in_full(CLEAN, table, "s"))
+    wrote = ran(store, "undo", UNDONE)
+    ran(store, "undo", replace(UNDONE, corrections=Corrections(3, applied_before=3), already_applied=True))
+
+    found = newest(store, table)
+
+    assert found is not None
+    assert found.gap == f"corrections were taken back since, by run {wrote}"
+
+
 @pytest.mark.parametrize(
     ("line", "now"),
     [
