@@ -11,12 +11,12 @@ from hudi_reconcile.app.rule_files import rule_sets
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError, UsageError
-from hudi_reconcile.core.open_drift import open_drift
+from hudi_reconcile.core.open_drift import after_apply, open_drift
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
 from hudi_reconcile.core.rule_verdict import not_run, quarantining
 from hudi_reconcile.core.rules import RuleSet, Severity, day_of
-from hudi_reconcile.evidence.compared import newest_compared
+from hudi_reconcile.evidence.compared import Comparison, newest_compared
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
 from hudi_reconcile.report.wording import reasons
@@ -80,7 +80,7 @@ def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:
 
 
 def compared_of(run_id: str, table: Mapping[str, Any]) -> Compared:
-    """What a comparison says that a drift rule may rely on. What the same run corrected and verified is no drift any more."""
+    """What a comparison says that a drift rule may rely on. What was corrected since and verified is no drift any more."""
     if table["source"] is None or table["lake"] is None:
         return Compared(run_id, gap=next((why for why, _ in reasons(table)), "the table was not compared"))
     gap = next((f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"]), "")
@@ -98,8 +98,18 @@ def newest(store: Store, table: TableConfig) -> Compared | None:
     said = found.table.get("provenance", {})
     other = [f"{said[name]} (now {now})" for name, now in sides_of(table).items() if said.get(name, now) != now]
     gap = f"it compared {' and '.join(other)}" if other else found.since
-    compared = replace(compared_of(found.run_id, found.table), ended_utc=found.ended_utc)
+    compared = replace(_corrected_since(found), ended_utc=found.ended_utc)
     return replace(compared, gap=gap) if gap else compared
+
+
+def _corrected_since(found: Comparison) -> Compared:
+    """What a comparison, and the apply of its plan, say."""
+    before = compared_of(found.run_id, found.table)
+    if found.applied is None:
+        return before
+    run_id, applied = found.applied
+    left = compared_of(found.run_id, after_apply(found.table, applied))
+    return before if left.findings == before.findings else replace(left, corrected_by=run_id)
 
 
 def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: Compared | None) -> TableResult:

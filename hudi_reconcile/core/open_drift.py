@@ -49,6 +49,12 @@ def open_drift(table: Document) -> dict[str, int]:
     return {kind: rows for kind, rows in left.items() if rows}
 
 
+def after_apply(table: Document, applied: Document) -> Document:
+    """The part of a sweep's or run's result after an apply of its plan: what was compared, and what was corrected."""
+    told = ("outcome", "corrections", "verified_at", "findings_left", "uncorrected")
+    return {**table, **{name: applied.get(name) for name in told}}
+
+
 def open_rules(table: Document) -> int:
     """How many rules of the table could not run, or failed at a severity that makes the run fail."""
     by_warning = table["provenance"].get("fail_on") == "warn"

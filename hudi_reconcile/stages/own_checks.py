@@ -24,7 +24,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Compared:
     """What the newest comparison of the table found. `gap` is why it cannot be relied on, empty where it can.
 
-    `rows` is the size of the larger side. `ended_utc` is empty where the run is this one.
+    `rows` is the size of the larger side. `ended_utc` is empty where the run is this one. `corrected_by` is
+    the run of an apply of its plan, where `findings` are those which that left.
     """
 
     run_id: str
@@ -32,6 +33,7 @@ class Compared:
     rows: int = 0
     gap: str = ""
     ended_utc: str = ""
+    corrected_by: str = ""
 
 
 def drift(check: Drift, compared: Compared | None, now_micros: int, *, table: str) -> Measured:
@@ -48,7 +50,8 @@ def drift(check: Drift, compared: Compared | None, now_micros: int, *, table: st
     found = {kind: compared.findings.get(kind, 0) for kind in check.kinds}
     told = ", ".join(f"{kind} {rows}" for kind, rows in found.items() if rows)
     ago = f", {_age(age)} ago," if compared.ended_utc else ""
-    detail = f"run {compared.run_id}{ago} found {told or 'none of them'}"
+    by = f"and the apply of its plan, run {compared.corrected_by}, left" if compared.corrected_by else "found"
+    detail = f"run {compared.run_id}{ago} {by} {told or 'none of them'}"
     return Measured(sum(found.values()), max(compared.rows, sum(found.values())), detail=detail)
 
 

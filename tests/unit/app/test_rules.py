@@ -122,6 +122,79 @@ def test_comparison_of_what_is_another_table_since_cannot_be_relied_on(
     assert found.ended_utc == "2026-11-21T12:00:00Z"
 
 
+SWEPT = TableResult(
+    "a", Outcome.DRIFT, SideState(5, "s"), SideState(7, "l"), findings={"deleted": 2, "late_arriving": 1}, plan_id="p"
+)
+APPLIED = TableResult(
+    "a",
+    Outcome.CORRECTED,
+    corrections=Corrections(1, 2, applied=3),
+    findings_left={},
+    uncorrected=Uncorrected(),
+    plan_id="p",
+    verified_at="1",
+)
+HELD = replace(
+    APPLIED,
+    outcome=Outcome.INCOMPLETE,
+    corrections=Corrections(1, 2, applied=2, held=1),
+    findings_left={"late_arriving": 1},
+    uncorrected=Uncorrected(1, {"held": 1}, 1, "a/uncorrected", by_kind={"late_arriving": 1}),
+)
+
+
+@pytest.mark.parametrize(
+    ("later", "left"),
+    [
+        ([APPLIED], {}),
+        ([HELD], {"late_arriving": 1}),
+        ([HELD, replace(APPLIED, corrections=Corrections(1, 2, applied=1, applied_before=2))], {}),
+        # Refused, or broken off: the one before it stands.
+        ([APPLIED, TableResult("a", Outcome.REFUSED, corrections=Corrections(1, 2), plan_id="p")], {}),
+        ([replace(APPLIED, plan_id="other")], SWEPT.findings),
+        ([replace(APPLIED, plan_id=None)], SWEPT.findings),
+        ([replace(APPLIED, verified_at=None, findings_left=None)], SWEPT.findings),
+        ([replace(APPLIED, outcome=Outcome.UNVERIFIED, findings_left=None)], SWEPT.findings),
+    ],
+)
+def test_what_an_apply_of_the_newest_sweeps_plan_corrected_and_verified_is_no_drift_any_more(
+    call: Callable[..., Call], later: list[TableResult], left: dict[str, int]
+) -> None:
+    store, table = Store(call().config.reports), call("a").tables[0]
+    ran(store, "sweep", said_in_full(SWEPT, table, "s"))
+    runs = [ran(store, "apply", one) for one in later]
+
+    found = newest(store, table)
+
+    assert found is not None
+    assert (dict(found.findings), found.gap, found.rows) == (left, "", 7)
+    assert found.corrected_by in ("", *runs)
+    assert bool(found.corrected_by) is (left != SWEPT.findings)
+
+
+def test_sweep_without_a_plan_takes_no_apply_for_its_own(call: Callable[..., Call]) -> None:
+    store, table = Store(call().config.reports), call("a").tables[0]
+    ran(store, "sweep", said_in_full(replace(SWEPT, plan_id=None), table, "s"))
+    ran(store, "apply", replace(APPLIED, plan_id=None))
+
+    found = newest(store, table)
+
+    assert found is not None
+    assert dict(found.findings) == SWEPT.findings
+
+
+def test_apply_that_was_taken_back_leaves_nothing_to_rely_on(call: Callable[..., Call]) -> None:
+    store, table = Store(call().config.reports), call("a").tables[0]
+    ran(store, "sweep", said_in_full(SWEPT, table, "s"))
+    ran(store, "apply", APPLIED)
+    back = ran(store, "undo", UNDONE)
+
+    found = newest(store, table)
+
+    assert found is not None
+    assert found.gap == f"corrections were taken back since, by run {back}"
+
+
 def test_undo_that_wrote_is_named_and_not_a_later_one_that_found_nothing_to_write(call: Callable[..., Call]) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
     ran(store, "sweep", said_in_full(CLEAN, table, "s"))

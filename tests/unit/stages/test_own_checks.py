@@ -128,6 +128,15 @@ def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta |
     assert problem or found.detail == "run run-1, 26 h 0 min ago, found none of them"
 
 
+def test_drift_that_an_apply_left_of_what_was_found_names_both_runs() -> None:
+    compared = Compared("run-1", {"deleted": 1}, 10, ended_utc="1970-01-01T00:00:00Z", corrected_by="run-2")
+
+    found = drift(Drift(("deleted",)), compared, 0, table="t")
+
+    assert found.failed_rows == 1
+    assert found.detail == "run run-1, 0 h 0 min ago, and the apply of its plan, run run-2, left deleted 1"
+
+
 @pytest.mark.parametrize("name", ["v", "V"])
 def test_total_of_a_masked_column_shows_no_sum(name: str) -> None:
     measured = total(Total("v"), sides(source(1), "3", masking=Masking.of({name: "hmac"}, "show")))
