@@ -128,7 +128,23 @@ def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     if run["outcome"] == Outcome.REFUSED.value:
         return Advice(" ".join(dict.fromkeys(fixes)))
     more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
-    return Advice(f"{fixes[0]}{more}; then:", (again,))
+    words, look = _of_held(run, tables)
+    return Advice(f"{fixes[0]}{more}{words}; then:", (*look, again))
+
+
+def _of_held(run: Document, tables: Sequence[Document]) -> tuple[str, tuple[str, ...]]:
+    """What to do about corrections that rules held back, and the command that lists them; nothing where none were."""
+    held = [table for table in tables if table["corrections"].get("held", 0)]
+    if not held:
+        return "", ()
+    rows = sum(table["corrections"]["held"] for table in held)
+    words = (
+        f"; {counted(rows, 'row was', 'rows were')} held back: correct {'it' if rows == 1 else 'them'} at the source"
+    )
+    listing = (
+        f"{command_prefix(run)} findings {shlex.quote(run['run_id'])}{_tables(run, held)} --uncorrected --reason held"
+    )
+    return f"{words}, or waive the rule", (listing,)
 
 
 def _budget(tables: Sequence[Document]) -> str:

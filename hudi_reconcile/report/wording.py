@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hudi_reconcile.core.open_drift import corrected_whole
+from hudi_reconcile.core.open_drift import open_drift
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.report.rule_words import rule_errors, rules_sentence
+from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.report.rule_words import of_status, rule_errors, rules_sentence
 
 Document = Mapping[str, Any]
 
@@ -84,9 +85,43 @@ def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
         return f"Not pulled: {names}."
     if run["command"] == "apply" and all(map(_is_written, tables)):
         return _corrected(tables, names)
-    found = sum(map(drift_rows, run["tables"]))
+    others = [table for table in tables if not _only_rules(table)]
+    if tables and not others:
+        return _of_compared(tables)
+    names = listed([table["name"] for table in others]) if others else names
+    found = sum(sum(open_drift(table).values()) for table in run["tables"])
     known = f" In what was compared, {_differ(found)}." if found else ""
-    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(tables) == 1)}.{known}"
+    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(others) == 1)}.{known}"
+
+
+def _only_rules(table: Document) -> bool:
+    """True where all of the table was compared, and nothing but rules that could not run is in the way."""
+    return (
+        table["source"] is not None
+        and table["lake"] is not None
+        and compared_whole(table)
+        and not table["error"]
+        and not has_gaps(table)
+        and bool(of_status([table], "error"))
+    )
+
+
+def _of_compared(tables: Sequence[Document]) -> str:
+    """Of tables that were compared whole: those that agree, those corrected in part, and the others."""
+    agree = [table for table in tables if not drift_rows(table)]
+    part = [table for table in tables if _is_corrected_in_part(table)]
+    rest = [table for table in tables if table not in agree and table not in part]
+    said = [f"Source and lake agree on {listed([table['name'] for table in agree])}."] if agree else []
+    if part:
+        names, left = listed([table["name"] for table in part]), sum(sum(open_drift(one).values()) for one in part)
+        said.append(f"{_left_over(part)} of {names} written and verified; {_differ(left)}.")
+    return " ".join([*said, *([_drifted(rest)] if rest else [])])
+
+
+def _is_corrected_in_part(table: Document) -> bool:
+    """True where the run verified what it wrote, and left other findings."""
+    left = open_drift(table)
+    return bool(left) and table.get("findings_left") is not None and table["corrections"]["applied"] > 0
 
 
 def reasons(table: Document) -> list[tuple[str, str]]:
@@ -201,8 +236,8 @@ def _is_written(table: Document) -> bool:
 
 def _drifted(tables: Sequence[Document]) -> str:
     """Of tables with drift or failed rules: what is still open, and what the run corrected itself."""
-    mended = [table for table in tables if corrected_whole(table)]
-    others = [table for table in tables if not corrected_whole(table)]
+    mended = [table for table in tables if drift_rows(table) and not open_drift(table)]
+    others = [table for table in tables if table not in mended]
     said = [_corrected(mended, listed([table["name"] for table in mended]))] if mended else []
     if others:
         names = listed([table["name"] for table in others])

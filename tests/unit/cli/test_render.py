@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,58 @@ def test_rules_that_did_not_pass_are_told_with_what_to_know_and_the_others_are_c
         "              waived until 2026-12-01 (TICKET-1, finance)",
     ]
     assert lines[-2:] == ["next          orders: mend it; then:", "  hudi-reconcile check"]
+
+
+COMPARED = replace(ORDERS, outcome=Outcome.UNVERIFIED, whole=True, rules=CHECKED.rules)
+MENDED = replace(
+    COMPARED, corrections=Corrections(6, 3, 9), verified_at="1", findings_left={}, uncorrected=Uncorrected()
+)
+HELD = replace(
+    MENDED,
+    corrections=Corrections(6, 3, 8, held=1),
+    findings_left={"late_arriving": 1},
+    uncorrected=Uncorrected(1, {"held": 1}, 1, "orders/uncorrected", by_kind={"late_arriving": 1}),
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (replace(COMPARED, findings={}, corrections=Corrections()), "Source and lake agree on orders."),
+        (COMPARED, "9 rows of orders differ between source and lake."),
+        (MENDED, "9 corrections of orders written and verified."),
+        (HELD, "8 of 9 corrections of orders written and verified; 1 row differs."),
+        (replace(HELD, findings_left=None), "9 rows of orders differ between source and lake."),
+    ],
+)
+def test_rule_that_could_not_run_does_not_hide_what_was_compared_and_corrected(table: TableResult, said: str) -> None:
+    rules = "1 of 5 rules could not run: r-error. 2 of 5 rules failed: r-fail, r-warn."
+
+    assert text_of(table, "run")[0] == f"UNVERIFIED  {said} {rules}"
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        {"unverified": (Unverified("column", "tags", "odd", "x"),)},
+        {"error": Failure("E", "lost", "x")},
+        {"whole": False},
+        {"lake": None},
+        {"rules": CHECKED.rules[:1]},
+    ],
+)
+def test_table_of_which_anything_was_not_compared_is_not_said_to_agree(gap: Any) -> None:
+    table = replace(COMPARED, findings={}, corrections=Corrections(), **gap)
+
+    assert text_of(table, "run")[0].startswith("UNVERIFIED  Not verified: this run cannot say whether orders agrees.")
+
+
+def test_held_row_is_named_in_what_to_do_next_beside_the_rule_that_could_not_run() -> None:
+    assert text_of(HELD, "run")[-3:] == [
+        "next          orders: mend it; 1 row was held back: correct it at the source, or waive the rule; then:",
+        f"  hudi-reconcile findings {RUN_ID} --uncorrected --reason held",
+        "  hudi-reconcile run",
+    ]
 
 
 def test_check_never_says_that_source_and_lake_agree() -> None:
