@@ -9,7 +9,7 @@ from typing import Any
 from hudi_reconcile.core.open_drift import open_drift
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.advice import advice
-from hudi_reconcile.report.rule_words import details, rules_of
+from hudi_reconcile.report.rule_words import details, failed, of_status, rules_of, warned
 from hudi_reconcile.report.visible import visible
 from hudi_reconcile.report.wording import drift_rows, reasons, verdict, was_compared
 
@@ -78,9 +78,9 @@ def _drift(table: Document) -> str:
 
 
 def _counts(table: Document) -> str:
-    rules = rules_of(table)
+    counts = {status: len(of_status([table], status)) for status in _SIGNS} | {"fail": len(failed([table]))}
     return ", ".join(
-        f"{sum(r['status'] == s for r in rules)} {s}" for s in _SIGNS if any(r["status"] == s for r in rules)
+        f"{number} {said}" for said, number in {**counts, "warning": len(warned([table]))}.items() if number
     )
 
 

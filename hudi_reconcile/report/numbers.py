@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hudi_reconcile.report.rule_words import of_status
+from hudi_reconcile.report.rule_words import failed, of_status, warned
 from hudi_reconcile.report.scope import NOTHING_LEFT_OUT, not_compared
 from hudi_reconcile.report.wording import counted, coverage_text, drift_rows
 
@@ -75,11 +75,10 @@ def _pull_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
 
 
 def _rule_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
-    failed = of_status(tables, "fail")
-    warnings = sum(rule["severity"] == "warn" for rule in failed)
+    warnings = len(warned(tables))
     return (
         Number("Rules", f"{sum(len(table['rules']) for table in tables):,}"),
-        Number("Failed", f"{len(failed):,}", f"of which {counted(warnings, 'warning')}" if warnings else ""),
+        Number("Failed", f"{len(failed(tables)):,}", f"and {counted(warnings, 'warning')}" if warnings else ""),
         Number("Waived", f"{len(of_status(tables, 'waived')):,}"),
         Number("Could not run", f"{len(of_status(tables, 'error')):,}"),
         Number("Rows in the lake", _total(tables, "lake")),

@@ -24,15 +24,29 @@ def of_status(tables: Sequence[Document], status: str) -> list[Document]:
     return [rule for table in tables for rule in rules_of(table) if rule["status"] == status]
 
 
+def failed(tables: Sequence[Document]) -> list[Document]:
+    """The failed rules of all tables that make a run fail."""
+    return [rule for table in tables for rule in of_status([table], "fail") if not _is_warning(table, rule)]
+
+
+def warned(tables: Sequence[Document]) -> list[Document]:
+    """The failed rules of all tables that only warn."""
+    return [rule for table in tables for rule in of_status([table], "fail") if _is_warning(table, rule)]
+
+
 def rule_counts(table: Document) -> str:
     """How the rules of a table ended, in numbers.
 
     >>> rule_counts({"rules": [{"status": "pass", "severity": "warn"}, {"status": "fail", "severity": "warn"}]})
-    '2: 1 failed, 1 passed'
+    '2: 1 failed as a warning, 1 passed'
     """
-    rules = rules_of(table)
-    told = [(status, sum(rule["status"] == status for rule in rules)) for status in STATUSES]
-    return f"{len(rules):,}: {', '.join(f'{number:,} {_WORDS[status]}' for status, number in told if number)}"
+    told = []
+    for status in STATUSES:
+        rules = of_status([table], status)
+        warnings = warned([table]) if status == "fail" else []
+        told += [f"{number:,} {_WORDS[status]}"] if (number := len(rules) - len(warnings)) else []
+        told += [f"{len(warnings):,} failed {_as_warnings(warnings)}"] if warnings else []
+    return f"{len(rules_of(table)):,}: {', '.join(told)}"
 
 
 def rules_sentence(tables: Sequence[Document]) -> str:
@@ -40,13 +54,10 @@ def rules_sentence(tables: Sequence[Document]) -> str:
     rules = [rule for table in tables for rule in rules_of(table)]
     if not rules:
         return ""
-    errors, failed = of_status(tables, "error"), of_status(tables, "fail")
+    errors, warnings = of_status(tables, "error"), warned(tables)
+    endings = ((errors, "could not run"), (failed(tables), "failed"), (warnings, f"failed {_as_warnings(warnings)}"))
     of_all = f"of {len(rules):,} rule{'s' * (len(rules) != 1)}"
-    said = [
-        f"{len(some):,} {of_all} {verb}: {_names(some)}."
-        for some, verb in ((errors, "could not run"), (failed, "failed"))
-        if some
-    ]
+    said = [f"{len(some):,} {of_all} {verb}: {_names(some)}." for some, verb in endings if some]
     if said:
         return " ".join(said)
     waived = len(of_status(tables, "waived"))
@@ -97,6 +108,14 @@ def rule_errors(table: Document) -> list[tuple[str, str]]:
     own = table["error"]["message"] if table["error"] else None
     errors = [rule for rule in rules_of(table) if rule["status"] == "error" and rule["why"] != own]
     return [(f"rule {rule['id']}: {rule['why']}", rule["fix"]) for rule in errors]
+
+
+def _is_warning(table: Document, rule: Document) -> bool:
+    return bool(rule["severity"] == "warn" and table.get("provenance", {}).get("fail_on") != "warn")
+
+
+def _as_warnings(rules: Sequence[Document]) -> str:
+    return "as a warning" if len(rules) == 1 else "as warnings"
 
 
 def _rows(rule: Document) -> str:

@@ -8,10 +8,24 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.cli.render import render_run
+from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, Failure, Guard, Pulled, RunResult, TableResult, Unverified
+from hudi_reconcile.core.result import (
+    Corrections,
+    Failure,
+    Guard,
+    Pulled,
+    RunResult,
+    TableResult,
+    Unverified,
+    table_document,
+)
 from hudi_reconcile.core.uncorrected import Uncorrected, unfinished, untouched
+from hudi_reconcile.report.rule_words import rule_counts
 from tests.unit.report.stories import CHECKED, ORDERS, RUN_ID
+
+
+FAILED = "1 of 5 rules could not run: r-error. 1 of 5 rules failed: r-fail. 1 of 5 rules failed as a warning: r-warn."
 
 
 def text_of(table: TableResult, command: str = "sweep") -> list[str]:
@@ -90,8 +104,8 @@ def test_pull_names_its_checkpoints_and_offers_a_sweep() -> None:
 def test_rules_that_did_not_pass_are_told_with_what_to_know_and_the_others_are_counted() -> None:
     lines = text_of(CHECKED, "check")
 
-    assert lines[0] == ("UNVERIFIED  orders: 1 of 5 rules could not run: r-error. 2 of 5 rules failed: r-fail, r-warn.")
-    start = lines.index("  rules       5: 1 could not run, 2 failed, 1 waived, 1 passed")
+    assert lines[0] == f"UNVERIFIED  orders: {FAILED}"
+    start = lines.index("  rules       5: 1 could not run, 1 failed, 1 failed as a warning, 1 waived, 1 passed")
     assert lines[start + 1 : start + 10] == [
         "  ERROR       r-error: the query returns no row (warning)",
         "              the query is no Spark SQL",
@@ -129,9 +143,7 @@ HELD = replace(
     ],
 )
 def test_rule_that_could_not_run_does_not_hide_what_was_compared_and_corrected(table: TableResult, said: str) -> None:
-    rules = "1 of 5 rules could not run: r-error. 2 of 5 rules failed: r-fail, r-warn."
-
-    assert text_of(table, "run")[0] == f"UNVERIFIED  {said} {rules}"
+    assert text_of(table, "run")[0] == f"UNVERIFIED  {said} {FAILED}"
 
 
 @pytest.mark.parametrize(
@@ -156,6 +168,19 @@ def test_held_row_is_named_in_what_to_do_next_beside_the_rule_that_could_not_run
         f"  hudi-reconcile findings {RUN_ID} --uncorrected --reason held",
         "  hudi-reconcile run",
     ]
+
+
+def test_verdict_and_history_count_the_same_failed_rules_with_and_without_warnings() -> None:
+    strict = replace(CHECKED, provenance={"fail_on": "warn"})
+
+    for table, failed in (
+        (CHECKED, "1 of 5 rules failed: r-fail. 1 of"),
+        (strict, "2 of 5 rules failed: r-fail, r-warn."),
+    ):
+        document = table_document(table)
+        assert failed in text_of(table, "check")[0]
+        assert f"1 could not run, {open_rules(document) - 1} failed," in rule_counts(document)
+    assert "warning" not in text_of(strict, "check")[0]
 
 
 def test_check_never_says_that_source_and_lake_agree() -> None:
