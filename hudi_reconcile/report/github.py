@@ -14,6 +14,7 @@ from hudi_reconcile.report.visible import visible
 from hudi_reconcile.report.wording import drift_rows, reasons, verdict, was_compared
 
 Document = Mapping[str, Any]
+_DASH = "–"  # noqa: RUF001 - nobody looked, which is no 0
 _SIGNS = {"pass": "✅", "waived": "⏸️", "fail": "❌", "error": "⚠️"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 
@@ -69,12 +70,12 @@ def _rule_row(rule: Document) -> str:
     warning = " (warning)" if rule["severity"] == "warn" else ""
     return (
         f"| {_SIGNS[rule['status']]} {rule['status']} | {_plain(rule['id'])} | {_plain(rule['what'])}{warning} "
-        f"| {rule['failed_rows']} | {_plain(more)} |"
+        f"| {_DASH if rule['status'] == 'error' else rule['failed_rows']} | {_plain(more)} |"
     )
 
 
 def _drift(table: Document) -> str:
-    return str(drift_rows(table)) if was_compared(table) else "–"  # noqa: RUF001 - a dash: nobody looked
+    return str(drift_rows(table)) if was_compared(table) else _DASH
 
 
 def _counts(table: Document) -> str:

@@ -24,7 +24,6 @@ from hudi_reconcile.core.uncorrected import Uncorrected, unfinished, untouched
 from hudi_reconcile.report.rule_words import rule_counts
 from tests.unit.report.stories import CHECKED, ORDERS, RUN_ID
 
-
 FAILED = "1 of 5 rules could not run: r-error. 1 of 5 rules failed: r-fail. 1 of 5 rules failed as a warning: r-warn."
 
 

@@ -247,6 +247,13 @@ def test_page_says_why_rows_drifted_where_and_how_late(stories: Mapping[str, Sto
     assert "Why it drifted" not in "".join(Elements(page_of(stories["clean"])).text)
 
 
+def test_page_shows_no_zero_failed_rows_of_a_rule_that_could_not_run(stories: Mapping[str, Story]) -> None:
+    page = page_of(stories["checked"])
+    found = re.findall(r"<code>(r-\w+)</code>.*?<td class=\"n\">([^<]*)", page)
+
+    assert dict(found) == {"r-error": "–", "r-fail": "1,200", "r-warn": "3", "r-waived": "2", "r-pass": "0"}  # noqa: RUF001
+
+
 def test_page_shows_rules_that_need_a_look_first_with_their_keys(stories: Mapping[str, Story]) -> None:
     text = " ".join("".join(Elements(page_of(stories["checked"])).text).split())
 

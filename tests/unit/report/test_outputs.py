@@ -120,6 +120,18 @@ def test_night_that_corrected_all_fails_in_junit_and_annotations_by_its_rule_alo
     assert [line.split(" ")[0] for line in workflow_commands(run)] == ["::error", "::notice"]
 
 
+def test_summary_shows_no_zero_failed_rows_of_a_rule_that_could_not_run() -> None:
+    rows = [line.replace("\\", "").split(" | ") for line in summary(all_stories()["checked"].run).splitlines()]
+
+    assert {row[1]: row[3] for row in rows if row[1:] and row[1].startswith("r-")} == {
+        "r-error": "–",  # noqa: RUF001
+        "r-fail": "1200",
+        "r-warn": "3",
+        "r-waived": "2",
+        "r-pass": "0",
+    }
+
+
 def test_summary_shows_no_zero_of_drift_for_a_table_of_which_nothing_was_compared() -> None:
     lost = Failure("LakeError", "gone", "pull it")
     tables = [
