@@ -64,15 +64,20 @@ class RuleResult:
     notes: tuple[str, ...] = ()
 
 
-def judged(rule: Rule, measured: Measured, waivers: tuple[Waiver, ...], today: date) -> RuleResult:
-    """The verdict on a rule from what was counted. A waiver changes `fail` only: an error is never waived."""
+def judged(
+    rule: Rule, measured: Measured, waivers: tuple[Waiver, ...], today: date, *, hidden: bool = False
+) -> RuleResult:
+    """The verdict on a rule from what was counted. A waiver changes `fail` only: an error is never waived.
+
+    `hidden`: the rule is on a masked column, and its own values are not told.
+    """
     found = RuleResult(
         id=rule.id,
         severity=rule.severity,
         status="pass",
         failed_rows=measured.failed_rows,
         check=rule.kind,
-        what=sentence(rule.check),
+        what=sentence(rule.check, hidden=hidden),
         allow=str(rule.allow),
         judged_rows=measured.judged_rows,
         why=measured.detail,
@@ -125,6 +130,6 @@ def can_hold(rule: Rule) -> bool:
 
 
 def not_run(rules: RuleSet, why: str, fix: str) -> tuple[RuleResult, ...]:
-    """Every rule of a table as `error`: nothing could be asked."""
+    """Every rule of a table as `error`: nothing could be asked, so which columns are masked is not known either."""
     problem = Measured(problem=why, fix=fix)
-    return tuple(judged(rule, problem, (), date.min) for rule in rules.rules)
+    return tuple(judged(rule, problem, (), date.min, hidden=True) for rule in rules.rules)

@@ -179,11 +179,15 @@ class RuleSet:
     file: str = ""
 
 
-def sentence(check: Check) -> str:
+def sentence(check: Check, *, hidden: bool = False) -> str:
     """What a check asks for, in a few words. Holds what the rules file holds and no value of a row.
+
+    `hidden`: the column is masked, so the rule's own values, which may be those of rows, are counted and not told.
 
     >>> sentence(Between("amount", min=0, max=None)), sentence(Unique(("a", "b")))
     ('amount is at least 0', 'a, b together are unique')
+    >>> sentence(InSet("email", ("a@x.org", "b@x.org")), hidden=True)
+    'email is one of 2 values'
     """
     match check:
         case Sql():
@@ -198,6 +202,19 @@ def sentence(check: Check) -> str:
             return f"sum of {column} is the same on both sides{f', give or take {tolerance}' if tolerance else ''}"
         case Freshness(max_age):
             return f"newest watermark is at most {max_age} old"
+        case _:
+            return _on_hidden(check) if hidden else _on_values(check)
+
+
+def _on_hidden(check: NotNull | Unique | Between | InSet | Matches) -> str:
+    match check:
+        case Between(column, low, high):
+            ends = ["at least a value"] * (low is not None) + ["at most a value"] * (high is not None)
+            return f"{column} is {' and '.join(ends)}"
+        case InSet(column, values):
+            return f"{column} is one of {len(values)} value{'s' * (len(values) != 1)}"
+        case Matches(column):
+            return f"{column} matches a pattern"
         case _:
             return _on_values(check)
 

@@ -30,12 +30,12 @@ def typed(value: Scalar, spark_type: str) -> Typed:
     """
     if spark_type == "boolean":
         if not isinstance(value, bool):
-            raise ValueError(f"the column is boolean, the rule says {value!r}: write true or false")
+            raise ValueError("the column is boolean, a value of the rule is neither true nor false")
         return value
     if spark_type == "string":
         return ("true" if value else "false") if isinstance(value, bool) else _plain(value)
     if isinstance(value, bool):
-        raise ValueError(f"the column is {spark_type}, the rule says {str(value).lower()}")
+        raise ValueError(f"the column is {spark_type}, a value of the rule is true or false")
     if spark_type in INTEGRAL or spark_type in FLOATING or spark_type.startswith("decimal("):
         return _number(value, spark_type)
     if spark_type == "date":
@@ -68,9 +68,9 @@ def _number(value: Scalar, spark_type: str) -> Typed:
     try:
         found = Decimal(str(value))
     except InvalidOperation:
-        raise ValueError(f"the column is {spark_type}, the rule says {value!r}, which is no number") from None
+        raise ValueError(f"the column is {spark_type}, a value of the rule is no number") from None
     if not found.is_finite():
-        raise ValueError(f"the column is {spark_type}, the rule says {value!r}, which is not finite")
+        raise ValueError(f"the column is {spark_type}, a value of the rule is not finite")
     return float(found) if spark_type in FLOATING else found
 
 
@@ -79,7 +79,7 @@ def _parsed(value: Scalar, spark_type: str, parse: Callable[[str], date]) -> Typ
         return parse(str(value).strip())
     except ValueError:
         example = "2026-03-01" if spark_type == "date" else "2026-03-01T10:00:00Z"
-        raise ValueError(f"the column is {spark_type}, the rule says {value!r}: write it as {example}") from None
+        raise ValueError(f"the column is {spark_type}, a value of the rule is none: write it as {example}") from None
 
 
 def _moment(text: str) -> datetime:

@@ -9,7 +9,7 @@ from hudi_reconcile.core.errors import LakeError, ReconcileError
 from hudi_reconcile.core.outcome import gravest
 from hudi_reconcile.core.result import SideState, TableResult
 from hudi_reconcile.core.rule_verdict import Measured, RuleResult, judged, outcome_of
-from hudi_reconcile.core.rules import Drift, Freshness, Gx, OnBatch, Rule, RuleSet, Severity, Total, day_of
+from hudi_reconcile.core.rules import ON_ONE_ROW, Drift, Freshness, Gx, OnBatch, Rule, RuleSet, Severity, Total, day_of
 from hudi_reconcile.core.values import LakePin, LakeTable
 from hudi_reconcile.ports import Edges, Frame, KeysTarget, RuleEngine
 from hudi_reconcile.stages import own_checks
@@ -60,7 +60,10 @@ def check(
     counted = _counted(job, edges, engine, ground)
     rows = edges.lake.count(pin)
     today = day_of(edges.clock.utc_micros())
-    results = tuple(judged(rule, counted[rule.id], job.rules.waivers, today) for rule in job.rules.rules)
+    results = tuple(
+        judged(rule, counted[rule.id], job.rules.waivers, today, hidden=_is_masked(rule.check, job.job))
+        for rule in job.rules.rules
+    )
     results = tuple(_named(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
     if not edges.lake.still(pin):
         results = tuple(_shifted(one, rule) for one, rule in zip(results, job.rules.rules, strict=True))
@@ -112,8 +115,17 @@ def _may_quote(check: object, job: TableJob) -> bool:
         return False
     said = [check.kwargs.get(name) for name in _COLUMN_WORDS]
     names = [one for given in said for one in (given if isinstance(given, list | tuple | set) else [given]) if one]
+    return not names or any(_hides(job, str(one)) for one in names)
+
+
+def _is_masked(check: object, job: TableJob) -> bool:
+    """True for a check on single rows of a masked column: the values that it asks for may be those of rows."""
+    return isinstance(check, ON_ONE_ROW) and _hides(job, check.column)
+
+
+def _hides(job: TableJob, lake_name: str) -> bool:
     source = {lake: name for name, lake in job.rename.items()}
-    return not names or any(job.masking.how(source.get(str(one), str(one)), str(one)) for one in names)
+    return job.masking.how(source.get(lake_name, lake_name), lake_name) is not None
 
 
 def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: Ground) -> Measured:

@@ -89,7 +89,7 @@ WHY = {
     "gx-unknown": "did you mean 'expect_column_values_to_be_unique'?",
     "gx-argument": "takes no 'colum'; did you mean 'column'?",
     "no-column": "no column 'statu'; did you mean 'status'?",
-    "no-number": "'much', which is no number",
+    "no-number": "a value of the rule is no number",
     "sql-wrong": "nope",
     "total-words": "only numbers have a sum",
     "drift": "updated_without_watermark 1, deleted 1",

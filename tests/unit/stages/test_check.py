@@ -14,8 +14,20 @@ from hudi_reconcile.core.errors import LakeError, UnverifiedError
 from hudi_reconcile.core.masking import Masking
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.rule_verdict import Keys, Measured
-from hudi_reconcile.core.rules import Drift, Freshness, Gx, NotNull, Rule, RuleSet, Total, Unique
+from hudi_reconcile.core.rule_verdict import Keys, Measured, not_run
+from hudi_reconcile.core.rules import (
+    Between,
+    Drift,
+    Freshness,
+    Gx,
+    InSet,
+    Matches,
+    NotNull,
+    Rule,
+    RuleSet,
+    Total,
+    Unique,
+)
 from hudi_reconcile.core.totals import Totals
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.stages.check import RuleJob, check, with_rules
@@ -101,6 +113,46 @@ def test_what_an_expectation_observed_is_not_told_where_it_may_be_a_masked_colum
 
     assert found.status == "fail"
     assert ("250000" in str(found)) is shown
+
+
+SECRETS = ("SECRET-1@x.org", "SECRET-2@x.org", "SECRET-3@x.org")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (InSet("v", SECRETS), "v is one of 3 values"),
+        (InSet("v", SECRETS[:1]), "v is one of 1 value"),
+        (Matches("v", "^SECRET-"), "v matches a pattern"),
+        (Between("v", *SECRETS[:2]), "v is at least a value and at most a value"),
+        (Between("v", max="SECRET-1"), "v is at most a value"),
+        (NotNull("v"), "v is not null"),
+    ],
+)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"masking": Masking.of({"V": "redact"}, "redact")},
+        {"masking": Masking.of({"w": "hmac"}, "redact"), "rename": {"w": "v"}},
+    ],
+)
+def test_rule_on_a_masked_column_tells_none_of_its_own_values(rule: Any, said: str, settings: dict[str, Any]) -> None:
+    (found,) = checked(with_nulls(), Rule("r", rule), **settings).rules
+
+    assert found.what == said
+    assert "SECRET" not in str(found)
+
+
+def test_rule_on_a_column_that_is_shown_tells_its_values() -> None:
+    (found,) = checked(with_nulls(), Rule("r", InSet("v", SECRETS))).rules
+
+    assert found.what == "v is one of SECRET-1@x.org, SECRET-2@x.org, SECRET-3@x.org"
+
+
+def test_rules_of_a_table_that_could_not_be_asked_tell_no_value_of_their_own() -> None:
+    (found,) = not_run(RuleSet("t", (Rule("r", InSet("v", SECRETS)),)), "the lake is gone", "pull")
+
+    assert (found.status, found.what) == ("error", "v is one of 3 values")
 
 
 def test_keys_are_asked_for_failed_rules_only() -> None:
