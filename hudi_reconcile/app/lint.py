@@ -11,6 +11,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.rules_load import FIX, load_rules
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, UsageError
+from hudi_reconcile.core.rule_doubts import doubt
 from hudi_reconcile.core.rules import Gx, Rule, RuleSet, day_of
 
 
@@ -78,7 +79,7 @@ def _linted(rules: RuleSet) -> Linted:
 def _doubt(rule: Rule) -> str | None:
     """Types and arguments of Great Expectations are known to itself only; it is loaded for them alone."""
     if not isinstance(rule.check, Gx):
-        return None
+        return doubt(rule.check)
     from hudi_reconcile.rules.gx import UnknownExpectationError, expectation  # noqa: PLC0415 - takes seconds to load
 
     try:

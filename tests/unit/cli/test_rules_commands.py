@@ -89,6 +89,24 @@ def test_check_of_a_table_without_rules_is_usage(rules: Path, capsys: pytest.Cap
     assert "no rules for items: nothing would be checked" in capsys.readouterr().err
 
 
+def test_lint_names_ends_in_the_wrong_order_and_a_regex_that_java_does_not_take(
+    rules: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules.write_text(
+        f'{HEAD}  - {{id: a, check: matches, column: c, regex: "(["}}\n'
+        "  - {id: b, check: between, column: c, min: 5, max: 1}\n"
+        f"{GOOD}"
+    )
+
+    assert run(["rules", "lint"]) == 2
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1:3] == [
+        "rules/orders.yaml:4: rules[0]: regex: '[' is not closed",
+        "rules/orders.yaml:5: rules[1]: min is above max: no value lies between them",
+    ]
+
+
 def test_lint_asks_great_expectations_for_types_and_arguments(rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rules.write_text(
         f"{HEAD}  - {{id: a, check: gx, type: expect_column_values_to_be_uniqe, kwargs: {{column: c}}}}\n"
