@@ -11,6 +11,12 @@ from typing import Any, Literal
 Severity = Literal["warn", "error"]
 Scalar = str | int | bool | Decimal
 _SHOWN = 5  # of a list of values, in a sentence
+_UNITS = (
+    ("d", timedelta(days=1)),
+    ("h", timedelta(hours=1)),
+    ("min", timedelta(minutes=1)),
+    ("s", timedelta(seconds=1)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +202,26 @@ def sentence(check: Check, *, hidden: bool = False) -> str:
             names = [str(kwargs[name]) for name in ("column", "column_A", "column_B", "column_list") if name in kwargs]
             return f"{kind} ({', '.join(names)})" if names else kind
         case Drift(kinds, max_age):
-            fresh = "" if max_age is None else f" by a comparison at most {max_age} old"
+            fresh = "" if max_age is None else f" by a comparison at most {duration_text(max_age)} old"
             return f"no drift ({', '.join(kinds)}){fresh}"
         case Total(column, tolerance):
             return f"sum of {column} is the same on both sides{f', give or take {tolerance}' if tolerance else ''}"
         case Freshness(max_age):
-            return f"newest watermark is at most {max_age} old"
+            return f"newest watermark is at most {duration_text(max_age)} old"
         case _:
             return _on_hidden(check) if hidden else _on_values(check)
+
+
+def duration_text(duration: timedelta) -> str:
+    """A duration in the largest unit that is exact, as rules files write it.
+
+    >>> duration_text(timedelta(hours=26)), duration_text(timedelta(days=7))
+    ('26 h', '7 d')
+    """
+    for unit, size in _UNITS:
+        if duration and not duration % size:
+            return f"{duration // size} {unit}"
+    return f"{duration // timedelta(milliseconds=1)} ms" if duration else "0 s"
 
 
 def _on_hidden(check: NotNull | Unique | Between | InSet | Matches) -> str:

@@ -11,7 +11,7 @@ from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.kinds import TOLERANCE_KINDS, Column
 from hudi_reconcile.core.masking import AS_NAMED, Masking
 from hudi_reconcile.core.rule_verdict import Measured
-from hudi_reconcile.core.rules import Drift, Freshness, Total
+from hudi_reconcile.core.rules import Drift, Freshness, Total, duration_text
 from hudi_reconcile.core.spelling import nearest
 from hudi_reconcile.core.totals import BothTotals, Totals
 from hudi_reconcile.core.values import Checkpoint, CheckpointAt, SourceTable
@@ -45,7 +45,7 @@ def drift(check: Drift, compared: Compared | None, now_micros: int, *, table: st
         return Measured(problem=f"run {compared.run_id} says nothing of the whole table: {compared.gap}", fix=fix)
     age = _since(compared.ended_utc, now_micros)
     if check.max_age is not None and age > check.max_age:
-        why = f"run {compared.run_id} compared {_age(age)} ago, which is more than {_age(check.max_age)}"
+        why = f"run {compared.run_id} compared {_age(age)} ago, which is more than {duration_text(check.max_age)}"
         return Measured(problem=why, fix=fix)
     found = {kind: compared.findings.get(kind, 0) for kind in check.kinds}
     told = ", ".join(f"{kind} {rows}" for kind, rows in found.items() if rows)
