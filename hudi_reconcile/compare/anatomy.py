@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.anatomy import LATENESS_SECONDS, MOST_CELLS, Cell, Lateness, day_text
+from hudi_reconcile.core.anatomy import LATENESS_SECONDS, MOST_CELLS, Cell, Lateness, day_text, lateness
 
 _DAY_MICROS = 86_400_000_000
 _LATE = "late_arriving"
@@ -41,16 +39,13 @@ def held_of(drift: DataFrame) -> tuple[int, int]:
 
 
 def lateness_of(drift: DataFrame, reached_micros: int) -> Lateness | None:
-    """How late the late rows are below the checkpoint; None where there is none."""
+    """How far the late rows lie below the checkpoint; None where there is none."""
     late = drift.where(F.col("kind") == _LATE).select((F.lit(reached_micros) - F.col("source_micros")).alias("behind"))
-    ends = [F.col("behind") >= end * 1_000_000 for end in LATENESS_SECONDS]
-    beyond = [F.count(F.when(end, 1)).alias(f"beyond_{place}") for place, end in enumerate(ends)]
+    ends = [F.col("behind") >= end * 1_000_000 for end in (0, *LATENESS_SECONDS)]
+    behind = [F.count(F.when(end, 1)).alias(f"behind_{place}") for place, end in enumerate(ends)]
     row = late.agg(
-        F.count(F.lit(1)).alias("rows"), F.count("behind").alias("marked"), F.max("behind").alias("most"), *beyond
+        F.count(F.lit(1)).alias("rows"), F.count("behind").alias("marked"), F.max("behind").alias("most"), *behind
     )
     (found,) = row.collect()
-    if not found["rows"]:
-        return None
-    above = [found["marked"], *(found[f"beyond_{place}"] for place in range(len(LATENESS_SECONDS))), 0]
-    rows = tuple(more - less for more, less in pairwise(above))
-    return Lateness(rows, max(0, found["most"] or 0) / 1_000_000, found["rows"] - found["marked"])
+    counts = [found[f"behind_{place}"] for place in range(len(ends))]
+    return lateness(found["rows"], found["marked"], counts, found["most"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import pairwise
 
 MOST_CELLS = 400
 _EPOCH = date(1970, 1, 1)
@@ -30,12 +31,14 @@ class Cell:
 class Lateness:
     """Late rows by how far their watermark lies below the checkpoint: what an overlap would have had to be at most.
 
-    `rows` are those of each span of `LATENESS_SECONDS` and beyond the last; `unmarked_rows` have no watermark.
+    `rows` are those at or below it, of each span of `LATENESS_SECONDS` and beyond the last; `unmarked_rows` have no watermark,
+    `ahead_rows` one above it, too far ahead of the clock for the next pull: no overlap brings either.
     """
 
     rows: tuple[int, ...]
     greatest_seconds: float
     unmarked_rows: int = 0
+    ahead_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,23 @@ def span_of(behind_micros: int) -> int:
     (0, 0, 1, 7)
     """
     return sum(behind_micros >= end * _SECOND for end in LATENESS_SECONDS)
+
+
+def lateness(
+    all_rows: int, marked_rows: int, behind_rows: Sequence[int], greatest_micros: int | None
+) -> Lateness | None:
+    """How late `all_rows` late rows are, `marked_rows` of them with a watermark; None where there are none.
+
+    `behind_rows` lie at or below the checkpoint, then at least each of `LATENESS_SECONDS` below.
+
+    >>> lateness(4, 3, (2, 1, 0, 0, 0, 0, 0, 0), 5_000_000)
+    Lateness(rows=(1, 1, 0, 0, 0, 0, 0, 0), greatest_seconds=5.0, unmarked_rows=1, ahead_rows=1)
+    """
+    if not all_rows:
+        return None
+    rows = tuple(more - less for more, less in pairwise((*behind_rows, 0)))
+    greatest_seconds = max(0, greatest_micros or 0) / 1_000_000
+    return Lateness(rows, greatest_seconds, all_rows - marked_rows, marked_rows - behind_rows[0])
 
 
 def fullest(cells: Iterable[Cell], all_rows: int) -> tuple[tuple[Cell, ...], int]:

@@ -106,10 +106,7 @@ def overlap_text(seconds: float) -> str:
 def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
     """Each kind that drifted: what happened, and what would have prevented it."""
     told = {
-        "late_arriving": (
-            "They were committed, or became visible, after a pull had passed their watermark.",
-            _late(found),
-        ),
+        "late_arriving": _late(found["lateness"]),
         "updated_without_watermark": (
             f"They were changed without moving the watermark{_changed(found)}.",
             "No pull by a watermark sees that: let a trigger move it, use pull.strategy xmin on PostgreSQL, or sweep regularly.",
@@ -134,17 +131,41 @@ def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
     ]
 
 
-def _late(found: Document) -> str:
-    late = found["lateness"]
-    if not late or not sum(late["rows"]):
-        return "Sweep regularly; how late they were is not known without a watermark that is a time, and a checkpoint."
-    unmarked = late["unmarked_rows"]
-    below = f"They lie up to {span_text(late['greatest_seconds'])} below the checkpoint:"
-    also = f" {counted(unmarked, 'row')} without a watermark only a sweep finds." if unmarked else ""
-    if late["greatest_seconds"] > _LONGEST_OVERLAP_SECONDS:
-        return f"{below} more than an overlap should bridge. Sweep regularly.{also}"
-    overlap = overlap_text(late["greatest_seconds"])
-    return f"{below} pull.overlap: {overlap} would have brought them, reading that much again in every pull.{also}"
+def _late(late: Document | None) -> tuple[str, str]:
+    """What happened to late rows, and what would have brought them: an overlap only those at or below the checkpoint."""
+    happened = "were committed, or became visible, after a pull had passed their watermark."
+    if not late:
+        return (
+            f"They {happened}",
+            "Sweep regularly; how late they were is not known without a watermark that is a time, and a checkpoint.",
+        )
+    others = _others(late)
+    if not (below := sum(late["rows"])):
+        return "No pull has passed their watermark: none lies below the checkpoint.", " ".join(others)
+    these, who = ("These", f"{below:,} of them") if others else ("They", "They")
+    return f"{who} {happened}", " ".join((f"{these} {_below(late['greatest_seconds'])}", *others))
+
+
+def _below(greatest_seconds: float) -> str:
+    below = f"lie up to {span_text(greatest_seconds)} below the checkpoint:"
+    if greatest_seconds > _LONGEST_OVERLAP_SECONDS:
+        return f"{below} more than an overlap should bridge. Sweep regularly."
+    overlap = overlap_text(greatest_seconds)
+    return f"{below} pull.overlap: {overlap} would have brought them, reading that much again in every pull."
+
+
+def _others(late: Document) -> list[str]:
+    """What is true of rows that are not below the checkpoint. Results of earlier versions do not tell those ahead of it."""
+    ahead, unmarked = late.get("ahead_rows", 0), late["unmarked_rows"]
+    said = []
+    if ahead:
+        lies, them = ("lies", "it") if ahead == 1 else ("lie", "them")
+        said.append(f"{counted(ahead, 'row')} {lies} ahead of the clock: a pull brings {them} once that time has come.")
+    if unmarked:
+        has, them = ("has", "it") if unmarked == 1 else ("have", "them")
+        cause = f"{counted(unmarked, 'row')} {has} no watermark"
+        said.append(f"{cause}: no incremental pull brings {them}, a sweep finds {them}.")
+    return said
 
 
 def _changed(found: Document) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 KIND_MEANING = {
-    "late_arriving": "The source has the row, or a newer version of it, from before the checkpoint. Pulls will not bring it.",
+    "late_arriving": "The source has the row, or a newer version of it, and the next pull will not read it: it is from before "
+    "the checkpoint, without a watermark, or ahead of the clock.",
     "updated_without_watermark": "Both have the row under the same watermark, yet other columns differ.",
     "deleted": "The lake still has a row that the source no longer has.",
     "regressed": "The source's row is older than the lake's: the source went back.",

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.anatomy import LATENESS_SECONDS, MOST_CELLS, Anatomy, Cell, Lateness, fullest, span_of
+from hudi_reconcile.core.anatomy import (
+    LATENESS_SECONDS,
+    MOST_CELLS,
+    Anatomy,
+    Cell,
+    Lateness,
+    fullest,
+    lateness,
+    span_of,
+)
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import DRIFT_KINDS, TableResult, table_document
 from hudi_reconcile.report.anatomy import anatomy_of, overlap_text, span_text
@@ -99,16 +108,60 @@ def test_late_rows_name_the_overlap_that_would_have_brought_them() -> None:
     ("late", "said"),
     [
         (None, "how late they were is not known"),
-        (Lateness((0,) * 8, 0.0, 2), "how late they were is not known"),
+        (Lateness((0,) * 8, 0.0, 2), "2 rows have no watermark"),
+        (Lateness((0,) * 8, 0.0, 0, 2), "2 rows lie ahead of the clock"),
         (Lateness((0,) * 7 + (1,), 900_000.0), "more than an overlap should bridge"),
-        (Lateness((1,) + (0,) * 7, 0.5, 1), "1 row without a watermark only a sweep finds"),
+        (Lateness((1,) + (0,) * 7, 0.5, 1), "1 row has no watermark: no incremental pull brings it, a sweep finds it"),
     ],
-    ids=["no checkpoint", "no watermark", "too late", "some without"],
+    ids=["no checkpoint", "no watermark", "dated ahead", "too late", "some without"],
 )
 def test_no_overlap_is_promised_that_would_not_do(late: Lateness | None, said: str) -> None:
     assert said in why_of(Anatomy(lateness=late), late_arriving=2)
-    if "without" not in said:
+    if not late or not late.rows[0]:
         assert "would have brought" not in why_of(Anatomy(lateness=late), late_arriving=2)
+
+
+def test_rows_that_no_pull_has_passed_are_not_told_as_late_commits() -> None:
+    view = anatomy_of(table_of(Anatomy(lateness=Lateness((0,) * 8, 0.0, 1, 1)), late_arriving=2))
+
+    assert view is not None
+    ((what, cure),) = view.why
+    assert what == "late_arriving: 2 rows. No pull has passed their watermark: none lies below the checkpoint."
+    assert "1 row lies ahead of the clock: a pull brings it once that time has come." in cure
+    assert "1 row has no watermark: no incremental pull brings it" in cure
+    assert view.lateness == ()
+
+
+def test_rows_below_the_checkpoint_are_told_from_those_ahead_of_it() -> None:
+    view = anatomy_of(table_of(Anatomy(lateness=Lateness((0, 2, *(0,) * 6), 9.0, 0, 1)), late_arriving=3))
+
+    assert view is not None
+    ((what, cure),) = view.why
+    assert "2 of them were committed, or became visible, after a pull had passed their watermark." in what
+    assert cure.startswith("These lie up to 9s below the checkpoint: pull.overlap: 9s would have brought them")
+    assert "1 row lies ahead of the clock" in cure
+    assert [(bar.label, bar.rows) for bar in view.lateness] == [("1s to 10s", 2)]
+
+
+def test_result_of_before_rows_ahead_were_counted_is_read() -> None:
+    table = table_of(Anatomy(lateness=Lateness((1, *(0,) * 7), 0.5)), late_arriving=1)
+    del table["anatomy"]["lateness"]["ahead_rows"]
+
+    assert anatomy_of(table) is not None
+
+
+@given(st.lists(st.none() | st.integers(-(10**14), 10**14), min_size=1, max_size=30))
+def test_lateness_counts_each_row_once_and_only_rows_below_the_checkpoint_as_late(behind: list[int | None]) -> None:
+    marked = [one for one in behind if one is not None]
+    beyond = [sum(one >= end * 1_000_000 for one in marked) for end in LATENESS_SECONDS]
+
+    late = lateness(len(behind), len(marked), (sum(one >= 0 for one in marked), *beyond), max(marked, default=None))
+
+    assert late is not None
+    assert sum(late.rows) + late.ahead_rows + late.unmarked_rows == len(behind)
+    assert sum(late.rows) == sum(one >= 0 for one in marked)
+    assert late.rows == tuple(sum(one >= 0 and span_of(one) == n for one in marked) for n in range(len(late.rows)))
+    assert late.greatest_seconds == max(0, *marked, 0) / 1_000_000
 
 
 def test_only_kinds_that_drifted_are_told_with_the_columns_that_changed_most() -> None:
