@@ -11,6 +11,8 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.finding_changes import CHANGES, ChangedFinding, changes_between
 from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
+from hudi_reconcile.evidence.logged import refuse_changed
+from hudi_reconcile.evidence.names import FINDINGS_FOLDER, RESULT_FILE
 from hudi_reconcile.evidence.store import COMPARED, Store
 
 Document = Mapping[str, Any]
@@ -44,10 +46,13 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
 
     Raises:
         UsageError: no such run, table or kind, or no table in common.
+        RefusedError: the files are not what the audit log has of them.
         EvidenceError: the files are not what the results say; may come while reading.
     """
     wanted = chosen_kinds(kinds)
     first, second = (store.resolve(run, commands=COMPARED) for run in pair)
+    for run in (first, second):
+        refuse_changed(store, run, is_shown=_is_shown)
     before, after = ({one["name"]: one for one in store.result(run)["tables"]} for run in (first, second))
     common = [name for name in after if name in before]
     unknown = sorted(set(tables) - set(common))
@@ -74,6 +79,10 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
              for name in mine if name not in other and not tables]  # fmt: skip
     chosen = [name for name in common if not tables or name in tables]
     return RunDiff((first, second), tuple(map(table_diff, chosen)), tuple(alone))
+
+
+def _is_shown(name: str) -> bool:
+    return name == RESULT_FILE or f"/{FINDINGS_FOLDER}/" in name
 
 
 _LESS = {

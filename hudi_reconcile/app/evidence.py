@@ -21,6 +21,8 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
 from hudi_reconcile.evidence.history import PastRun, history
+from hudi_reconcile.evidence.logged import logged_results, refuse_changed
+from hudi_reconcile.evidence.names import FINDINGS_FOLDER, REPORT_FILE, RESULT_FILE, UNCORRECTED_FOLDER, table_folder
 from hudi_reconcile.evidence.plan_file import plan_of
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store
 from hudi_reconcile.evidence.uncorrected import chosen_reasons, read_uncorrected
@@ -78,11 +80,13 @@ class Room:
 
         Raises:
             UsageError: no such run, table or kind.
+            RefusedError: the files are not what the audit log has of them.
             EvidenceError: the files are not what the result says; may come while reading.
         """
         wanted = chosen_kinds(kinds)
         run_id = self.store.resolve(run, commands=COMPARED)
         chosen = _tables(self.store.result(run_id), tables)
+        self._refuse_changed(run_id, chosen, FINDINGS_FOLDER)
         warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
         return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
 
@@ -93,6 +97,7 @@ class Room:
 
         Raises:
             UsageError: no such run, table, kind or reason; or the run applied nothing.
+            RefusedError: the files are not what the audit log has of them.
             EvidenceError: the files are not what the result says; may come while reading.
         """
         wanted, why = chosen_kinds(kinds), chosen_reasons(reasons)
@@ -104,6 +109,7 @@ class Room:
                 f"run {run_id} ({document['command']}) tells of no corrections that were left",
                 fix="name a run that applied a plan: hudi-reconcile history",
             )
+        self._refuse_changed(run_id, chosen, UNCORRECTED_FOLDER)
         warnings = [f"{one['name']}: {said}" for one in chosen if (said := unlisted(document, one))]
         without = [one for one in _tables(document, tables) if one not in chosen]
         warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
@@ -136,7 +142,8 @@ class Room:
 
         `ask` asks the lake what the run's corrections changed, for the report. A file of that name is replaced whole.
 
-        Raises UsageError inside a run's folder, and where there is nothing that prints a PDF.
+        Raises UsageError inside a run's folder, and where there is nothing that prints a PDF; RefusedError where the run's
+        files are not what the audit log has of them.
         """
         run_id = self.store.resolve(run)
         path = output or Path(f"report-{run_id}.pdf" if form == "pdf" else f"{form}-{run_id}.html")
@@ -152,6 +159,7 @@ class Room:
     def _page(self, run_id: str, form: PageForm, path: Path, ask: AskLake | None) -> str:
         if form == "index":
             return index_page(self.store, run_id, path.resolve().parent)
+        refuse_changed(self.store, run_id, is_shown=lambda name: name != REPORT_FILE)
         document = self.store.result(run_id)
         if form == "mail":
             plans = {one["name"]: self.store.plan(run_id, one["name"]) for one in document["tables"]}
@@ -159,8 +167,12 @@ class Room:
         return page_of(document, self.store.reports / run_id, None if ask is None else ask(document))
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:
-        """The runs, newest first."""
-        return history(self.store, tables=tables)
+        """The runs, newest first; one whose result is not what the audit log has of it is listed with that."""
+        return history(self.store, tables=tables, logged=logged_results(self.store))
+
+    def _refuse_changed(self, run_id: str, tables: Sequence[Document], folder: str) -> None:
+        shown = tuple(f"{table_folder(one['name'])}/{folder}/" for one in tables)
+        refuse_changed(self.store, run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
 
     def _left(
         self, run_id: str, tables: Sequence[Document], kinds: Collection[str], reasons: Collection[str]

@@ -13,6 +13,7 @@ from hudi_reconcile.core.coverage import Coverage, parse
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.findings import sample_findings
 from hudi_reconcile.evidence.history import PastRun, history, past_run
+from hudi_reconcile.evidence.logged import logged_results
 from hudi_reconcile.evidence.names import COVERAGE_FILE, FINDINGS_FOLDER, PLAN_FILE, UNCORRECTED_FOLDER, table_folder
 from hudi_reconcile.evidence.older import older_runs
 from hudi_reconcile.evidence.store import Store
@@ -59,8 +60,10 @@ def _has_list(table: Mapping[str, Any]) -> bool:
 def index_page(store: Store, run_id: str, beside: Path) -> str:
     """The index of every table as of a run, for a file in the folder `beside`: links lead from there to the reports."""
     known = [one for one in store.run_ids() if one <= run_id]
-    past = [past_run(store, one) for one in known[:MOST_RUNS]]
-    older = [one.document for one in older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS)]
+    results = logged_results(store)
+    past = [past_run(store, one, results) for one in known[:MOST_RUNS]]
+    before = older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS, results=results)
+    older = [one.document for one in before]
     base = Path(os.path.relpath(store.reports.resolve(), beside)).as_posix()
     index = index_of([one.document for one in past], as_of=run_id, older=older)
     return render_index(index, "" if base == "." else f"{base}/")

@@ -12,6 +12,8 @@ from typing import Any
 from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.logged import LoggedResults
+from hudi_reconcile.evidence.names import RESULT_FILE
 from hudi_reconcile.evidence.store import Store
 
 UNREADABLE = "unreadable"
@@ -56,22 +58,28 @@ class PastRun:
         return asdict(self)
 
 
-def history(store: Store, *, tables: Collection[str] = (), before: str | None = None) -> Iterator[PastRun]:
+def history(
+    store: Store, *, tables: Collection[str] = (), before: str | None = None, logged: LoggedResults | None = None
+) -> Iterator[PastRun]:
     """The runs of a store, newest first; with `tables` only those that touched one of them, and these only.
 
-    `before`: only those older than this run. Unreadable runs are always listed. Reads one run at a time.
+    `before`: only those older than this run. `logged`: what the log has of their results, to hold them against. Unreadable
+    runs are always listed. Reads one run at a time.
     """
     for run_id in store.run_ids():
         if before is not None and run_id >= before:
             continue
-        past = past_run(store, run_id)
+        past = past_run(store, run_id, logged)
         touched = tuple(one for one in past.tables if not tables or one.name in tables)
         if touched or not tables or past.why:
             yield replace(past, tables=touched)
 
 
-def past_run(store: Store, run_id: str) -> PastRun:
-    """One run's line; `unreadable` with the reason where its `result.json` cannot be read."""
+def past_run(store: Store, run_id: str, logged: LoggedResults | None = None) -> PastRun:
+    """One run's line; `unreadable` with the reason where its `result.json` cannot be read, or is not what the log has of it."""
+    doubt = "" if logged is None else logged.doubt(run_id, store.reports / run_id / RESULT_FILE)
+    if doubt:
+        return PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=doubt)
     try:
         return _past(run_id, store.result(run_id))
     except EvidenceError as error:

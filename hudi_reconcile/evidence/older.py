@@ -11,17 +11,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from hudi_reconcile.evidence import audit
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.history import UNREADABLE, PastRun, past_run
+from hudi_reconcile.evidence.logged import LoggedResults
 from hudi_reconcile.evidence.names import AUDIT_FILE
 from hudi_reconcile.evidence.store import COMPARED, Store
 
 Logged = tuple[str, tuple[str, ...]]  # command, tables
 
 
-def older_runs(store: Store, older: Sequence[str], newest: Sequence[PastRun], *, comparisons: int) -> Iterator[PastRun]:
+def older_runs(
+    store: Store,
+    older: Sequence[str],
+    newest: Sequence[PastRun],
+    *,
+    comparisons: int,
+    results: LoggedResults | None = None,
+) -> Iterator[PastRun]:
     """Of the runs `older`, newest first, those that tell of tables that `newest` does not compare.
 
     Each such table's newest `comparisons` with the applies after them, and of every other command the newest run. A run that
-    the log does not name is read always.
+    the log does not name is read always. `results`: what the log has of them, to hold them against.
     """
     left = {one.name: 0 for run in newest if run.command in COMPARED for one in run.tables}
     seen = {(run.command, one.name) for run in newest for one in run.tables}
@@ -30,7 +38,7 @@ def older_runs(store: Store, older: Sequence[str], newest: Sequence[PastRun], *,
         line = logged.get(run_id)
         if line is not None and not any(_wanted(line[0], name, left.get(name, comparisons), seen) for name in line[1]):
             continue
-        run = past_run(store, run_id)
+        run = past_run(store, run_id, results)
         yield run
         command, names = (
             (run.command, [one.name for one in run.tables]) if run.command != UNREADABLE else (line or ("", ()))

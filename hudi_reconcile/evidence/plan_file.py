@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.plan import Plan, parse
-from hudi_reconcile.evidence.chain import Link, links
 from hudi_reconcile.evidence.files import file_sha256
-from hudi_reconcile.evidence.names import AUDIT_FILE, PLAN_FILE, table_folder
+from hudi_reconcile.evidence.logged import lines_of, logged_hash
+from hudi_reconcile.evidence.names import PLAN_FILE, table_folder
 from hudi_reconcile.evidence.store import Store
 
 
@@ -26,48 +24,16 @@ def plan_of(store: Store, run_id: str, table: str) -> Plan | None:
     if document is None:
         return None
     name = f"{table_folder(table)}/{PLAN_FILE}"
-    own, flawed = _lines_of(store, run_id)
+    own, flawed = lines_of(store, run_id)
     if flawed:
         raise _refused(table, f"plan.json of run {run_id} cannot be trusted: the audit log was edited")
-    logged = [_file(link, name) for link in own]
+    logged = [logged_hash(link, name) for link in own]
     if logged and logged != [file_sha256(store.reports / run_id / name)]:
         raise _refused(table, f"plan.json of run {run_id} was changed: it is not what the audit log has of it")
     plan = parse(document)
     if (plan.run_id, plan.table) != (run_id, table):
         raise _refused(table, f"plan.json of run {run_id} was changed: it is the plan of run {plan.run_id}")
     return plan
-
-
-def _lines_of(store: Store, run_id: str) -> tuple[list[Link], bool]:
-    """The lines of a run, and whether they are in doubt: one is not as it was written, or there is none and any has a flaw.
-
-    The next line tells by the hash that it names. Flaws elsewhere say nothing of a line that is proven so.
-    """
-    own: list[Link] = []
-    is_flawed = is_edited = False
-    before: Link | None = None
-    for link in _whole(store):
-        is_flawed |= bool(link.flaws)
-        is_edited |= before is not None and _value(link, "previous") != _value(before, "hash")
-        before = link if _value(link, "run_id") == run_id else None
-        if before is not None:
-            own.append(link)
-            is_edited |= not link.is_genuine
-    return own, is_edited if own else is_flawed
-
-
-def _whole(store: Store) -> Iterator[Link]:
-    """The log without a last line that a crash cut off: the next run removes it."""
-    return (one for one in links(store.reports / AUDIT_FILE, store.keys) if one.record is not None or one.is_whole)
-
-
-def _value(link: Link, name: str) -> object:
-    return None if link.record is None else link.record.get(name)
-
-
-def _file(link: Link, name: str) -> object:
-    files = _value(link, "files")
-    return files.get(name) if isinstance(files, dict) else None
 
 
 def _refused(table: str, why: str) -> RefusedError:

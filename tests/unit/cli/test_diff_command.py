@@ -93,6 +93,9 @@ def test_diff_of_runs_without_a_common_table_or_with_a_damaged_one_is_no_success
     assert run(["diff", *pair, "-t", "items"]) == 2
     assert "use one of orders" in capsys.readouterr().err
     (reports / pair[0] / "orders" / "findings" / "part-00000.parquet").unlink()
+    assert run(["diff", *pair, "--format", "json"]) == 5
+    assert "not what the audit log has of it" in capsys.readouterr().err
+    (reports / "audit.jsonl").unlink()
 
     assert run(["diff", *pair, "--format", "json"]) == 3
     assert json.loads(capsys.readouterr().out)["outcome"] == "unverified"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -402,6 +402,7 @@ def test_report_of_a_coverage_that_cannot_be_read_exits_3(
     reports: Path, swept: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (reports / swept / "orders" / "coverage.json").write_text('{"version": 7}')
+    (reports / "audit.jsonl").unlink()  # else the file is held against it first
 
     assert run(["report", "latest", "-o", "out.html"]) == 3
     assert "coverage.json cannot be read" in capsys.readouterr().err
@@ -476,3 +477,77 @@ def test_audit_verify_prints_the_head_and_finds_a_changed_file_and_a_cut_log(
 def test_plan_to_approve_that_is_named_too_short_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["approve", "latest", "--as", "alice", "--plan", "5d0f"]) == 2
     assert "too short" in capsys.readouterr().err
+
+
+def edit_result(reports: Path, run_id: str) -> None:
+    path = reports / run_id / "result.json"
+    path.write_text(path.read_text().replace('"drift"', '"clean"'))
+
+
+def edit_findings(reports: Path, run_id: str) -> None:
+    folder = reports / run_id / "orders" / "findings"
+    (folder / "part-00000.parquet").unlink()
+    folder.rmdir()
+    write_findings(folder, [{**one, "key": {"order_id": 1}} for one in STORED])
+
+
+@pytest.mark.parametrize("edit", [edit_result, edit_findings])
+@pytest.mark.parametrize("command", [["findings"], ["report", "-o", "x.html"], ["report", "--mail", "-o", "x.html"]])
+def test_run_whose_files_are_not_what_the_log_has_of_them_is_not_shown(
+    swept: str, reports: Path, command: list[str], edit: Callable[[Path, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(reports, swept)
+
+    assert run([command[0], swept, *command[1:]]) == 5
+
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "was changed since: it is not what the audit log has of it" in said.err
+    assert "fix: look: hudi-reconcile audit verify" in said.err
+    assert not Path("x.html").exists()
+
+
+def test_findings_that_were_added_or_removed_are_refused(
+    swept: str, reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = reports / swept / "orders" / "findings"
+    (folder / "part-00001.parquet").write_bytes((folder / "part-00000.parquet").read_bytes())
+    assert run(["findings", swept]) == 5
+    (folder / "part-00000.parquet").unlink()
+    (folder / "part-00001.parquet").unlink()
+    assert run(["report", swept]) == 5
+    assert "orders/findings/part-00000.parquet" in capsys.readouterr().err
+
+
+def test_run_that_no_line_of_a_whole_log_names_is_shown(swept: str, reports: Path) -> None:
+    edit_result(reports, swept)
+    (reports / "audit.jsonl").unlink()
+
+    assert run(["findings", swept]) == 0
+    assert run(["history"]) == 0
+
+
+def test_run_whose_line_was_edited_with_its_result_is_not_shown(swept: str, reports: Path) -> None:
+    log = reports / "audit.jsonl"
+    before = hashlib.sha256((reports / swept / "result.json").read_bytes()).hexdigest()
+    edit_result(reports, swept)
+    after = hashlib.sha256((reports / swept / "result.json").read_bytes()).hexdigest()
+    log.write_text(log.read_text().replace(before, after))
+
+    assert run(["report", swept]) == 5
+
+
+def test_history_and_index_say_of_a_changed_run_that_it_was_changed(
+    swept: str, reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newer = write_run(reports, all_stories()["drift"], at=1, stored=STORED)
+    edit_result(reports, swept)
+
+    assert run(["history"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert (first.split()[:3], second.split()[0]) == ([newer, "sweep", "drift"], swept)
+    assert "its files were changed since: hudi-reconcile audit verify" in second
+    assert "clean" not in second
+
+    assert run(["report", newer, "--index", "-o", "index.html"]) == 0
+    assert f"{swept}: its files were changed since" in Path("index.html").read_text()
