@@ -33,6 +33,8 @@ def standing(*past: Any) -> str:
 
 
 DRIFTED = line(1, "sweep", "drift", 9)
+APPLIED = line(2, "apply", "corrected", applied=9)
+CHECK_FAILED = line(3, "check", "drift", open_rules=1)
 RULE_FAILED = line(1, "run", "drift", 9, open_rules=1)
 
 
@@ -91,6 +93,12 @@ def test_tables_come_worst_first_then_by_drift_then_the_longest_ago() -> None:
         ([line(1, "run", "drift", 9, applied=9, open_rules=1)], "1 rule failed; the drift was corrected"),
         ([line(1, "run", "incomplete", 9, applied=9, open_rules=1)], "1 rule failed or could not run"),
         ([line(2, "undo", "corrected"), line(1, "run", "drift", 9, applied=9, open_rules=1)], "1 rule failed"),
+        ([line(4, "undo", "corrected", applied=9), CHECK_FAILED, APPLIED, DRIFTED], "1 rule failed"),
+        (
+            [line(5, "undo", "corrected"), line(4, "undo", "corrected", applied=9), CHECK_FAILED, APPLIED, DRIFTED],
+            "1 rule failed",
+        ),
+        ([CHECK_FAILED, APPLIED, DRIFTED], "1 rule failed; the drift was corrected"),
         ([line(2, "check", "drift", open_rules=2), line(1, "sweep", "clean")], "2 rules failed"),
         ([RULE_FAILED], "1 rule failed"),
         ([line(1, "run", "unverified", 9, open_rules=1)], "1 rule failed or could not run"),
