@@ -40,7 +40,6 @@ def numbers_of(run: Document) -> tuple[Number, ...]:
     done = [table["corrections"] for table in tables]
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     upserts, deletes = sum(one["upserts"] for one in done), sum(one["deletes"] for one in done)
-    gaps = sum(len(table["unverified"]) + (table["error"] is not None) for table in tables)
     part = "only what was compared" if any(coverage_text(table.get("coverage")) for table in tables) else ""
     return (
         Number("Rows in the source", _total(tables, "source"), part),
@@ -49,15 +48,25 @@ def numbers_of(run: Document) -> tuple[Number, ...]:
         Number(
             "Corrections written",
             f"{sum(one['applied'] for one in done):,}",
-            f"of {planned:,} planned: {counted(upserts, 'upsert')}, {counted(deletes, 'delete')}" if planned else "",
+            f"of {planned:,} planned: {counted(upserts, 'upsert')}, {counted(deletes, 'delete')}{_before(done)}"
+            if planned
+            else "",
         ),
-        Number("Not compared", f"{gaps:,}", "columns, segments or tables") if gaps else _left_out(run),
+        left_out(run, tables),
     )
 
 
-def _left_out(run: Document) -> Number:
-    """Where nothing failed to be compared: nothing was left out only where each table's result proves it."""
-    if all(not_compared(run, table) == (NOTHING_LEFT_OUT,) for table in run["tables"]):
+def _before(done: Sequence[Document]) -> str:
+    before = sum(one.get("applied_before", 0) for one in done)
+    return f"; {before:,} more written before" if before else ""
+
+
+def left_out(run: Document, tables: Sequence[Document]) -> Number:
+    """What was not compared of these tables of a run. Nothing was left out only where each table's result proves it."""
+    gaps = sum(len(table["unverified"]) + (table["error"] is not None) for table in tables)
+    if gaps:
+        return Number("Not compared", f"{gaps:,}", "columns, segments or tables")
+    if all(not_compared(run, table) == (NOTHING_LEFT_OUT,) for table in tables):
         return Number("Not compared", "0", "nothing left out")
     return Number("Not compared", *_MEANT.get(run["command"], ("some", "named in the report, table by table")))
 

@@ -15,7 +15,7 @@ from hudi_reconcile.report.anatomy import AnatomyView, anatomy_of
 from hudi_reconcile.report.control import ControlTotals, control_totals
 from hudi_reconcile.report.corrected import CorrectedView, corrected_view
 from hudi_reconcile.report.kind_words import KIND_CORRECTION, KIND_MEANING
-from hudi_reconcile.report.numbers import Number, numbers_of
+from hudi_reconcile.report.numbers import Number, left_out, numbers_of
 from hudi_reconcile.report.provenance import Fact, facts
 from hudi_reconcile.report.rule_words import details, rule_counts, rules_of
 from hudi_reconcile.report.sample import ShownFinding, shown_finding
@@ -59,7 +59,10 @@ class RuleView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """One table's section. `document` is its part of `result.json`; `findings_run` names the run that lists all rows."""
+    """One table's section. `document` is its part of `result.json`; `findings_run` names the run that lists all rows.
+
+    `left_out` is `not_compared` as a figure.
+    """
 
     anchor: str
     name: str
@@ -73,6 +76,7 @@ class TableView:
     totals: ControlTotals | None
     reasons: tuple[tuple[str, str], ...]
     not_compared: tuple[str, ...]
+    left_out: str
     trend: Trend | None
     age: AgeView | None
     sample: tuple[ShownFinding, ...]
@@ -148,6 +152,7 @@ def _table(run: Document, number: int, kept: Kept) -> TableView:
         totals=control_totals(table),
         reasons=tuple(reasons(table)),
         not_compared=not_compared(run, table),
+        left_out=left_out(run, [table]).value,
         trend=trend_of(name, [as_past(run), *kept.past]),
         age=None if coverage is None else age_of(coverage, run["run_id"], run["ended_utc"]),
         sample=tuple(map(shown_finding, kept.samples.get(name, ()))),

@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Corrections, TableResult
 from hudi_reconcile.report.html import render_report
-from tests.unit.report.stories import RUN_ID, Document, Story, all_stories, earlier, finding, in_lake, side
+from tests.unit.report.stories import RUN_ID, Document, Story, all_stories, earlier, finding, in_lake, run_of, side
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -312,6 +314,14 @@ def test_trend_and_ages_are_figures_with_a_title_and_the_same_numbers_as_tables(
 
 def test_differing_characters_are_marked(stories: Mapping[str, Story]) -> None:
     assert "<code>Zürich<mark>␣</mark></code>" in page_of(stories["drift"])
+
+
+def test_row_of_an_apply_says_what_was_left_out_and_written_before_as_its_figures_do() -> None:
+    done = Corrections(upserts=12, deletes=10, applied=2, applied_before=10)
+    tables = [TableResult(name, Outcome.INCOMPLETE, corrections=done) for name in ("orders", "items")]
+    page = page_of(Story(run_of("apply", *tables), {}, {}))
+
+    assert page.count('<td class="n">2 / 22 (10 before)</td><td class="n">the rest</td>') == 2
 
 
 def test_page_of_the_same_documents_is_the_same(stories: Mapping[str, Story]) -> None:

@@ -7,16 +7,32 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import CompareSettings, TableResult, Unverified
+from hudi_reconcile.core.result import CompareSettings, Corrections, TableResult, Unverified
 from hudi_reconcile.report.numbers import numbers_of
 from tests.unit.report.stories import APART, ITEMS, run_of
 
 WHOLE = replace(ITEMS, whole=True)
 
 
-def left_out(command: str, *tables: TableResult) -> tuple[str, str]:
-    (found,) = [(one.value, one.detail) for one in numbers_of(run_of(command, *tables)) if one.label == "Not compared"]
+def tile_of(label: str, command: str, *tables: TableResult) -> tuple[str, str]:
+    (found,) = [(one.value, one.detail) for one in numbers_of(run_of(command, *tables)) if one.label == label]
     return found
+
+
+def left_out(command: str, *tables: TableResult) -> tuple[str, str]:
+    return tile_of("Not compared", command, *tables)
+
+
+def test_what_an_earlier_apply_of_the_plan_wrote_is_said_beside_what_this_one_did() -> None:
+    done = Corrections(upserts=12, deletes=10, applied=2, applied_before=10)
+    applied = TableResult("orders", Outcome.INCOMPLETE, corrections=done)
+
+    assert tile_of("Corrections written", "apply", applied) == (
+        "2",
+        "of 22 planned: 12 upserts, 10 deletes; 10 more written before",
+    )
+    before = replace(applied, corrections=replace(done, applied_before=0))
+    assert tile_of("Corrections written", "apply", before) == ("2", "of 22 planned: 12 upserts, 10 deletes")
 
 
 def test_nothing_is_left_out_only_where_every_table_was_compared_whole() -> None:
