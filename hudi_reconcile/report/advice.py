@@ -12,7 +12,7 @@ from typing import Any
 
 from hudi_reconcile.core.open_drift import corrected_whole, open_drift
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.uncorrected import STILL_DONE
+from hudi_reconcile.core.uncorrected import NOT_ASKED, STILL_DONE
 from hudi_reconcile.report.rule_words import of_status
 from hudi_reconcile.report.wording import counted, has_gaps, listed, reasons
 
@@ -51,12 +51,25 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
 
 
 def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
-    tool, which = command_prefix(run), _tables(run, tables)
-    if not all(map(_same_plan_does, tables)):
-        again = f"{tool} sweep{which}"
-        return Advice("What is left needs a new comparison and a new plan:", (again, f"{tool} plan latest"))
+    tool = command_prefix(run)
+    if all(map(_same_plan_does, tables)):
+        return Advice("The same plan still does what is left:", _same_applies(run, tables))
+    anew = (f"{tool} sweep{_tables(run, tables)}", f"{tool} plan latest")
+    if part := [table for table in tables if _is_left_out(table)]:
+        what = "The same plan still does what --only left out; what else is left needs a new comparison and a new plan:"
+        return Advice(what, (*_same_applies(run, part), *anew))
+    return Advice("What is left needs a new comparison and a new plan:", anew)
+
+
+def _same_applies(run: Document, tables: Sequence[Document]) -> tuple[str, ...]:
     runs = dict.fromkeys(shlex.quote(table["uncorrected"]["plan_run"]) for table in tables)
-    return Advice("The same plan still does what is left:", tuple(f"{tool} apply {one}{which}" for one in runs))
+    return tuple(f"{command_prefix(run)} apply {one}{_tables(run, tables)}" for one in runs)
+
+
+def _is_left_out(table: Document) -> bool:
+    """True where `--only` left rows of the plan out: the same plan does them, whatever became of the others."""
+    left = table.get("uncorrected")
+    return bool(left and left["plan_run"] and left["by_reason"].get(NOT_ASKED))
 
 
 def _same_plan_does(table: Document) -> bool:

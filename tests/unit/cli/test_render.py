@@ -233,12 +233,20 @@ def test_run_that_wrote_nothing_of_a_plan_does_not_say_that_no_run_corrected_its
     assert "  left        3 planned rows not corrected by this run: error 3; the connection was lost" in lines
 
 
+APPLY_THEN_SWEEP = [
+    "  hudi-reconcile apply 20261121T120000Z-0006eb",
+    "  hudi-reconcile sweep",
+    "  hudi-reconcile plan latest",
+]
+
+
 @pytest.mark.parametrize(
     ("reasons", "commands"),
     [
         ({"not_asked": 3}, ["  hudi-reconcile apply 20261121T120000Z-0006eb"]),
         ({"not_asked": 2, "not_committed": 1}, ["  hudi-reconcile apply 20261121T120000Z-0006eb"]),
-        ({"not_asked": 2, "moved": 1}, ["  hudi-reconcile sweep", "  hudi-reconcile plan latest"]),
+        ({"moved": 3}, ["  hudi-reconcile sweep", "  hudi-reconcile plan latest"]),
+        ({"not_asked": 2, "moved": 1}, APPLY_THEN_SWEEP),
     ],
 )
 def test_apply_whose_rest_the_same_plan_still_does_says_to_apply_it_and_not_to_sweep(
@@ -255,8 +263,12 @@ def test_apply_whose_rest_the_same_plan_still_does_says_to_apply_it_and_not_to_s
     assert lines[-len(commands) :] == commands
 
 
-def test_apply_of_a_part_after_which_the_segments_still_differ_says_to_sweep() -> None:
+def test_apply_of_a_part_after_which_the_segments_still_differ_says_to_apply_the_rest_and_then_to_sweep() -> None:
     left = Uncorrected(3, {"not_asked": 3}, 3, "orders/uncorrected", plan_run=RUN_ID)
     done = replace(ORDERS, outcome=Outcome.INCOMPLETE, corrections=Corrections(6, 3, 6), uncorrected=left)
 
-    assert text_of(done, "apply")[-2:] == ["  hudi-reconcile sweep", "  hudi-reconcile plan latest"]
+    *_, what, apply, sweep, plan = text_of(done, "apply")
+    assert what.endswith(
+        "The same plan still does what --only left out; what else is left needs a new comparison and a new plan:"
+    )
+    assert [apply, sweep, plan] == [f"  hudi-reconcile apply {RUN_ID}", *APPLY_THEN_SWEEP[1:]]
