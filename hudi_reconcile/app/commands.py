@@ -14,7 +14,7 @@ from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.app.rule_files import RuleSets, rule_sets
 from hudi_reconcile.app.rules import check_after, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import chosen_tables, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core import coverage
 from hudi_reconcile.core import plan as plans
@@ -82,12 +82,14 @@ def run_all(call: Call, approval: Approval | None) -> Finished:
 def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:
     """The plans of a run, by table, checked byte for byte.
 
-    Raises UsageError where the run or its plans are missing, RefusedError where a file was changed, ConfigError where the
-    key that seals the log is missing.
+    Raises UsageError where the run, one of the tables or all plans are missing, RefusedError where a file was changed,
+    ConfigError where the key that seals the log is missing.
     """
     store = store_of(config, os.environ)
     run_id = store.resolve(run, commands=COMPARED)
-    wanted = names or tuple(table["name"] for table in store.result(run_id)["tables"])
+    for name in names:
+        config.table(name)
+    wanted = [table["name"] for table in chosen_tables(store.result(run_id), names)]
     found = {}
     for name in wanted:
         config.table(name)

@@ -15,7 +15,7 @@ from hudi_reconcile.app.diff import RunDiff, diff_runs
 from hudi_reconcile.app.page import PageForm, index_page, mail_page, page_of
 from hudi_reconcile.app.pdf import printed
 from hudi_reconcile.app.plan_document import plan_document
-from hudi_reconcile.app.store import ring_of_file, store_of
+from hudi_reconcile.app.store import chosen_tables, ring_of_file, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
@@ -85,7 +85,7 @@ class Room:
         """
         wanted = chosen_kinds(kinds)
         run_id = self.store.resolve(run, commands=COMPARED)
-        chosen = _tables(self.store.result(run_id), tables)
+        chosen = chosen_tables(self.store.result(run_id), tables)
         self._refuse_changed(run_id, chosen, FINDINGS_FOLDER)
         warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
         return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
@@ -103,7 +103,7 @@ class Room:
         wanted, why = chosen_kinds(kinds), chosen_reasons(reasons)
         run_id = self.store.resolve(run, commands=APPLIED)
         document = self.store.result(run_id)
-        chosen = [table for table in _tables(document, tables) if table.get("uncorrected") is not None]
+        chosen = [table for table in chosen_tables(document, tables) if table.get("uncorrected") is not None]
         if not chosen:
             raise UsageError(
                 f"run {run_id} ({document['command']}) tells of no corrections that were left",
@@ -111,7 +111,7 @@ class Room:
             )
         self._refuse_changed(run_id, chosen, UNCORRECTED_FOLDER)
         warnings = [f"{one['name']}: {said}" for one in chosen if (said := unlisted(document, one))]
-        without = [one for one in _tables(document, tables) if one not in chosen]
+        without = [one for one in chosen_tables(document, tables) if one not in chosen]
         warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
         return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), tuple(warnings))
 
@@ -126,7 +126,7 @@ class Room:
         """
         run_id = self.store.resolve(run, commands=COMPARED)
         document = self.store.result(run_id)
-        chosen = _tables(document, tables)
+        chosen = chosen_tables(document, tables)
         plans = [
             plan_document(plan) for table in chosen if (plan := plan_of(self.store, run_id, table["name"])) is not None
         ]
@@ -186,16 +186,6 @@ class Room:
             counts = {**table["findings"], **table["not_drift"]}
             folder = self.store.findings_dir(run_id, table["name"])
             yield from (finding.line for finding in read_findings(folder, counts, kinds=kinds))
-
-
-def _tables(document: Document, names: Collection[str]) -> list[Document]:
-    known = [table["name"] for table in document["tables"]]
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise UsageError(
-            f"run {document['run_id']} has no table {', '.join(unknown)}", fix=f"use one of {', '.join(known)}"
-        )
-    return [table for table in document["tables"] if not names or table["name"] in names]
 
 
 def _gaps(table: Document) -> list[str]:

@@ -1,9 +1,10 @@
-"""The runs of a config, with the keys that seal their log: read from environment or file when a run begins, never kept."""
+"""The runs of a config and their tables, with the keys that seal their log: read when a run begins, never kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Secret, read_text_file
@@ -28,6 +29,17 @@ def ring_of(config: Config, env: Mapping[str, str]) -> KeyRing:
         return NO_KEYS
     current = None if audit.key is None else audit_key(reveal(audit.key), "audit.key")
     return KeyRing(current, tuple(audit_key(reveal(one), "audit.old_keys") for one in audit.old_keys))
+
+
+def chosen_tables(result: Mapping[str, Any], names: Collection[str]) -> list[Mapping[str, Any]]:
+    """The tables of a run's result, or of these names. Raises UsageError for one that the run does not have."""
+    known = [table["name"] for table in result["tables"]]
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise UsageError(
+            f"run {result['run_id']} has no table {', '.join(unknown)}", fix=f"use one of {', '.join(known)}"
+        )
+    return [table for table in result["tables"] if not names or table["name"] in names]
 
 
 def ring_of_file(path: Path) -> KeyRing:

@@ -11,10 +11,11 @@ import pytest
 
 from hudi_reconcile.app.approve import plans_to_approve
 from hudi_reconcile.app.commands import plans_of
+from hudi_reconcile.app.evidence import Room
 from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
@@ -210,3 +211,16 @@ def test_latest_is_approved_beside_a_run_that_began_earlier_and_one_that_died(co
         (config.reports / ".tmp-20991121T100000Z-000000").mkdir()
 
         assert plans_to_approve(config, "latest", (), ())["orders"].plan == plan
+
+
+def test_table_that_the_run_never_had_is_refused_in_the_words_of_plan(plan: Plan, tmp_path: Path) -> None:
+    items = "  - {name: items, source: {table: b}, lake: {path: b}}\n"
+    (tmp_path / "reconcile.yaml").write_text(CONFIG + items)
+    with_items = load_config(tmp_path / "reconcile.yaml", {})
+
+    with pytest.raises(UsageError, match=f"run {plan.run_id} has no table items") as applied:
+        plans_of(with_items, "latest", ("items",))
+    with pytest.raises(UsageError) as shown:
+        Room.of(with_items.reports).plans("latest", tables=("items",))
+    assert (applied.value.message, applied.value.fix) == (shown.value.message, shown.value.fix)
+    assert applied.value.fix == "use one of orders"
