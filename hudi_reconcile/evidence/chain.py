@@ -51,8 +51,10 @@ def links(path: Path, keys: KeyRing) -> Iterator[Link]:
 
 
 def _chain_flaws(record: Record, line: bytes, number: int, previous: str) -> Iterator[str]:
-    if record.get("hash") != record_hash(record) or line != canonical(record) + b"\n":
+    if record.get("hash") != record_hash(record) or line.removesuffix(b"\n") != canonical(record):
         yield "was edited: its hash is not that of what it says"
+    elif not line.endswith(b"\n"):
+        yield "has no line end: it was cut off after the line was written"
     if record.get("previous") != previous:
         yield "does not follow the line before: one was edited, removed, added or moved"
     if record.get("seq") != number:

@@ -102,8 +102,9 @@ class Store:
             raise UsageError(self._missing(run, commands), fix=self._instead(commands))
         if commands is not None and self.result(found)["command"] not in commands:
             command = self.result(found)["command"]
+            article, lacks = "an" if command[0] in "aeiou" else "a", "compared" if commands == COMPARED else "applied"
             raise UsageError(
-                f"run {found} is a {command}, which compared nothing: a {_either(commands)} is needed",
+                f"run {found} is {article} {command}, which {lacks} nothing: a {_either(commands)} is needed",
                 fix=self._instead(commands),
             )
         return found

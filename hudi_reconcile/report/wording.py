@@ -127,13 +127,20 @@ def _is_corrected_in_part(table: Document) -> bool:
 def reasons(table: Document) -> list[tuple[str, str]]:
     """Why a table is not verified or was refused: each reason with its fix, the gravest first."""
     found: list[tuple[str, str]] = []
-    if table["error"]:
+    if table["error"] and not _is_guards_own(table):
         found.append((table["error"]["message"], table["error"]["fix"]))
     found += [(f"{one['what']} {one['name']}: {one['why']}", one["fix"]) for one in table["unverified"]]
     if table["outcome"] not in _WENT_ON:  # else a person's word was given for them
         found += [(guard_sentence(guard), guard.get("fix", "")) for guard in failed_guards(table)]
     found += rule_errors(table)
     return found
+
+
+def _is_guards_own(table: Document) -> bool:
+    """True where the error says nothing but which guards stopped an apply: each is told by itself, with its own fix."""
+    names = tuple(f"guard {guard['name']}: " for guard in failed_guards(table))
+    is_told = table["outcome"] not in _WENT_ON
+    return is_told and all(one.startswith(names) for one in table["error"]["message"].split("; "))
 
 
 def coverage_text(coverage: Document | None) -> str:

@@ -56,6 +56,31 @@ def test_what_stands_in_the_way_comes_before_the_figures_with_its_fix() -> None:
     ]
 
 
+def test_guards_that_refused_an_apply_are_told_once_each_with_its_fix() -> None:
+    no = (Guard("max_deletes", 1, 3, ok=False, fix="see why"), Guard("empty_source", 1, 0, ok=False, fix="look there"))
+    message = "guard max_deletes: limit 1, found 3; guard empty_source: limit 1, found 0"
+    failed = replace(ORDERS, outcome=Outcome.REFUSED, error=Failure("RefusedError", message, "see why"), guards=no)
+
+    lines = text_of(failed, "apply")
+
+    assert lines[3:7] == [
+        "  NOT OK      max_deletes: found 3, limit 1",
+        "              fix: see why",
+        "  NOT OK      empty_source: found 0, limit 1",
+        "              fix: look there",
+    ]
+    assert len([line for line in lines if "NOT OK" in line]) == 2
+
+
+def test_error_that_says_more_than_its_guards_is_told_beside_them() -> None:
+    guard = Guard("approval", 1, 0, ok=False, fix="ask")
+    error = Failure("RefusedError", "table orders: the plan was approved by nobody", "ask")
+
+    lines = text_of(replace(ORDERS, outcome=Outcome.REFUSED, error=error, guards=(guard,)), "apply")
+
+    assert "  NOT OK      table orders: the plan was approved by nobody" in lines
+
+
 def test_table_that_failed_shows_its_error_and_no_counts() -> None:
     failed = TableResult("orders", Outcome.UNVERIFIED, error=Failure("SourceError", "did not\nanswer", "start it"))
 

@@ -15,7 +15,7 @@ import pytest
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.store import COMPARED, Store
+from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store
 
 NOON_MICROS = 1_795_262_400_000_000
 
@@ -227,3 +227,14 @@ def test_symlink_in_a_run_is_refused_and_the_run_stays_invisible(store: Store, r
         write_symlink_and_finish(store, result_of())
 
     assert store.run_ids() == []
+
+
+def test_run_of_another_command_is_named_with_what_it_lacks(store: Store, write_run: RunWriter) -> None:
+    applied, swept = write_run("apply"), write_run("sweep")
+
+    with pytest.raises(
+        UsageError, match=f"run {applied} is an apply, which compared nothing: a sweep or run is needed"
+    ):
+        store.resolve(applied, commands=COMPARED)
+    with pytest.raises(UsageError, match=f"run {swept} is a sweep, which applied nothing: a run or apply is needed"):
+        store.resolve(swept, commands=APPLIED)

@@ -72,7 +72,7 @@ def edited_with_its_hash_renewed(found: list[bytes]) -> list[bytes]:
         (lambda found: [*found, found[-1]], "5: does not follow the line before"),
         (lambda found: found[1:], "1: does not follow the line before"),
         (lambda found: [*found[:3], found[3][:-9]], "4: is no audit record"),
-        (lambda found: [*found[:3], found[3][:-1]], "4: was edited"),
+        (lambda found: [*found[:3], found[3][:-1]], "4: has no line end: it was cut off after the line was written"),
         (lambda found: [found[0].replace(b":", b": ", 1), *found[1:]], "1: was edited"),
         (lambda found: found[:3], "None: no line of the log names this run"),
     ],
