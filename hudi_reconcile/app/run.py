@@ -26,6 +26,7 @@ from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.approval import Actor
+from hudi_reconcile.core.command_lines import fixes_with_config
 from hudi_reconcile.core.errors import ReconcileError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Cost, Failure, RunResult, TableResult, run_document
@@ -124,7 +125,8 @@ def _performed(
                         one = TableRun(table, world.edges(table), folder, store, session)
                         results[table.name] = _one(world, one, act)
         ended = clock.utc_micros()
-        ordered = _in_order(settle(results), tables, utc_text(started))
+        told = {name: fixes_with_config(one, call.config_file) for name, one in settle(results).items()}
+        ordered = _in_order(told, tables, utc_text(started))
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
         final = finish(folder, result)
     return Finished(result, final, audit_head=folder.head)

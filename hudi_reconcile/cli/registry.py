@@ -11,6 +11,8 @@ from typing import Final
 import click
 
 from hudi_reconcile.cli import streams
+from hudi_reconcile.core.command_lines import with_config
+from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.spelling import nearest
 
 _ROOM: Final = "hudi_reconcile.cli"
@@ -92,9 +94,15 @@ class Commands(click.Group):
         return entry.load() if entry else None
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the called command. A pipe that broke on the way keeps its traceback: click would leave with a bare 1."""
+        """Run the called command. A pipe that broke on the way keeps its traceback: click would leave with a bare 1.
+
+        The commands that an error's fix names get the config file of this call.
+        """
         try:
             return super().invoke(ctx)
+        except ReconcileError as error:
+            error.fix = with_config(error.fix, str(ctx.params["config_path"]))
+            raise
         except OSError as error:
             if error.errno != errno.EPIPE:
                 raise

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hudi_reconcile.core.command_lines import tool_with, with_config
 from hudi_reconcile.core.open_drift import corrected_whole, open_drift
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.uncorrected import NOT_ASKED, STILL_DONE
@@ -82,10 +83,13 @@ def _same_plan_does(table: Document) -> bool:
 
 def command_prefix(run: Document) -> str:
     """The tool's name with the config file of the run, where that is not the default."""
+    return tool_with(config_of(run))
+
+
+def config_of(run: Document) -> str | None:
+    """The config file of a run, as it was typed; None where it does not say."""
     config = run.get("provenance", {}).get("config")
-    if not isinstance(config, str) or config == "reconcile.yaml":
-        return "hudi-reconcile"
-    return f"hudi-reconcile -c {shlex.quote(config)}"
+    return config if isinstance(config, str) else None
 
 
 def _config_first(run: Document) -> tuple[str, ...]:
@@ -112,6 +116,7 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
         if no:
             fixes = "; ".join(dict.fromkeys(guard["fix"] for guard in no if guard.get("fix")))
             names = listed([guard["name"] for guard in no])
+            fixes = with_config(fixes, config_of(run))
             said.append(f"{table['name']}: {counted(len(no), 'guard')} will refuse the plan ({names}). {fixes}".strip())
         else:
             free.append(table)

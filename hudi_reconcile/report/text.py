@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hudi_reconcile.core.command_lines import with_config
 from hudi_reconcile.core.plan import PART
 from hudi_reconcile.core.result import DRIFT_KINDS
-from hudi_reconcile.report.advice import command_prefix
+from hudi_reconcile.report.advice import command_prefix, config_of
 from hudi_reconcile.report.rule_words import open_rules_text
 from hudi_reconcile.report.visible import visible
 from hudi_reconcile.report.wording import counted, coverage_text, figure, listed
@@ -22,7 +23,7 @@ def plan_text(run: Document, plan: Document, approval: Document | None = None) -
 
     `approval` is what people said of it, None where its table's policy asks nobody.
     """
-    return "\n".join([*_plan_lines(plan), *_approval_lines(approval), "", *_next_lines(run, plan, approval)])
+    return "\n".join([*_plan_lines(run, plan), *_approval_lines(approval), "", *_next_lines(run, plan, approval)])
 
 
 def past_tables_text(tables: Sequence[Document]) -> str:
@@ -55,7 +56,7 @@ def _behind(lag: Document) -> str:
     return f"{counted(lag['behind_commits'], 'commit')} behind, the oldest for {waiting}"
 
 
-def _plan_lines(plan: Document) -> Iterator[str]:
+def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
     yield f"{visible(plan['table'])}: {counted(plan['upserts'], 'upsert')}, {counted(plan['deletes'], 'delete')}"
     yield from (f"  {kind:<26}{plan['by_kind'][kind]:>12,}" for kind in DRIFT_KINDS if plan["by_kind"].get(kind))
     yield f"  plan      {plan['plan_id']}"
@@ -75,7 +76,7 @@ def _plan_lines(plan: Document) -> Iterator[str]:
         found = f"found {figure(guard['found'])}, limit {figure(guard['limit'])}"
         yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{found}"
         if not guard["ok"] and guard.get("fix"):
-            yield f"          fix: {visible(guard['fix'])}"
+            yield f"          fix: {visible(with_config(guard['fix'], config_of(run)))}"
 
 
 def _approval_lines(approval: Document | None) -> Iterator[str]:

@@ -551,3 +551,17 @@ def test_history_and_index_say_of_a_changed_run_that_it_was_changed(
 
     assert run(["report", newer, "--index", "-o", "index.html"]) == 0
     assert f"{swept}: its files were changed since" in Path("index.html").read_text()
+
+
+def test_fix_of_a_call_with_another_config_names_that_config(
+    swept: str, reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = 'version: 1\nsource: {url: "postgresql+psycopg://r@h/d"}\ntables:\n'
+    (reports.parent / "shop.yaml").write_text(
+        f"{config}  - {{name: orders, source: {{table: a}}, lake: {{path: a}}}}\n"
+    )
+    edit_result(reports, swept)
+
+    assert run(["-c", "shop.yaml", "report", swept]) == 5
+
+    assert "fix: look: hudi-reconcile -c shop.yaml audit verify" in capsys.readouterr().err

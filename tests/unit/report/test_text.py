@@ -44,6 +44,17 @@ def test_plan_with_a_guard_that_says_no_shows_the_fix_and_does_not_offer_apply(s
     assert "yaml apply " not in text
 
 
+def test_fix_of_a_guard_names_the_config_of_the_run_in_the_plan_and_in_what_to_do_next(
+    stories: Mapping[str, Story],
+) -> None:
+    run, plan = stories["drift"].run, plan_of(stories["drift"])
+    plan["guards"][0] |= {"ok": False, "found": 4811, "fix": "see: hudi-reconcile findings latest"}
+
+    fix = "see: hudi-reconcile -c shop/reconcile.yaml findings latest"
+    assert f"fix: {fix}" in plan_text(run, plan)
+    assert fix in advice(run, guards={"orders": plan["guards"]}).sentence
+
+
 def test_plan_that_needs_an_approval_says_who_gave_one_and_else_how_to_ask_for_it(stories: Mapping[str, Story]) -> None:
     run, plan = stories["drift"].run, plan_of(stories["drift"])
     word = {"by": "alice\x1b", "login": "alice@desk", "at_utc": "2026-11-21T14:00:00Z"}

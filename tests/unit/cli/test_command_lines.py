@@ -1,0 +1,58 @@
+"""What errors and guards say to type is what the call was: with its config file, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hudi_reconcile.cli.main import run
+from hudi_reconcile.cli.registry import COMMANDS
+from hudi_reconcile.core.command_lines import fixes_with_config, with_config
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import Failure, Guard, TableResult, Unverified
+
+WITHOUT_CONFIG = {"init", "jars", "demo"}
+ASK = "let somebody look and say so: hudi-reconcile approve RUN -t orders --as NAME"
+
+
+def test_fixes_of_a_result_name_the_config_file_of_the_call() -> None:
+    result = TableResult(
+        "orders",
+        Outcome.REFUSED,
+        error=Failure("RefusedError", "the plan was approved by nobody", ASK),
+        guards=(Guard("approval", 1, 0, ok=False, fix=ASK),),
+        unverified=(Unverified("rows", "orders", "a part", "hudi-reconcile sweep -t orders"),),
+    )
+
+    told = fixes_with_config(result, "shop.yaml")
+
+    assert told.error is not None
+    assert told.error.fix == told.guards[0].fix
+    assert told.error.fix.endswith("hudi-reconcile -c shop.yaml approve RUN -t orders --as NAME")
+    assert told.unverified[0].fix == "hudi-reconcile -c shop.yaml sweep -t orders"
+    assert fixes_with_config(told, "shop.yaml") == told
+    assert fixes_with_config(result, "reconcile.yaml") == fixes_with_config(result, None) == result
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_that_reads_the_config_gets_it(command: str) -> None:
+    found = with_config(f"type: hudi-reconcile {command}", "shop.yaml")
+
+    assert ("-c shop.yaml" in found) == (command not in WITHOUT_CONFIG)
+
+
+def test_run_that_failed_says_what_to_type_with_its_config_on_every_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = 'source: {url: "postgresql+psycopg://r@127.0.0.1:1/d", password: x}'
+    tables = "tables:\n  - {name: orders, source: {table: a}, lake: {path: a}}"
+    (tmp_path / "shop.yaml").write_text(f"version: 1\n{source}\n{tables}\n")
+
+    assert run(["-c", "shop.yaml", "sweep"]) == 3
+
+    said = capsys.readouterr()
+    named = [line for line in (said.out + said.err).splitlines() if "hudi-reconcile " in line]
+    assert len(named) >= 4
+    assert all("hudi-reconcile -c shop.yaml " in line for line in named)
