@@ -163,9 +163,12 @@ class _Runner:
         options: dict[str, Any] = {}
         if self.account:
             options = {"user": self.account.pw_uid, "group": self.account.pw_gid, "extra_groups": []}
+        # A server that starts removes what it takes for its own left-overs from the folder for temporary tables.
+        environ = {**os.environ, "TMPDIR": str(self.home)}
         with (self.home / "log").open("ab") as log:
             return subprocess.Popen(
                 command,
+                env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
