@@ -97,7 +97,7 @@ def test_plans_are_carried_out_once_unchanged_for_their_own_table_and_within_lim
     assert not (project.lake / ".hoodie").exists()
     project.settings["lake"]["path"] = "lake/orders"
     project.settings["policy"] = {"max_delete_share": "1%", "require_approval": True}
-    refused("--yes", "--approve-deletes", "10", word="hudi-reconcile approve")
+    refused("--yes", "--approve-deletes", "10", word="approve 2")
     approved = project.json("approve", "latest", "--as", "alice")
     assert (approved.code, approved.document["outcome"], approved.table["approval"]["deletes"]) == (0, "approved", 10)
     project.settings["policy"]["approver"] = "other_login"
