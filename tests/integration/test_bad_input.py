@@ -109,7 +109,7 @@ def test_empty_table_is_pulled_and_clean(project: Project) -> None:
 
 
 def test_sweep_before_the_first_pull_says_to_pull(project: Project) -> None:
-    told(project.json("sweep"), 3, "LakeError", "no Hudi table at", "hudi-reconcile pull -t orders")
+    told(project.json("sweep"), 3, "LakeError", "no Hudi table at", " pull -t orders")
     assert not project.lake.exists()
 
 
@@ -130,8 +130,8 @@ def hudi_table(spark: SparkSession, project: Project, ordering: str) -> None:
 @pytest.mark.parametrize(
     ("ordering", "words"),
     [
-        ("updated_at", ("made by another writer", "updated_at", "hudi-reconcile sweep -t orders")),
-        ("_hr_read_seq", ("carries our checkpoint", "hudi-reconcile pull -t orders --full")),
+        ("updated_at", ("made by another writer", "updated_at", " sweep -t orders")),
+        ("_hr_read_seq", ("carries our checkpoint", " pull -t orders --full")),
     ],
 )
 def test_lake_of_another_writer_or_without_checkpoint_is_refused_and_left_as_it_was(
