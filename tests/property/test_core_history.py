@@ -264,7 +264,10 @@ MUTANTS: dict[str, tuple[type[History], str]] = {
     "no conflict check": (NoConflictCheck, "I1:"),
     "confirms with the first read": (ConfirmsWithTheFirstRead, "planned|I7:"),
     "clean because candidates vanished": (with_comparer(OnlyCandidates), "I7:"),
-    "one look": (with_comparer(DoubleDuty), "planned though it moved between the looks"),
+    "one look": (
+        with_comparer(DoubleDuty),
+        "planned though it moved between the looks|planned against what the source holds now",
+    ),
     "no recheck": (with_comparer(ForgetsTheRecheck), "I1:|I4:|I5:"),
     "forgets the checkpoint": (with_lake(DropsTheCheckpoint), "I6:"),
     "overlooks a row": (with_comparer(OverlooksARow), "I7:|I9:"),
@@ -294,7 +297,9 @@ EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
     "plan written twice": (landed.parts_of, (("if one.last", "if False"),), "I3:|I5:"),
     "plan applied again that was undone": (landed.refuse_undone, (("one.undone is not None", "False"),), "I13:"),
     "commit taken back twice": (undo.undo, (("if one.undone is None]", "]"),), "I13:"),
-    "undo that is not known by its label": (undo._take_back, (("UNDID: commit.instant.requested", ""),), "I1:|I13:"),
+    "undo that is not known by its label": (
+        undo._take_back, (("UNDID: commit.instant.requested", ""),), "I1:|I13:|though the plan was not undone"
+    ),
     "limits not asked": (apply.apply, (("if no:", "if False:"),), "I11:"),
     "counts of a killed apply not read": (earlier.earlier_of, (("if status != WRITTEN", "if False"),), "I5:"),
 }  # fmt: skip
