@@ -16,6 +16,11 @@ from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.postgres import Database
 
+ORDERS = (
+    "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
+    "insert into orders select i, 'n' || i, timestamp '2025-01-01' from generate_series(1, 40) i",
+)
+
 
 def fails(*_: object) -> NoReturn:
     raise LakeError("the second commit is not made", fix="apply again")
@@ -29,10 +34,7 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
     capsys: pytest.CaptureFixture[str],
     kind: str,
 ) -> None:
-    pg.execute(
-        "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
-        "insert into orders select i, 'n' || i, timestamp '2025-01-01' from generate_series(1, 40) i",
-    )
+    pg.execute(*ORDERS)
     project = Project.of(tmp_path, pg, capsys)
     project.settings["lake"]["type"] = kind
     project.settings["mask"] = {"note": "redact"}
@@ -80,10 +82,7 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
 def test_every_row_that_an_apply_left_is_listed_with_its_reason_and_again_from_the_commit_alone(
     spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    pg.execute(
-        "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
-        "insert into orders select i, 'n' || i, timestamp '2025-01-01' from generate_series(1, 40) i",
-    )
+    pg.execute(*ORDERS)
     project = Project.of(tmp_path, pg, capsys)
     project.settings |= {"mask": {"note": "redact"}, "rules": "rules.yaml"}
     project.settings["lake"]["type"] = kind
@@ -127,10 +126,7 @@ def test_every_row_that_an_apply_left_is_listed_with_its_reason_and_again_from_t
 def test_parts_of_a_plan_that_follow_a_broken_apply_know_what_their_own_commits_wrote(
     spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    pg.execute(
-        "create table orders (order_id bigint primary key, note text, updated_at timestamp)",
-        "insert into orders select i, 'n' || i, timestamp '2025-01-01' from generate_series(1, 40) i",
-    )
+    pg.execute(*ORDERS)
     project = Project.of(tmp_path, pg, capsys)
     project.settings["lake"]["type"] = kind
     assert project.run("pull").code == 0
