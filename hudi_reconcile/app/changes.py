@@ -17,6 +17,8 @@ from hudi_reconcile.change_queries.query import (
     answered,
     as_frame,
     listed,
+    logged,
+    paired,
     printed,
     saved,
     texts,
@@ -27,10 +29,11 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.change_log import is_shorter
 from hudi_reconcile.core.change_range import EARLIEST, LATEST, Commit, Cut, Span, instant_text, span_of
 from hudi_reconcile.core.changes import QUERY_TYPES, QueryType
 from hudi_reconcile.core.consumers import Position, begun_at, check_place, deliveries, fed_with, reached
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.provenance import correction_of
 from hudi_reconcile.core.values import LakeTable
 from hudi_reconcile.evidence.names import is_run_id
@@ -199,17 +202,35 @@ def ask(config: Config, asked: Asked, session: Session) -> Answered:
 def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
     if asked.merge is not None:
         return history.raw(span, asked.merge)
-    if asked.kind == "upsert" and history.is_plain(span.commits):
+    rows_only = asked.kind == "upsert" and history.is_plain(span.commits)
+    log = _short_log(history, span.commits, rows_only=rows_only)
+    if log is None and rows_only:
         return listed(history.alive(span.commits), span.commits)
-    return answered(asked.kind, touched_rows(history, span.commits), span.commits)
+    return answered(asked.kind, log or _log_of_files(history, span.commits), span.commits)
 
 
-def touched_rows(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
-    """What the commits did something to: from one reading of their files where that tells it, else from two of each commit."""
+def change_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
+    """What the commits did: by Hudi's own log where that is shorter than the files and tells all of it, else by the files."""
+    return _short_log(history, commits, rows_only=False) or _log_of_files(history, commits)
+
+
+def _short_log(history: HudiHistory, commits: Sequence[Commit], *, rows_only: bool) -> Frame | None:
+    counted = history.counted(commits)
+    if counted is None or not is_shorter(counted, commits, latest_only=rows_only):
+        return None
+    try:
+        told = history.logged(commits, counted)
+    except LakeError:
+        return None  # the files are read next; where they are gone too, that is the error
+    return None if told is None else logged(told, history.table.record_key, counted)
+
+
+def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
+    """From one reading of the files that the commits left where that tells it, else from two of each commit."""
     found = history.touched(commits)
-    if found is not None:
-        return found
-    return touched(history.versions(commits), few=history.bytes_around(commits) <= FEW_BYTES)
+    if found is None:
+        found = touched(history.versions(commits), few=history.bytes_around(commits) <= FEW_BYTES)
+    return paired(found, commits)
 
 
 def _refuse_unanswerable(asked: Asked, table: LakeTable) -> None:

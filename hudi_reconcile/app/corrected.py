@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hudi_reconcile.app.changes import touched_rows
+from hudi_reconcile.app.changes import change_log
 from hudi_reconcile.app.engines import session_request
 from hudi_reconcile.app.masks import LakeMasks, lake_masks
 from hudi_reconcile.change_queries.query import Findings, answered, first_of, held, printed, summed, told
@@ -52,7 +52,7 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
         names = {lake: source for source, lake in table.compare.rename.items()}
         findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
         with evaluating(table.lake.path):
-            found = answered("full-delta", touched_rows(history, commits), commits)
+            found = answered("full-delta", change_log(history, commits), commits)
             rows = told(found, commits, findings, corrections_only=False)
             masks = lake_masks(table, history.table)
             shown = [column.name for column in history.table.columns if column.name not in masks.hidden]

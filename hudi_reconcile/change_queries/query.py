@@ -9,11 +9,13 @@ from typing import cast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from hudi_reconcile.change_queries.believed import believed
 from hudi_reconcile.change_queries.held import Held, held_against
 from hudi_reconcile.change_queries.lines import Mask, lines_of, spelled, struct_of
 from hudi_reconcile.change_queries.log import log_of, touched_of
 from hudi_reconcile.change_queries.origin import COLUMNS, kinds_of, originated
 from hudi_reconcile.change_queries.queries import answer, of_one_row_each
+from hudi_reconcile.core.change_log import LoggedCommit
 from hudi_reconcile.core.change_range import Commit
 from hudi_reconcile.core.changes import QueryType
 from hudi_reconcile.ports import Frame
@@ -32,13 +34,24 @@ def touched(versions: Frame, *, few: bool = False) -> Frame:
     return Frame(touched_of(cast("DataFrame", versions), few=few))
 
 
-def answered(kind: QueryType, changed: Frame, commits: Sequence[Commit]) -> Frame:
-    """The answer over these commits from what they `touched`, materialised: `n`, `op`, `key`, `before`, `after`.
+def paired(changed: Frame, commits: Sequence[Commit]) -> Frame:
+    """The change log of these commits from what they `touched`."""
+    replacing = [n for n, commit in enumerate(commits) if commit.replaces]
+    return Frame(log_of(cast("DataFrame", changed), replacing))
+
+
+def answered(kind: QueryType, log: Frame, commits: Sequence[Commit]) -> Frame:
+    """The answer over the change log of these commits, materialised: `n`, `op`, `key`, `before`, `after`.
 
     Raises UsageError where a key is in the table more than once and the query has no one row for it.
     """
-    replacing = [n for n, commit in enumerate(commits) if commit.replaces]
-    return Frame(answer(kind, log_of(cast("DataFrame", changed), replacing), _instants(commits)))
+    return Frame(answer(kind, cast("DataFrame", log), _instants(commits)))
+
+
+def logged(changes: Frame, key: Sequence[str], counted: Sequence[LoggedCommit]) -> Frame | None:
+    """The change log from Hudi's own, where that holds what the commits counted; None where it is not to be believed."""
+    log = believed(cast("DataFrame", changes), key, counted)
+    return None if log is None else Frame(log)
 
 
 def listed(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:

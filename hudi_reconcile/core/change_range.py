@@ -24,15 +24,28 @@ FileGroup = tuple[str, str]  # partition path, file id
 
 
 @dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows a file holds, and how many of them its commit inserted or updated, and deleted."""
+
+    rows: int
+    inserted_rows: int = 0
+    updated_rows: int = 0
+    deleted_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A file that a commit wrote for a file group; `path` is below the table's.
 
     `previous` is when the commit was requested whose version of the group this one was made from; None for a new group.
+    `counts` are the commit's own, None where it does not tell them; `has_log`: it wrote a file of the change log beside it.
     """
 
     group: FileGroup
     path: str
     previous: str | None
+    counts: RowCounts | None = None
+    has_log: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,15 @@ class ChainedFiles:
         own = F.col(_TIME).between(times[0], times[-1]) & F.col(_TIME).isin(*times)
         return None if rows is None else rows.where(own)
 
+    def new_rows(self, shaped: Shape) -> DataFrame | None:
+        """What `shaped` makes of all rows of the file groups that the commits began, with `n`. None as in `touched`."""
+        begun = [chain[0] for chain in self._chains if chain[0].n is not None]
+        rows = self._all_of([one.path for one in begun]) if begun else self._nothing()
+        return None if rows is None else shaped(rows, _name()).join(self._files.select("name", "n"), "name")
+
+    def _nothing(self) -> DataFrame:
+        return self._scan([self._chains[0][0].path]).limit(0)
+
     def _all_of(self, paths: Sequence[str]) -> DataFrame | None:
         """None where a path filter that is set for other tables (`mapreduce.input.pathFilter.class`) hides some of the files."""
         found = self._scan(paths)

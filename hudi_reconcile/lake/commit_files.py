@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
-from hudi_reconcile.core.change_range import Commit, FileGroup, WrittenFile
+from hudi_reconcile.core.change_range import Commit, FileGroup, RowCounts, WrittenFile
 from hudi_reconcile.lake.bridge import Action
 from hudi_reconcile.lake.metadata import PREFIX
 from hudi_reconcile.lake.timeline import instant_of
@@ -45,8 +45,17 @@ def _files(document: dict[str, Any]) -> Iterator[WrittenFile]:
             if stat.get("fileId") and stat.get("path"):
                 previous = stat.get("prevCommit")
                 yield WrittenFile(
-                    (part, stat["fileId"]), stat["path"], None if previous in (None, "null") else previous
+                    (part, stat["fileId"]),
+                    stat["path"],
+                    None if previous in (None, "null") else previous,
+                    _counts(stat),
+                    bool(stat.get("cdcStats")),
                 )
+
+
+def _counts(stat: dict[str, Any]) -> RowCounts | None:
+    counts = [stat.get(name) for name in ("numWrites", "numInserts", "numUpdateWrites", "numDeletes")]
+    return None if None in counts else RowCounts(*map(int, cast("list[int]", counts)))
 
 
 def bytes_of(documents: Iterable[dict[str, Any]]) -> Mapping[FileGroup, float]:

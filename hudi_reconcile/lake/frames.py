@@ -60,6 +60,17 @@ def incremental(spark: SparkSession, path: str, after: str, upto: str, merge: st
     return _load(spark, path, options)
 
 
+def cdc(spark: SparkSession, path: str, after: str, upto: str) -> DataFrame:
+    """Hudi's CDC query of commits that completed after `after` and not after `upto`: `op`, `ts_ms`, `before`, `after` as text."""
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.query.incremental.format": "cdc",
+        "hoodie.datasource.read.begin.instanttime": after,
+        "hoodie.datasource.read.end.instanttime": upto,
+    }
+    return _load(spark, path, options)
+
+
 def newest(spark: SparkSession, path: str) -> DataFrame:
     """The table as it is now, with Hudi's own columns."""
     return _load(spark, path, {})

@@ -16,6 +16,7 @@ from typing import cast
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from hudi_reconcile.core.change_log import LoggedCommit, logged_of
 from hudi_reconcile.core.change_range import Commit, Cut, FileGroup, Span, cut_of, entangled
 from hudi_reconcile.core.changes import UPSERT
 from hudi_reconcile.core.errors import UsageError
@@ -23,6 +24,7 @@ from hudi_reconcile.core.file_chains import chains_of, is_no_pattern, versions_o
 from hudi_reconcile.core.values import LakeTable
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.chained import ChainedFiles, has_plain_types
+from hudi_reconcile.lake.change_log import logged_changes
 from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_service
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
@@ -119,6 +121,28 @@ class HudiHistory:
         files = self._chained(commits)
         rows = files.touched(self._shaped) if files else None
         return None if rows is None else Frame(rows.select("n", "side", *_ROW))
+
+    def counted(self, commits: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
+        """What Hudi's own change log must hold of the commits; None where it cannot tell them all.
+
+        Raises UsageError where one of the commits and another wrote one file group at the same time.
+        """
+        if self.table.change_log != "data_before_after" or self._chained(commits) is None:
+            return None
+        return logged_of(commits, self._writes)
+
+    def logged(self, commits: Sequence[Commit], counted: Sequence[LoggedCommit]) -> Frame | None:
+        """What Hudi's own change log tells of commits that are `counted`: `n`, `op`, `before`, `after`; materialised.
+
+        None where that are not the values that the table holds. Raises LakeError where it cannot be read.
+        """
+        files = self._chained(commits)
+        new_rows = files.new_rows(self._shaped) if files else None
+        if new_rows is None:
+            return None
+        schema = commits[0].schema or ""  # that of all of them, where their files make chains
+        found = logged_changes(self._spark, self.table, counted, schema, new_rows)
+        return None if found is None else Frame(found)
 
     def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.change_queries.query import answered, listed, touched
+from hudi_reconcile.change_queries.query import answered, listed, logged, paired, touched
 from hudi_reconcile.core.change_range import Commit, Span, span_of
 from hudi_reconcile.core.changes import QUERY_TYPES, Change, answer, applied
 from hudi_reconcile.core.values import READ_SEQ, TableType
@@ -20,13 +20,32 @@ from tests.integration.changes.lakes import Lake
 
 def whole_log(history: HudiHistory, start: str = "earliest", end: str = "latest") -> tuple[Change, ...]:
     span = span_between(history, start, end)
-    return told(answered("full-delta", touched(history.versions(span.commits), few=True), span.commits))
+    return told(answered("full-delta", in_pairs(history, span.commits), span.commits))
+
+
+def in_pairs(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
+    """The log from the rows just before and just after each commit: the way that all others are held against."""
+    rows = Frame(cast("DataFrame", history.versions(commits)).localCheckpoint())
+    return paired(touched(rows, few=True), commits)
+
+
+def otherwise(history: HudiHistory, commits: Sequence[Commit]) -> list[Frame]:
+    """The log in each other way that tells it: from one reading of the files, and by Hudi's own change log."""
+    chained, own = history.touched(commits), own_log(history, commits)
+    return [*([] if chained is None else [paired(chained, commits)]), *([] if own is None else [own])]
+
+
+def own_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame | None:
+    """By Hudi's own change log; None where that is not to be had or not to be believed."""
+    counted = history.counted(commits)
+    own = None if counted is None else history.logged(commits, counted)
+    return None if own is None or counted is None else logged(own, history.table.record_key, counted)
 
 
 def at_once(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...] | None:
     """The log from one reading of the files; None where that tells none."""
     chained = history.touched(commits)
-    return None if chained is None else told(answered("full-delta", chained, commits))
+    return None if chained is None else told(answered("full-delta", paired(chained, commits), commits))
 
 
 def alive_of(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...]:
@@ -84,9 +103,7 @@ def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> N
     history = lake.history()
     start = lake.completed[first - 1] if first else "earliest"
     span = span_between(history, start, lake.completed[last - 1])
-    ways = [touched(Frame(cast("DataFrame", history.versions(span.commits)).localCheckpoint()))]
-    chained = history.touched(span.commits)
-    ways += [] if chained is None else [chained]
+    ways = [in_pairs(history, span.commits), *otherwise(history, span.commits)]
     part = [one for one in log if first <= one.commit < last]
     for query, way in product(QUERY_TYPES, ways):
         rows = told(answered(query, way, span.commits))
