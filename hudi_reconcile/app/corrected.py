@@ -66,7 +66,7 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
 def _commits(history: HudiHistory, instants: Sequence[str]) -> tuple[Commit, ...]:
     """The run's commits. Raises UsageError where the table has not all of them, or no longer what was before them."""
     commits = history.commits()
-    cut = history.cut(commits)
+    cut = history.cut_by_now(commits)
     mine = tuple(one for one in commits if one.instant.completed in instants)
     if len(mine) < len(instants):
         raise UsageError(

@@ -17,15 +17,16 @@ from hudi_reconcile.core.change_range import Commit
 from hudi_reconcile.core.provenance import Correction, correction_of
 
 COLUMNS = ("op", "key", "before", "after", "instant", "correction")
-_COMMIT = "n int, instant string, run_id string, plan_id string, sweep string, commit_kind string"
+_COMMIT = "struct<instant:string,run_id:string,plan_id:string,sweep:string,commit_kind:string>"
 
 
 def originated(
     answer: DataFrame, commits: Sequence[Commit], kinds: DataFrame | None, *, corrections_only: bool
 ) -> DataFrame:
     """The answer with `n`, `instant` (completion time) and `correction` (struct `run_id`, `plan_id`, `kind`, or NULL)."""
-    known = answer.sparkSession.createDataFrame([_row(n, commit) for n, commit in enumerate(commits)], _COMMIT)
-    found = answer.join(F.broadcast(known), "n")
+    # One literal: no job and no join.
+    known = F.array(*[_struct(commit) for commit in commits])[F.col("n")] if commits else F.lit(None).cast(_COMMIT)
+    found = answer.withColumn("known", known).select("*", "known.*").drop("known")
     if kinds is None:
         found = found.withColumn("kind", F.col("commit_kind"))
     else:
@@ -65,10 +66,10 @@ def parts_of(answer: DataFrame) -> Column:
     return F.array(*[F.rtrim(spelled(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields])
 
 
-def _row(n: int, commit: Commit) -> tuple[object, ...]:
+def _struct(commit: Commit) -> Column:
     found = correction_of(commit.labels)
     told = (None, None, None, None) if found is None else _told(found)
-    return (n, commit.instant.completed, *told)
+    return F.struct(*[F.lit(value).cast("string") for value in (commit.instant.completed, *told)]).cast(_COMMIT)
 
 
 def _told(found: Correction) -> tuple[str | None, ...]:

@@ -82,6 +82,10 @@ class HudiHistory:
         return sum(2 * self._bytes.get(group, math.inf) for commit in commits for group in commit.groups)
 
     def cut(self, commits: Sequence[Commit]) -> Cut | None:
+        """What was gone of the history when this object was made."""
+        return cut_of(commits, self._line.retained_from(), self._line.archived_upto())
+
+    def cut_by_now(self, commits: Sequence[Commit]) -> Cut | None:
         """What is gone of the history by now; looks anew, since a cleaner may be at work."""
         line = Timeline(self._spark, self._path)
         return cut_of(commits, line.retained_from(), line.archived_upto())
