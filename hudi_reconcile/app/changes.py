@@ -206,7 +206,8 @@ def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
     log = _short_log(history, span.commits, rows_only=rows_only)
     if log is None and rows_only:
         return listed(history.alive(span.commits), span.commits)
-    return answered(asked.kind, log or _log_of_files(history, span.commits), span.commits)
+    kept = log is not None
+    return answered(asked.kind, log or _log_of_files(history, span.commits), span.commits, is_kept=kept)
 
 
 def change_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame:

@@ -21,24 +21,30 @@ from hudi_reconcile.core.errors import UsageError
 COLUMNS = ("n", "op", "key", "before", "after")
 
 
-def answer(kind: QueryType, log: DataFrame, instants: Sequence[str] = ()) -> DataFrame:
-    """The answer, materialised. `instants` are the commits' completion times, for the error.
+def answer(kind: QueryType, log: DataFrame, instants: Sequence[str] = (), *, is_kept: bool = False) -> DataFrame:
+    """The answer, materialised. `instants` are the commits' completion times, for the error; `is_kept`: so is the log.
 
     Raises UsageError where a key is in the log more than once at a time: upsert and min-delta have no one row for it.
     """
+    found = _answer(kind, log)
+    if "broken_at" in found.columns:
+        found = found.localCheckpoint()
+        _refuse_broken(found, instants)
+    elif not is_kept:
+        found = found.localCheckpoint()
+    return found.select(*COLUMNS)
+
+
+def _answer(kind: QueryType, log: DataFrame) -> DataFrame:
     match kind:
         case "full-delta":
-            found = log
+            return log
         case "append-only":
-            found = log.where("op = 'i'")
+            return log.where("op = 'i'")
         case "upsert":
-            found = _last(log)
+            return _last(log)
         case "min-delta":
-            found = _net(log)
-    found = found.localCheckpoint(eager=True)
-    if "broken_at" in found.columns:
-        _refuse_broken(found, instants)
-    return found.select(*COLUMNS)
+            return _net(log)
 
 
 def of_one_row_each(found: DataFrame, instants: Sequence[str] = ()) -> DataFrame:

@@ -40,12 +40,13 @@ def paired(changed: Frame, commits: Sequence[Commit]) -> Frame:
     return Frame(log_of(cast("DataFrame", changed), replacing))
 
 
-def answered(kind: QueryType, log: Frame, commits: Sequence[Commit]) -> Frame:
+def answered(kind: QueryType, log: Frame, commits: Sequence[Commit], *, is_kept: bool = False) -> Frame:
     """The answer over the change log of these commits, materialised: `n`, `op`, `key`, `before`, `after`.
 
-    Raises UsageError where a key is in the table more than once and the query has no one row for it.
+    `is_kept`: the log is materialised too. Raises UsageError where a key is in the table more than once and the query has no
+    one row for it.
     """
-    return Frame(answer(kind, cast("DataFrame", log), _instants(commits)))
+    return Frame(answer(kind, cast("DataFrame", log), _instants(commits), is_kept=is_kept))
 
 
 def logged(changes: Frame, key: Sequence[str], counted: Sequence[LoggedCommit]) -> Frame | None:

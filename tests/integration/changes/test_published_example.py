@@ -151,8 +151,8 @@ def test_history_that_a_cleaner_takes_while_it_is_read_is_refused_and_nothing_is
     plain: tuple[Path, tuple[str, ...]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = Fruit(plain[0], capsys, plain[1])
-    cuts = iter([None, Cut(plain[1][0], "the cleaner removed older file versions")])
-    monkeypatch.setattr(HudiHistory, "cut", lambda *_: next(cuts))
+    taken = Cut(plain[1][0], "the cleaner removed older file versions")
+    monkeypatch.setattr(HudiHistory, "cut_by_now", lambda *_: taken)
 
     code, out, err = table.run("--type", "upsert")
 
