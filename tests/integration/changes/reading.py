@@ -13,6 +13,7 @@ from hudi_reconcile.change_queries.query import answered, listed, logged, paired
 from hudi_reconcile.core.change_range import Commit, Span, span_of
 from hudi_reconcile.core.changes import QUERY_TYPES, Change, answer, applied
 from hudi_reconcile.core.values import READ_SEQ, TableType
+from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.history import HudiHistory
 from hudi_reconcile.ports import Frame
 from tests.integration.changes.lakes import Lake
@@ -90,11 +91,14 @@ def bare(state: Any) -> Any:
 def service(spark: SparkSession, lake: Lake, kind: TableType) -> None:
     """What rewrites files and changes no row."""
     path = lake.lake._path
+    before = len(Timeline(spark, path).completed())
     if kind == "merge_on_read":
-        spark.sql(f"call run_compaction(op => 'schedule', path => '{path}')").collect()
+        soon = "options => 'hoodie.compact.inline.max.delta.commits=1'"
+        spark.sql(f"call run_compaction(op => 'schedule', path => '{path}', {soon})").collect()
         spark.sql(f"call run_compaction(op => 'run', path => '{path}')").collect()
     else:
         spark.sql(f"call run_clustering(path => '{path}', op => 'scheduleAndExecute')").collect()
+    assert len(Timeline(spark, path).completed()) == before + 1, "nothing was rewritten"
     lake.lake.pin()
 
 
