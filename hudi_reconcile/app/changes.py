@@ -190,8 +190,10 @@ def ask(config: Config, asked: Asked, session: Session) -> Answered:
         with evaluating(asked.table.lake.path):
             found = _found(asked, history, span)
     finally:
-        # A cleaner that was at work meanwhile may have taken what was being read, with or without an error.
-        span_of(asked.start, asked.end, commits, history.cut_by_now(commits))
+        # Others that were at work meanwhile may have taken or changed what was being read, with or without an error.
+        meanwhile = history.meanwhile()
+        span_of(asked.start, asked.end, commits, meanwhile.cut())
+        meanwhile.check_undisturbed(span.commits)
     folders, notes = _findings(config, asked.table, span.commits)
     names = {lake: source for source, lake in asked.table.compare.rename.items()}
     findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])

@@ -17,7 +17,7 @@ from hudi_reconcile.app.masks import LakeMasks, lake_masks
 from hudi_reconcile.change_queries.query import Findings, answered, first_of, held, printed, summed, told
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.change_range import EARLIEST, Commit, span_of
+from hudi_reconcile.core.change_range import EARLIEST, Commit, Cut, span_of
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.provenance import correction_of
 from hudi_reconcile.evidence.names import is_run_id
@@ -47,7 +47,7 @@ def corrected(config: Config, run: Document) -> Mapping[str, Document]:
 def _table(config: Config, table: TableConfig, result: Document, session: Session) -> Document:
     try:
         history = HudiHistory(session.spark, table.lake.path)
-        commits = _commits(history, result["corrections"]["instants"])
+        commits = _commits(history, result["corrections"]["instants"], history.cut(history.commits()))
         folders = _folders(Store(config.reports), table.name, commits)
         names = {lake: source for source, lake in table.compare.rename.items()}
         findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
@@ -57,16 +57,17 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
             masks = lake_masks(table, history.table)
             shown = [column.name for column in history.table.columns if column.name not in masks.hidden]
             document = _told(result, rows, findings, masks, {names.get(name, name): name for name in shown})
-        _commits(history, result["corrections"]["instants"])  # a cleaner may have been at work meanwhile
+        meanwhile = history.meanwhile()  # others may have been at work
+        _commits(history, result["corrections"]["instants"], meanwhile.cut())
+        meanwhile.check_undisturbed(commits)
     except UsageError as error:
         return {"untold": error.message}
     return document
 
 
-def _commits(history: HudiHistory, instants: Sequence[str]) -> tuple[Commit, ...]:
+def _commits(history: HudiHistory, instants: Sequence[str], cut: Cut | None) -> tuple[Commit, ...]:
     """The run's commits. Raises UsageError where the table has not all of them, or no longer what was before them."""
     commits = history.commits()
-    cut = history.cut_by_now(commits)
     mine = tuple(one for one in commits if one.instant.completed in instants)
     if len(mine) < len(instants):
         raise UsageError(

@@ -22,6 +22,11 @@ def is_service(document: dict[str, Any]) -> bool:
     return document.get("operationType") in ("COMPACT", "LOG_COMPACT", "CLUSTER")
 
 
+def is_compaction(document: dict[str, Any]) -> bool:
+    """True for the metadata of a compaction: rows stay in their file group and keep their versions."""
+    return document.get("operationType") in ("COMPACT", "LOG_COMPACT")
+
+
 def commit_of(action: Action, document: dict[str, Any]) -> Commit:
     """A commit from its metadata. `schema` is none where the names of columns in files may be others than the table's."""
     written = {

@@ -30,6 +30,7 @@ from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
 from hudi_reconcile.lake.frames import as_of, incremental, newest
 from hudi_reconcile.lake.looks import by_moment, is_plain, looks_of, moments_of, read_each
+from hudi_reconcile.lake.meanwhile import Meanwhile
 from hudi_reconcile.lake.schema import as_now, columns_of
 from hudi_reconcile.lake.table import has_table, table_of
 from hudi_reconcile.ports import Frame
@@ -85,10 +86,14 @@ class HudiHistory:
         """What was gone of the history when this object was made."""
         return cut_of(commits, self._line.retained_from(), self._line.archived_upto())
 
-    def cut_by_now(self, commits: Sequence[Commit]) -> Cut | None:
-        """What is gone of the history by now; looks anew, since a cleaner may be at work."""
-        line = Timeline(self._spark, self._path)
-        return cut_of(commits, line.retained_from(), line.archived_upto())
+    def meanwhile(self) -> Meanwhile:
+        """Look anew: at what others did to the table since this object was made."""
+        return Meanwhile(
+            Timeline(self._spark, self._path),
+            self._path,
+            self.commits(),
+            frozenset(one.requested for one in self._done),
+        )
 
     def versions(self, commits: Sequence[Commit]) -> Frame:
         """All rows of the touched file groups just before and just after each commit, as `change_queries/log.py` takes them.

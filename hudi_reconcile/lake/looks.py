@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from hudi_reconcile.core.change_range import BEGINNING, Commit, FileGroup, before
@@ -40,6 +40,21 @@ def is_plain(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
     return not any(
         write.replaces and write.instant.requested <= last and write.instant.completed >= first for write in writes
     )
+
+
+def disturbed(commits: Sequence[Commit], there: Collection[str], late: Sequence[Commit]) -> str | None:
+    """Why rows around the commits may have been read otherwise than these left them; None where nothing speaks for it. Pure.
+
+    `there` are the requested times that the table still has, and `late` the writes that completed while rows were read, but for
+    compactions. One that was requested before the last of the commits is in the files as of that commit, as if it had been there.
+    """
+    gone = [one.instant.completed for one in commits if one.instant.requested not in there]
+    if gone:
+        return f"commit {gone[0]} was taken back while it was read: the table was restored to an earlier one"
+    last = max((one.instant.requested for one in commits), default=BEGINNING)
+    groups = frozenset(group for one in commits for group in one.groups)
+    mixed = [one.instant.completed for one in late if one.instant.requested < last and one.groups & groups]
+    return f"commit {mixed[0]} began in the range or before and completed while it was read" if mixed else None
 
 
 def moments_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mapping[str, frozenset[FileGroup]]:

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.change_range import Cut
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.meanwhile import Meanwhile
 from hudi_reconcile.lake.positions import Positions
 
 BATCHES = [
@@ -152,7 +152,7 @@ def test_history_that_a_cleaner_takes_while_it_is_read_is_refused_and_nothing_is
 ) -> None:
     table = Fruit(plain[0], capsys, plain[1])
     taken = Cut(plain[1][0], "the cleaner removed older file versions")
-    monkeypatch.setattr(HudiHistory, "cut_by_now", lambda *_: taken)
+    monkeypatch.setattr(Meanwhile, "cut", lambda *_: taken)
 
     code, out, err = table.run("--type", "upsert")
 

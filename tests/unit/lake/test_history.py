@@ -8,8 +8,8 @@ from hudi_reconcile.core.change_range import Commit
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.lake.bridge import Action, newest_completion
-from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_service
-from hudi_reconcile.lake.looks import AFTER, BEFORE, is_plain, looks_of, moments_of, read_each
+from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_compaction, is_service
+from hudi_reconcile.lake.looks import AFTER, BEFORE, disturbed, is_plain, looks_of, moments_of, read_each
 
 ACTION = Action("20260101000000001", "20260101000000002", "commit")
 
@@ -54,6 +54,7 @@ def test_compaction_and_clustering_are_services_and_writes_of_any_kind_are_not()
     ]
 
     assert [is_service({"operationType": name}) for name in names] == [True] * 3 + [False] * 5
+    assert [is_compaction({"operationType": name}) for name in names] == [True] * 2 + [False] * 6
 
 
 def test_rows_before_a_commit_are_read_as_of_whatever_was_done_last_before_it() -> None:
@@ -133,6 +134,20 @@ def test_commits_are_plain_where_nothing_was_replaced_from_the_first_of_them_to_
     for inside in (at(15, 16, replaces=True), at(8, 12, replaces=True), at(19, 30, replaces=True)):
         assert not is_plain(asked, [*asked, inside])
     assert is_plain([], [at(1, 2, replaces=True)])
+
+
+def test_reading_is_disturbed_by_who_took_a_commit_back_or_began_before_the_last_of_them_and_wrote_its_files() -> None:
+    def at(requested: int, *groups: str) -> Commit:
+        instant = Instant(f"202601010000{requested:02d}000", f"202601010000{requested + 30}000")
+        return Commit(instant, frozenset(("p", group) for group in groups))
+
+    asked = [at(10, "a"), at(20, "b")]
+    there = {one.instant.requested for one in asked}
+
+    assert disturbed(asked, there, [at(21, "a", "b"), at(15, "c")]) is None
+    assert disturbed([], set(), [at(1, "a")]) is None
+    assert "20260101000045000 began in the range or before" in str(disturbed(asked, there, [at(15, "c", "a")]))
+    assert "20260101000050000 was taken back" in str(disturbed(asked, {asked[0].instant.requested}, []))
 
 
 def test_range_with_columns_of_other_types_is_refused_with_the_commit_that_changed_them_as_first_usable_instant() -> (
