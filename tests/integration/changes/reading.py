@@ -88,8 +88,8 @@ def bare(state: Any) -> Any:
     return {key: {name: value for name, value in row.items() if name != READ_SEQ} for key, row in state.items()}
 
 
-def service(spark: SparkSession, lake: Lake, kind: TableType) -> None:
-    """What rewrites files and changes no row."""
+def service(spark: SparkSession, lake: Lake, kind: TableType) -> bool:
+    """What rewrites files and changes no row; True where there was something to rewrite."""
     path = lake.lake._path
     before = len(Timeline(spark, path).completed())
     if kind == "merge_on_read":
@@ -98,8 +98,8 @@ def service(spark: SparkSession, lake: Lake, kind: TableType) -> None:
         spark.sql(f"call run_compaction(op => 'run', path => '{path}')").collect()
     else:
         spark.sql(f"call run_clustering(path => '{path}', op => 'scheduleAndExecute')").collect()
-    assert len(Timeline(spark, path).completed()) == before + 1, "nothing was rewritten"
     lake.lake.pin()
+    return len(Timeline(spark, path).completed()) > before
 
 
 def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> None:

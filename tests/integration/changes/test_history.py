@@ -37,7 +37,7 @@ def history_is_told_right(
     lake.correct({1: ("b", 1), 4: ("b", 4)}, {2})  # 1 moves
     lake.pull({1: ("b", 6), 6: ("a", 6)}, seq=0)  # Hudi drops the older image of 1
     assert lake.states[-1][1]["v"] == 1
-    service(spark, lake, kind)
+    assert service(spark, lake, kind)
     lake.pull({6: ("a", 6)})  # again, as it was
     carried = {one: (row["part"], row["v"]) for one, row in lake.states[-1].items() if one != 1}
     lake.pull(carried | {8: ("a", 7)}, replace=True)

@@ -141,7 +141,7 @@ def table(
     lake = Lake(spark, folder / "t", request.param, None)
     lake.correct({1: ("b", 1), 4: ("b", 4)}, {2})  # 1 moves
     if request.param == "merge_on_read":
-        service(spark, lake, request.param)  # a cleaner takes nothing that is not compacted
+        assert service(spark, lake, request.param)  # a cleaner takes nothing that is not compacted
     lake.pull({1: ("b", 2), 3: ("a", 3), 6: ("a", 6)})
     lake.pull({2: ("a", 9), 1: ("b", 3)})
     return Meanwhile(lake, request.param, spark_session, folder)
@@ -209,7 +209,7 @@ def test_range_that_a_cleaner_leaves_is_answered_whole(table: Meanwhile, cleaned
 def test_commits_of_others_meanwhile_are_not_in_the_answer_and_take_nothing_from_it(table: Meanwhile) -> None:
     def write(lake: Lake) -> None:
         lake.pull({1: ("a", 50), 7: ("a", 7)})
-        service(lake.spark, lake, table.kind)
+        assert service(lake.spark, lake, table.kind)
         lake.pull({4: ("b", 51)}, replace=True)
 
     other = table.other("written", write)
