@@ -1,8 +1,4 @@
-"""What commits did to rows of a copy_on_write table, from one reading of the files that they left. Spark expressions only.
-
-A row's version (`_hoodie_commit_seqno`) is in the file of the commit that wrote it and in every later one of its chain
-until a commit updates or deletes it. So its first and its last file tell which commits did something to it.
-"""
+"""What commits did to rows of a copy_on_write table, from one reading of the files that they left. Spark expressions only."""
 
 from __future__ import annotations
 
@@ -14,9 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from hudi_reconcile.core.file_chains import Chain
-from hudi_reconcile.lake.looks import AFTER, BEFORE
+from hudi_reconcile.lake.runs import touched_of
 
-MOST_BROADCAST_ROWS = 100_000
 _FILES = "name string, chain int, place int, n int, then int"
 _SEQNO, _TIME = "_hoodie_commit_seqno", "_hoodie_commit_time"
 _HUDI_TYPE = "hudi_type"  # marks columns whose values only Hudi's own reader makes of what is in the files: vectors
@@ -48,29 +43,9 @@ class ChainedFiles:
         found = self._all_of([one.path for chain in self._chains for one in chain])
         if found is None:
             return None
-        runs = self._runs(found).localCheckpoint()
-        counted = runs.agg(F.count(F.lit(1)), F.max("broken")).head()
-        if counted is None or counted[1]:
-            return None
-        wanted = F.broadcast(runs) if counted[0] <= MOST_BROADCAST_ROWS else runs
-        placed = self._whole_rows(shaped).join(self._files.drop("n", "then"), "name")
-        rows = placed.join(wanted, ["chain", "version", "place"]).localCheckpoint()
-        if rows.count() != counted[0]:
-            return None
-        events = F.explode(F.array(_event("born", AFTER), _event("gone", BEFORE)))
-        return rows.withColumn("event", events).where("event.n is not null").select("*", "event.*")
-
-    def _runs(self, found: DataFrame) -> DataFrame:
-        """Each version of a row that is not in all files of its chain: the first of them, and who wrote and removed it."""
         placed = found.select(F.col(_SEQNO).alias("version"), _name()).join(self._files, "name")
-        first, last = F.min("place"), F.max("place")
-        runs = placed.groupBy("chain", "version").agg(
-            first.alias("place"),
-            F.min_by("n", "place").alias("born"),
-            F.max_by("then", "place").alias("gone"),
-            (F.count(F.lit(1)) != last - first + 1).alias("broken"),
-        )
-        return runs.where("born is not null or gone is not null or broken")
+        whole = self._whole_rows(shaped).join(self._files.drop("n", "then"), "name")
+        return touched_of(placed, whole)
 
     def _whole_rows(self, shaped: Shape) -> DataFrame:
         """Rows of the oldest files, and of the later ones those that came with a commit of the chains: each version once."""
@@ -117,7 +92,3 @@ def has_plain_types(schema: StructType) -> bool:
 
 def _name() -> SparkColumn:
     return F.col("_metadata.file_name").alias("name")
-
-
-def _event(place: str, side: int) -> SparkColumn:
-    return F.struct(F.col(place).alias("n"), F.lit(side).alias("side"))

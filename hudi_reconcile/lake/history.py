@@ -21,6 +21,7 @@ from hudi_reconcile.core.change_range import Commit, Cut, FileGroup, Span, cut_o
 from hudi_reconcile.core.changes import UPSERT
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.file_chains import chains_of, is_no_pattern, versions_of
+from hudi_reconcile.core.state_chains import states_of
 from hudi_reconcile.core.values import LakeTable
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.chained import ChainedFiles, has_plain_types
@@ -32,9 +33,11 @@ from hudi_reconcile.lake.frames import as_of, incremental, newest
 from hudi_reconcile.lake.looks import by_moment, is_plain, looks_of, moments_of, read_each
 from hudi_reconcile.lake.meanwhile import Meanwhile
 from hudi_reconcile.lake.schema import as_now, columns_of
+from hudi_reconcile.lake.states import ChainedStates
 from hudi_reconcile.lake.table import has_table, table_of
 from hudi_reconcile.ports import Frame
 
+_KEPT_BYTES = 512 << 20  # on disk, as Hudi compresses them: states of so many are read once and kept meanwhile
 _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips other files by their statistics
 
 
@@ -102,8 +105,7 @@ class HudiHistory:
         """
         self._check_entangled(commits)
         done = [action.requested for action in self._done]
-        archived = max((action.requested for action in self._line.archived()), default=None)
-        looks = sorted(looks_of(commits, done, archived))
+        looks = sorted(looks_of(commits, done, self._last_archived()))
         frames = read_each(by_moment((look[0], look[1:3]) for look in looks), self._read, self.commits())
         if not frames:
             return Frame(self._shaped(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
@@ -129,6 +131,10 @@ class HudiHistory:
         """
         files = self._chained(commits)
         rows = files.touched(self._shaped) if files else None
+        if rows is None:
+            states = self._states(commits)
+            keep = self.bytes_around(commits) <= _KEPT_BYTES
+            rows = states.touched(self.commits(), keep=keep) if states else None
         return None if rows is None else Frame(rows.select("n", "side", *_ROW))
 
     def counted(self, commits: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
@@ -152,6 +158,16 @@ class HudiHistory:
         schema = commits[0].schema or ""  # that of all of them, where their files make chains
         found = logged_changes(self._spark, self.table, counted, schema, new_rows)
         return None if found is None else Frame(found)
+
+    def _states(self, commits: Sequence[Commit]) -> ChainedStates | None:
+        done = [action.requested for action in self._done]
+        found = states_of(commits, self.commits(), self._services, done, self._last_archived())
+        if not found or not self.is_plain(commits):
+            return None
+        return ChainedStates(self._spark, found, partial(self._read, further=(_requested(),)))
+
+    def _last_archived(self) -> str | None:
+        return max((action.requested for action in self._line.archived()), default=None)
 
     def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
@@ -211,8 +227,8 @@ class HudiHistory:
     def _nothing(self) -> DataFrame:
         return as_of(self._spark, self._path, self._done[-1].requested).limit(0)
 
-    def _read(self, moment: str, groups: frozenset[tuple[str, str]]) -> DataFrame:
-        rows = self._shaped(as_of(self._spark, self._path, moment)).withColumn("moment", F.lit(moment))
+    def _read(self, moment: str, groups: frozenset[FileGroup], further: Sequence[Column] = ()) -> DataFrame:
+        rows = self._shaped(as_of(self._spark, self._path, moment), *further).withColumn("moment", F.lit(moment))
         if len(groups) <= _MOST_PUSHED:
             rows = rows.where(" or ".join(f"startswith(file_name, '{file_id}')" for _, file_id in sorted(groups)))
         return rows

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from hudi_reconcile.core.change_range import BEGINNING, Commit, FileGroup, before
+from hudi_reconcile.core.change_range import BEGINNING, Commit, FileGroup
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.state_chains import latest_before
 
 T = TypeVar("T")
 BEFORE, AFTER = 0, 1
@@ -17,15 +18,11 @@ Look = tuple[str, str, str, int, int]  # moment, partition, file id, commit, sid
 def looks_of(commits: Sequence[Commit], done: Sequence[str], archived: str | None) -> Iterator[Look]:
     """Which file groups are read as of when, and for which side of which commit. Before the first commit there is nothing.
 
-    `done` are the requested times on the active timeline, `archived` the greatest of those in the archive: a savepoint keeps
-    its commit active while later ones leave.
+    `done` are the requested times on the active timeline, `archived` the greatest of those in the archive.
     """
     for n, commit in enumerate(commits):
         requested = commit.instant.requested
-        earlier = max((one for one in done if one < requested), default=None)
-        if archived is not None and (earlier is None or earlier < archived):
-            earlier = before(requested)
-        for moment, side in ((earlier, BEFORE), (requested, AFTER)):
+        for moment, side in ((latest_before(requested, done, archived), BEFORE), (requested, AFTER)):
             if moment is None:
                 continue
             yield from ((moment, part, file_id, n, side) for part, file_id in commit.groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, cast
 
@@ -67,6 +67,11 @@ def span_between(history: HudiHistory, start: str, end: str) -> Span:
 
 def image(row: Any) -> dict[str, Any] | None:
     return None if row is None else row.asDict()
+
+
+def told_alike(changes: Iterable[Change]) -> list[str]:
+    """What two answers are compared by, whatever the order that they came in."""
+    return sorted(map(repr, changes))
 
 
 def renumbered(log: Sequence[Change], by: int) -> Iterator[Change]:

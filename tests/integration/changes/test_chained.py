@@ -19,7 +19,7 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.frames import evaluating
 from hudi_reconcile.lake.history import HudiHistory
 from tests.integration.changes.lakes import Lake
-from tests.integration.changes.reading import alive_of, at_once, renumbered, span_between, whole_log
+from tests.integration.changes.reading import alive_of, at_once, renumbered, span_between, told_alike, whole_log
 
 # Values that one reader and another may take for something else.
 COLUMNS = (
@@ -43,6 +43,7 @@ MANY = {
     "hoodie.datasource.write.hive_style_partitioning": "true",
     "hoodie.datasource.write.partitionpath.urlencode": "true",
 }
+MERGED = {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.compact.inline": "false"}
 
 
 def test_commits_of_copy_on_write_are_told_from_one_reading_as_from_two_of_each(
@@ -62,12 +63,9 @@ def test_commits_of_copy_on_write_are_told_from_one_reading_as_from_two_of_each(
         part = [one for one in log if first <= one.commit < last]
         found = at_once(history, span.commits)
         assert found is not None
-        assert told(renumbered(found, first)) == told(part), (first, last)
-        assert told(renumbered(alive_of(history, span.commits), first)) == told(answer("upsert", part)), (first, last)
-
-
-def told(changes: object) -> list[str]:
-    return sorted(map(repr, cast("list[object]", changes)))
+        assert told_alike(renumbered(found, first)) == told_alike(part), (first, last)
+        alive = renumbered(alive_of(history, span.commits), first)
+        assert told_alike(alive) == told_alike(answer("upsert", part)), (first, last)
 
 
 def test_values_of_every_type_and_partition_are_read_alike_and_a_missing_file_is_an_error_and_no_answer(
@@ -103,14 +101,15 @@ OTHERWISE: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def test_files_that_spark_takes_for_a_pattern_leaves_out_or_reads_otherwise_than_hudi_are_read_in_pairs(
+def test_files_that_spark_takes_for_a_pattern_leaves_out_or_reads_otherwise_than_hudi_are_read_by_hudi(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     for name, columns in OTHERWISE.items():
         history = written(spark, str(tmp_path / name), "range(3)", "range(2)", columns=columns)
         with newest_files_only(spark) if name == "filtered" else nullcontext():
-            assert history.touched(history.commits()) is None, name
-            rows = touched_of(cast("DataFrame", history.versions(history.commits())))
+            files = history._chained(history.commits())
+            assert files is None or files.touched(history._shaped) is None, name
+            rows = cast("DataFrame", history.touched(history.commits()))
             assert [row[1] for row in rows.where("side = 1").groupBy("n").count().orderBy("n").collect()] == [3, 2]
             assert cast("DataFrame", history.alive(history.commits()[:1])).count() == 3
 
@@ -127,12 +126,16 @@ def newest_files_only(spark: SparkSession) -> Iterator[None]:
 
 
 def written(
-    spark: SparkSession, path: str, *commits: str, columns: Mapping[str, str] = MappingProxyType({})
+    spark: SparkSession,
+    path: str,
+    *commits: str,
+    columns: Mapping[str, str] = MappingProxyType({}),
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> HudiHistory:
     marks = {"vector": {"hudi_type": "VECTOR(2)"}}
     for version, ids in enumerate(commits):
         rows = spark.sql(f"select {', '.join(COLUMNS)}, {version} as version from {ids}")
         for name, text in columns.items():
             rows = rows.withColumn(name, F.expr(text).alias(name, metadata=marks.get(name, {})))
-        rows.write.format("hudi").options(**MANY).mode("append").save(path)
+        rows.write.format("hudi").options(**MANY, **options).mode("append").save(path)
     return HudiHistory(spark, path)
