@@ -34,8 +34,10 @@ class ChainedStates:
     def touched(self, commits: Sequence[Commit], *, keep: bool) -> DataFrame | None:
         """The rows that a commit wrote or took away, with `n` and `side`; materialised.
 
-        With `keep` rows are read once and kept meanwhile, else twice. None where a version is in states that do not follow each other, or twice in one of them, or did not come with the
-        commit that left the first state it is in. Raises UsageError for a moment that Hudi cannot show any more.
+        With `keep` rows are read once and kept meanwhile, else twice. None where a version is in states that do not follow each
+        other, or twice in one of them, or did not come with the commit that left the first state it is in.
+
+        Raises UsageError for a moment that Hudi cannot show any more.
         """
         moments = by_moment((one.moment, one.group) for chain in self._chains for one in chain)
         rows = reduce(DataFrame.unionByName, read_each(moments, self._read, commits))
