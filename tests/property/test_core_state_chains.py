@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.change_range import Commit, FileGroup
@@ -36,6 +36,14 @@ def histories(draw: st.DrawFn) -> History:
     return writes, [one for one, is_service in found if is_service], asked
 
 
+A, B = (frozenset({group}) for group in GROUPS[:2])
+# A write that nobody asked for, of a group that is looked at later; and a compaction before such a look.
+UNASKED = [commit(1, A), commit(2, A), commit(3, B), commit(5, B)]
+COMPACTED = [commit(1, A), commit(2, B), commit(4, A)]
+
+
+@example((UNASKED, [], [UNASKED[1], UNASKED[3]]), None)
+@example((COMPACTED, [commit(3, A)], COMPACTED[1:]), None)
 @given(histories(), st.none() | st.just(stamp(0)) | st.just(stamp(0, 999)))
 def test_each_state_is_read_as_of_a_moment_from_its_last_write_up_to_before_the_next(
     history: History, archived: str | None

@@ -13,6 +13,7 @@ from hudi_reconcile.change_queries.log import touched_of
 from hudi_reconcile.core.change_range import Commit
 from hudi_reconcile.core.changes import answer
 from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.runs import touched_of as run_events
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import (
     alive_of,
@@ -38,6 +39,7 @@ BUCKETS = {
     "hoodie.compact.inline": "false",
 }
 Row = tuple[int, str, int, int]
+Versions = dict[str, tuple[int, ...]]  # and the places that they are at
 
 
 def test_commits_of_merge_on_read_are_told_from_one_reading_of_each_state_as_from_two_of_each_commit(
@@ -103,6 +105,32 @@ def test_values_of_every_type_and_partition_are_read_alike_from_merge_on_read(
     history = written(spark, path, "range(24)", "range(3, 30, 5)", "range(0, 24, 4)", options=MERGED)
 
     assert_told(history, (0, 3), (1, 3), (2, 3))
+
+
+def test_version_that_is_missing_between_twice_at_a_place_or_nowhere_whole_is_told_by_no_chain(
+    spark: SparkSession,
+) -> None:
+    """Three places: what was there before, and what two commits left."""
+    stays: Versions = {"stays": (0, 1, 2)}
+    born: Versions = {"born": (1, 2)}
+    assert events(spark, stays | born | {"gone": (0,)}) == [("born", 0, 1), ("gone", 0, 0)]
+    assert events(spark, stays | {"both": (1,)}) == [("both", 0, 1), ("both", 1, 0)]
+    assert events(spark, stays | {"missing": (0, 2)}) is None
+    assert events(spark, stays | {"twice": (0, 1, 1, 2)}) is None
+    assert events(spark, stays | born, unknown="born") is None
+    assert events(spark, stays | born, unknown="stays") == [("born", 0, 1)]
+
+
+def events(spark: SparkSession, versions: Versions, unknown: str = "") -> list[tuple[str, int, int]] | None:
+    rows = [
+        (0, one, place, [None, 0, 1][place], [0, 1, None][place])
+        for one, places in versions.items()
+        for place in places
+    ]
+    placed = spark.createDataFrame(rows, "chain int, version string, place int, n int, then int")
+    whole = placed.drop("n", "then").where(F.col("version") != unknown)
+    found = run_events(placed, whole)
+    return None if found is None else sorted((one.version, one.n, one.side) for one in found.collect())
 
 
 def assert_told(history: HudiHistory, *ranges: tuple[int, int]) -> None:
