@@ -10,7 +10,7 @@ from hudi_reconcile.app.engines import session_request
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.consumers import Lag, lag_of
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.positions import Positions
 from hudi_reconcile.spark.session import Session, open_session
 

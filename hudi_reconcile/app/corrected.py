@@ -22,8 +22,8 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.provenance import correction_of
 from hudi_reconcile.evidence.names import is_run_id
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.frames import evaluating
-from hudi_reconcile.lake.history import HudiHistory
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import Session, open_session
 

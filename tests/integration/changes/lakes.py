@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.values import READ_SEQ, ChangeLog, PartitionField, TableType
-from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Corrective, NewTable
 from tests.integration.lake.support import checkpoint, content, corrective, frame, table_of, versions

@@ -14,7 +14,7 @@ from hudi_reconcile.core.change_range import Commit, Span, span_of
 from hudi_reconcile.core.changes import QUERY_TYPES, Change, answer, applied
 from hudi_reconcile.core.values import READ_SEQ, TableType
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.ports import Frame
 from tests.integration.changes.lakes import Lake
 

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from hudi_reconcile.change_queries.log import touched_of
 from hudi_reconcile.core.changes import answer
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.frames import evaluating
-from hudi_reconcile.lake.history import HudiHistory
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import alive_of, at_once, renumbered, span_between, told_alike, whole_log
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.change_queries.query import answered, logged
 from hudi_reconcile.core.changes import QUERY_TYPES, answer
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.ports import Frame
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import in_pairs, own_log, renumbered, span_between, told, whole_log

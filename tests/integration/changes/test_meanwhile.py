@@ -28,7 +28,7 @@ from hudi_reconcile.core.changes import QueryType
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.values import TableType
 from hudi_reconcile.lake.bridge import _write_client
-from hudi_reconcile.lake.history import HudiHistory
+from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.spark.session import Session
 from tests.integration.changes.lakes import Lake

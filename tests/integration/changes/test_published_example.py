@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.change_range import Cut
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.meanwhile import Meanwhile
+from hudi_reconcile.lake.changes.meanwhile import Meanwhile
 from hudi_reconcile.lake.positions import Positions
 
 BATCHES = [

@@ -8,8 +8,8 @@ from hudi_reconcile.core.change_range import Commit
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.values import Instant
 from hudi_reconcile.lake.bridge import Action, newest_completion
-from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_compaction, is_service
-from hudi_reconcile.lake.looks import AFTER, BEFORE, disturbed, is_plain, looks_of, moments_of, read_each
+from hudi_reconcile.lake.changes.commit_files import bytes_of, commit_of, is_compaction, is_service
+from hudi_reconcile.lake.changes.looks import AFTER, BEFORE, disturbed, is_plain, looks_of, moments_of, read_each
 
 ACTION = Action("20260101000000001", "20260101000000002", "commit")
 

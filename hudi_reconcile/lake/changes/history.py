@@ -1,7 +1,7 @@
 """A table's history: its commits, how far back their file versions are kept, and the rows just before and after each commit.
 
-Rows are read from the file versions themselves, not from Hudi's change log: that log writes images as JSON without types
-(ADR 18). Of each commit only the file groups that it touched are looked at: writers of one file group exclude each other, so
+Rows are read from the file versions themselves; from Hudi's change log only where it is whole and tells values exactly (ADR 18).
+Of each commit only the file groups that it touched are looked at: writers of one file group exclude each other, so
 its versions have one order, whatever else was being written at the time.
 """
 
@@ -24,16 +24,16 @@ from hudi_reconcile.core.file_chains import chains_of, is_no_pattern, versions_o
 from hudi_reconcile.core.state_chains import states_of
 from hudi_reconcile.core.values import LakeTable
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.chained import ChainedFiles, has_plain_types
-from hudi_reconcile.lake.change_log import logged_changes
-from hudi_reconcile.lake.commit_files import bytes_of, commit_of, is_service
+from hudi_reconcile.lake.changes.chained import ChainedFiles, has_plain_types
+from hudi_reconcile.lake.changes.change_log import logged_changes
+from hudi_reconcile.lake.changes.commit_files import bytes_of, commit_of, is_service
+from hudi_reconcile.lake.changes.looks import by_moment, is_plain, looks_of, moments_of, read_each
+from hudi_reconcile.lake.changes.meanwhile import Meanwhile
+from hudi_reconcile.lake.changes.states import ChainedStates
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
 from hudi_reconcile.lake.frames import as_of, incremental, newest
-from hudi_reconcile.lake.looks import by_moment, is_plain, looks_of, moments_of, read_each
-from hudi_reconcile.lake.meanwhile import Meanwhile
 from hudi_reconcile.lake.schema import as_now, columns_of
-from hudi_reconcile.lake.states import ChainedStates
 from hudi_reconcile.lake.table import has_table, table_of
 from hudi_reconcile.ports import Frame
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hudi_reconcile.core.change_range import BEGINNING, Commit, Cut, cut_of
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.commit_files import commit_of, is_compaction
-from hudi_reconcile.lake.looks import disturbed
+from hudi_reconcile.lake.changes.commit_files import commit_of, is_compaction
+from hudi_reconcile.lake.changes.looks import disturbed
 from hudi_reconcile.lake.timeline import instant_of
 
 

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.change_range import Commit, FileGroup
 from hudi_reconcile.core.state_chains import StateChain
-from hudi_reconcile.lake.looks import by_moment, read_each
-from hudi_reconcile.lake.runs import touched_of
+from hudi_reconcile.lake.changes.looks import by_moment, read_each
+from hudi_reconcile.lake.changes.runs import touched_of
 
 # `own`: the commit asked for that left the state; NULL where it is none of them: they may have taken away any row of it.
 _STATES = "moment string, part string, file_id string, chain int, place int, n int, then int, own string"

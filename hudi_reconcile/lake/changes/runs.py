@@ -11,7 +11,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.lake.looks import AFTER, BEFORE
+from hudi_reconcile.lake.changes.looks import AFTER, BEFORE
 
 MOST_BROADCAST_ROWS = 100_000
 PLACE = ("chain", "version", "place")

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from hudi_reconcile.core.file_chains import Chain
-from hudi_reconcile.lake.runs import touched_of
+from hudi_reconcile.lake.changes.runs import touched_of
 
 _FILES = "name string, chain int, place int, n int, then int"
 _SEQNO, _TIME = "_hoodie_commit_seqno", "_hoodie_commit_time"

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.change_log import LoggedCommit, span_of_log
 from hudi_reconcile.core.values import LakeTable
+from hudi_reconcile.lake.changes.logged_images import is_inferred, tells, typed
 from hudi_reconcile.lake.frames import cdc, evaluating
-from hudi_reconcile.lake.logged_images import is_inferred, tells, typed
 
 _BATCHES = "spark.sql.parquet.enableVectorizedReader"
 
