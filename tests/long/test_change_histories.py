@@ -17,6 +17,7 @@ from tests.integration.changes.lakes import Lake, moves
 from tests.integration.changes.reading import assert_part, assert_ranges, service, whole_log
 from tests.integration.changes.test_history import history_is_told_right, widened_columns_are_told
 from tests.integration.changes.test_published_example import CDC, LOGGING, assert_cdc_as_published, fruit
+from tests.integration.changes.test_states import new_rows_in_log_files_are_told
 
 HISTORIES, MOST_COMMITS, PARTS = 3, 8, 3
 
@@ -72,6 +73,12 @@ def test_short_history_is_told_right_and_so_is_the_commit_whose_older_image_hudi
     spark: SparkSession, tmp_path: Path, kind: TableType
 ) -> None:
     assert_part(*history_is_told_right(spark, tmp_path, kind, None), 2, 3)
+
+
+def test_new_rows_in_log_files_of_several_groups_of_a_partition_are_told_before_and_after_compaction(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    new_rows_in_log_files_are_told(spark, str(tmp_path / "t"))
 
 
 def test_columns_that_came_or_were_widened_are_told_of_copy_on_write_too(spark: SparkSession, tmp_path: Path) -> None:

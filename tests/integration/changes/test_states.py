@@ -66,10 +66,8 @@ def test_commits_of_merge_on_read_are_told_from_one_reading_of_each_state_as_fro
         assert told_alike(alive) == told_alike(answer("upsert", part)), (first, last)
 
 
-def test_new_rows_in_log_files_of_several_groups_of_a_partition_are_told_before_and_after_compaction(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    path = str(tmp_path / "t")
+def new_rows_in_log_files_are_told(spark: SparkSession, path: str) -> None:
+    """For `make change-histories`: in several file groups of a partition, before and after compaction."""
     write(spark, path, *[(one, "ab"[one % 2], 0, 5) for one in range(1, 13)])
     write(spark, path, (1, "b", 1, 6), (2, "a", 1, 6), (13, "b", 1, 6), (14, "a", 1, 6))
     write(spark, path, (1, "b", 1, 7), (3, "b", 1, 7), (14, "a", 1, 7), operation="delete")
