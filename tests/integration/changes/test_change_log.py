@@ -22,7 +22,7 @@ from tests.integration.changes.test_chained import COLUMNS, MANY
 CDC = {"hoodie.table.cdc.enabled": "true", "hoodie.table.cdc.supplemental.logging.mode": "DATA_BEFORE_AFTER"}
 OPTIONS = {**CDC, "hoodie.table.name": "t", "hoodie.datasource.write.recordkey.field": "id"}
 DELETE = {"hoodie.datasource.write.operation": "delete"}
-# Of a text that does not tell them.
+# Columns whose text in a log does not tell their values.
 UNTOLD = {"nested"}
 
 
