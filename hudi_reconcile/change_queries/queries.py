@@ -106,7 +106,8 @@ def _refuse_broken(found: DataFrame, instants: Sequence[str]) -> None:
     if broken is None or not broken[0]:
         return
     after = f"--from {instants[broken[1]]} begins after them; " if instants else ""
+    keys, whose = ("key", "no one row is its own") if broken[0] == 1 else ("keys", "no one row is theirs")
     raise UsageError(
-        f"commits touched several copies of {broken[0]} keys of this range, so that no one row is theirs",
+        f"commits touched several copies of {broken[0]} {keys} of this range, so that {whose}",
         fix=f"{after}--type full-delta or append-only shows each copy; sweep and apply make doubled keys one",
     )

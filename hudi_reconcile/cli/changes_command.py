@@ -16,6 +16,7 @@ from hudi_reconcile.core.consumers import checked_name
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.changes import ChangesFormat, format_changes
+from hudi_reconcile.report.wording import counted
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.changes import Answered
@@ -103,10 +104,10 @@ class _Output:
         """Hand over the whole answer; returns once it is out of this process."""
         for note in found.notes:
             complain(f"note: {note}")
-        span = {"from": found.span.after, "to": found.span.upto}
+        span = {"from": found.span.after or EARLIEST, "to": found.span.upto or EARLIEST}
         if self.into is not None and self.into_table is not None:
             count = found.apply(self.into, self.into_table)
-            complain(f"{self.into_table}: {count} keys changed, up to {found.span.upto}")
+            complain(f"{self.into_table}: {counted(count, 'key')} changed, up to {span['to']}")
             self.delivered.append(span)
             return
         if self.into is not None:

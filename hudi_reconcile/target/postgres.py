@@ -130,11 +130,17 @@ class PostgresTarget:
 
 def fix_of(sqlstate: str | None) -> str:
     """What to look at for a class of errors. Pure."""
+    states = {
+        "23502": "let the column be NULL (alter column ... drop not null), as the lake does",
+        "23514": "drop the check: the lake need not keep it",
+    }
     classes = {
         "22": "give its columns types that hold the lake's values",
         "23": "drop the constraint, or make it deferrable: rows may exchange values, and the lake need not keep it",
     }
-    return classes.get((sqlstate or "")[:2], "check --into, PGPASSWORD and the rights of its user")
+    return states.get(sqlstate or "") or classes.get(
+        (sqlstate or "")[:2], "check --into, PGPASSWORD and the rights of its user"
+    )
 
 
 def cut_values(narrow: Mapping[str, TargetColumn], columns: Sequence[str]) -> sql.Composed:

@@ -127,7 +127,7 @@ def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_i
     both = log_of(touched_of(spark.createDataFrame(both_updated, VERSIONS)), [])
     for log in (twice, repair, both):
         for kind in ("upsert", "min-delta"):
-            with pytest.raises(UsageError, match="several copies of 1 keys") as refused:
+            with pytest.raises(UsageError, match="several copies of 1 key of this range") as refused:
                 answer(kind, log, ["c0", "c1"])
             assert refused.value.fix.startswith("--from c0 " if log is both else "--from c1 ")
     assert answer("append-only", twice).count() == 2

@@ -190,6 +190,8 @@ def test_consumer_gets_what_came_after_its_position_and_its_lag_is_told(
     first, _, last = table.completed
     consumer = ("--type", "min-delta", "--consumer", "shop", "--commit-position")
 
+    document = json.loads(table.command("changes", "-t", "fruit", "--type", "upsert", "--format", "json")[1])
+    assert (document["from"], document["to"]) == ("earliest", last)  # as --from and --to take them
     assert len(table.changes(*consumer, "--to", first)) == 3
     assert table.lag("shop") == (first, 2)
     later = table.changes(*consumer[:4])

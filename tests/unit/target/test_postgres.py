@@ -91,3 +91,9 @@ def test_refusal_of_the_database_is_told_with_what_to_look_at_for_its_class() ->
         "check",
         "check",
     ]
+
+
+def test_refusal_that_a_deferrable_constraint_would_not_mend_names_what_would() -> None:
+    assert fix_of("23514").startswith("drop the check")
+    assert "drop not null" in fix_of("23502")
+    assert not any("deferrable" in fix_of(state) for state in ("23514", "23502"))
