@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
@@ -27,12 +28,15 @@ class ChainedFiles:
         # Hudi's own columns are marked as metadata; Spark would then hide the names of the files.
         self._schema = StructType([StructField(one.name, one.dataType) for one in schema.fields])
         self._chains = chains
+
+    @cached_property
+    def _files(self) -> DataFrame:
         rows = [
             (version.path.rpartition("/")[2], version.chain, version.place, version.n, then)
-            for chain in chains
+            for chain in self._chains
             for version, then in zip(chain, [*[one.n for one in chain[1:]], None], strict=True)
         ]
-        self._files = F.broadcast(spark.createDataFrame(rows, _FILES))
+        return F.broadcast(self._spark.createDataFrame(rows, _FILES))
 
     def touched(self, shaped: Shape) -> DataFrame | None:
         """What `shaped` makes of the rows that a commit wrote or took away, with `n` and `side`; materialised.

@@ -38,6 +38,8 @@ from hudi_reconcile.lake.table import has_table, table_of
 from hudi_reconcile.ports import Frame
 
 _KEPT_BYTES = 512 << 20  # on disk, as Hudi compresses them: states of so many are read once and kept meanwhile
+_ALL: frozenset[FileGroup] = frozenset()
+_MOST_LITERAL = 64  # commits that an expression names; more are joined, which costs a job
 _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips other files by their statistics
 
 
@@ -188,16 +190,25 @@ class HudiHistory:
         Only where `is_plain`: a replacement or a clustering carries rows from one file group into another.
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
-        written = [(one.instant.requested, n) for n, one in enumerate(commits)]
-        known = self._spark.createDataFrame(written, "requested string, n int")
         files = self._chained(commits)
         found = files.alive() if files else None
         rows = self._alive(commits) if found is None else self._shaped(found, _requested())
-        return self._upserts(rows.join(F.broadcast(known), "requested"))
+        return self._upserts(self._numbered(rows, commits))
+
+    def _numbered(self, rows: DataFrame, commits: Sequence[Commit]) -> DataFrame:
+        """Rows that one of the commits wrote, with `n`, its place."""
+        requested = [one.instant.requested for one in commits]
+        if 0 < len(requested) <= _MOST_LITERAL:
+            places = F.create_map(*[F.lit(part) for n, one in enumerate(requested) for part in (one, n)])
+            return rows.withColumn("n", places[F.col("requested")]).where("n is not null")
+        known = self._spark.createDataFrame([(one, n) for n, one in enumerate(requested)], "requested string, n int")
+        return rows.join(F.broadcast(known), "requested")
 
     def _alive(self, commits: Sequence[Commit]) -> DataFrame:
         looks = moments_of(commits, self._writes)
         requested = [one.instant.requested for one in commits]
+        if len(looks) == 1:  # then no row of another file group is by one of the commits
+            looks = dict.fromkeys(looks, _ALL)
         frames = read_each(looks, partial(self._written, requested=requested), self.commits())
         return reduce(DataFrame.unionByName, frames) if frames else self._shaped(self._nothing(), _requested())
 
@@ -206,6 +217,8 @@ class HudiHistory:
         # All of them at once as a range too, which the files' statistics know.
         rows = rows.where(F.col("_hoodie_commit_time").between(min(requested), max(requested)))
         rows = self._shaped(rows.where(F.col("_hoodie_commit_time").isin(requested)), _requested())
+        if not groups:
+            return rows
         wanted = self._spark.createDataFrame(sorted(groups), "part string, file_id string")
         return rows.join(F.broadcast(wanted), ["part", "file_id"])
 
@@ -218,10 +231,7 @@ class HudiHistory:
     def raw(self, span: Span, merge: str) -> Frame:
         """What Hudi's incremental query gives for the range, in the columns of an answer: for merge_on_read."""
         rows = incremental(self._spark, self._path, span.after, span.upto, merge) if span.commits else self._nothing()
-        numbers = [(commit.instant.requested, n) for n, commit in enumerate(span.commits)]
-        known = self._spark.createDataFrame(numbers, "requested string, n int")
-        shaped = self._shaped(rows, _requested())
-        found = self._upserts(shaped.join(F.broadcast(known), "requested"))
+        found = self._upserts(self._numbered(self._shaped(rows, _requested()), span.commits))
         return Frame(cast("DataFrame", found).localCheckpoint())  # before the cleaner comes
 
     def _nothing(self) -> DataFrame:

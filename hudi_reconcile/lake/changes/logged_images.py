@@ -8,7 +8,7 @@ each value exactly where the record's schema is known. Types whose text would no
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,16 +22,15 @@ from hudi_reconcile.core.values import LakeColumn
 _INFERRED = '{"_hoodie_commit_time":'
 _LONG_BYTES = 8
 _IMAGES = ("before", "after")  # an absent one is NULL, or the text `null` where a log file was read
-Value = Callable[[SparkColumn], SparkColumn]
 
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """A column of the type `kind`: how Spark is to read it from JSON, and what its value is then."""
+    """A column of the type `kind`: how Spark is to read it from JSON, and what its value is then, as SQL of what was read."""
 
     kind: str
     raw: str
-    value: Value
+    value: str = "{0}"
 
 
 def tells(avro: str, columns: Sequence[LakeColumn]) -> bool:
@@ -52,7 +51,8 @@ def typed(changes: DataFrame, avro: str, columns: Sequence[LakeColumn]) -> DataF
     texts = {name: F.nullif(F.col(name), F.lit("null")) for name in _IMAGES}
     parsed = changes.withColumns({name: F.from_json(text, raw, {"mode": "FAILFAST"}) for name, text in texts.items()})
     values = {
-        name: [spelled[one.name].value(F.col(name)[one.name]).alias(one.name) for one in columns] for name in _IMAGES
+        name: [F.expr(spelled[one.name].value.format(f"`{name}`.`{one.name}`")).alias(one.name) for one in columns]
+        for name in _IMAGES
     }
     return parsed.withColumns({name: F.when(F.col(name).isNotNull(), F.struct(*values[name])) for name in _IMAGES})
 
@@ -84,41 +84,29 @@ def _spelling(kind: Any) -> _Spelling | None:
 def _decimal(precision: int, scale: int, size_bytes: int) -> _Spelling:
     kind = f"decimal({precision},{scale})"
     whole = "bigint" if size_bytes <= _LONG_BYTES else "decimal(38,0)"
-
-    def value(found: SparkColumn) -> SparkColumn:
-        # Big-endian, two's complement. Of a negative one the complement is added up, which is never further from 0.
-        is_negative = F.element_at(found, 1) < 0
-        bits = F.when(is_negative, F.lit(255)).otherwise(F.lit(0))
-        summed = F.aggregate(
-            F.transform(found, lambda one: one.bitwiseAND(F.lit(255)).bitwiseXOR(bits)),
-            F.lit(0).cast(whole),
-            lambda so_far, one: (so_far * F.lit(256) + one).cast(whole),
-        )
-        unscaled = F.when(is_negative, -summed - 1).otherwise(summed).cast(whole)
-        return F.concat(unscaled.cast("string"), F.lit(f"E-{scale}")).cast(kind)
-
-    return _Spelling(kind, "array<int>", value)
-
-
-def _as_it_is(found: SparkColumn) -> SparkColumn:
-    return found
+    # Big-endian, two's complement. Of a negative one the complement is added up, which is never further from 0.
+    is_negative = "element_at({0}, 1) < 0"
+    bits = f"transform({{0}}, one -> (one & 255) ^ if({is_negative}, 255, 0))"
+    added = f"aggregate({bits}, cast(0 as {whole}), (so_far, one) -> cast(so_far * 256 + one as {whole}))"
+    unscaled = f"cast(if({is_negative}, -{added} - 1, {added}) as {whole})"
+    return _Spelling(kind, "array<int>", f"cast(concat(cast({unscaled} as string), 'E-{scale}') as {kind})")
 
 
 _PLAIN: Mapping[str, _Spelling] = {
-    "boolean": _Spelling("boolean", "boolean", _as_it_is),
-    "int": _Spelling("int", "int", _as_it_is),
-    "long": _Spelling("bigint", "bigint", _as_it_is),
-    "string": _Spelling("string", "string", _as_it_is),
+    "boolean": _Spelling("boolean", "boolean"),
+    "int": _Spelling("int", "int"),
+    "long": _Spelling("bigint", "bigint"),
+    "string": _Spelling("string", "string"),
     # As text: Spark would make a float of the double that is nearest to it.
-    "float": _Spelling("float", "string", lambda found: found.cast("float")),
-    "double": _Spelling("double", "string", lambda found: found.cast("double")),
-    "bytes": _Spelling("binary", "string", lambda found: F.encode(found, "ISO-8859-1")),
+    "float": _Spelling("float", "string", "cast({0} as float)"),
+    "double": _Spelling("double", "string", "cast({0} as double)"),
+    "bytes": _Spelling("binary", "string", "encode({0}, 'ISO-8859-1')"),
 }
 _LOGICAL: Mapping[tuple[str, str], _Spelling] = {
-    ("int", "date"): _Spelling("date", "int", F.date_from_unix_date),
-    ("long", "timestamp-micros"): _Spelling("timestamp", "bigint", F.timestamp_micros),
+    ("int", "date"): _Spelling("date", "int", "date_from_unix_date({0})"),
+    ("long", "timestamp-micros"): _Spelling("timestamp", "bigint", "timestamp_micros({0})"),
     # The session's zone is UTC, so that the cast changes nothing.
     ("long", "local-timestamp-micros"): _Spelling(
-        "timestamp_ntz", "bigint", lambda found: F.timestamp_micros(found).cast("timestamp_ntz")
+        "timestamp_ntz", "bigint", "cast(timestamp_micros({0}) as timestamp_ntz)"
     ),
 }
