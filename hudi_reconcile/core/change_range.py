@@ -162,6 +162,8 @@ def entangled(
 ) -> tuple[Commit, Commit] | None:
     """Two commits, one of them asked for, that wrote one file group at the same time: its versions do not tell which was first.
 
+    So do two whose ends are not in the order of their begins: up to table version 6 a commit's end is when its file on the
+    timeline was last modified, which a copy of the table's folder makes anew.
     `commits` are all of the table; one of them may have begun before an asked one and ended after the range. `services`, its
     compactions and clusterings, make a file group anew for those that complete after they were requested: the rows of a commit
     that was requested before are in no version as of that commit.
@@ -178,12 +180,16 @@ def entangled(
     for commit in sorted(commits, key=lambda one: one.instant.requested):
         for group in commit.groups:
             earlier = last.get(group)
-            overlaps = earlier is not None and earlier.instant.completed > commit.instant.requested
+            overlaps = earlier is not None and _overlap(earlier.instant, commit.instant)
             if earlier is not None and overlaps and wanted & {earlier.instant.requested, commit.instant.requested}:
                 return earlier, commit
             if earlier is None or commit.instant.completed > earlier.instant.completed:
                 last[group] = commit
     return None
+
+
+def _overlap(first: Instant, second: Instant) -> bool:
+    return first.completed > second.requested or first.completed >= second.completed
 
 
 def _notes(option: str, position: str, done: Sequence[Commit]) -> tuple[str, ...]:

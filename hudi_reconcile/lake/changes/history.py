@@ -39,6 +39,11 @@ from hudi_reconcile.ports import Frame
 
 _KEPT_BYTES = 512 << 20  # on disk, as Hudi compresses them: states of so many are read once and kept meanwhile
 _ALL: frozenset[FileGroup] = frozenset()
+_OWN_ENDS = 8  # the first table version whose commits tell when they ended
+_MODIFIED = (
+    ". The table's version is 6: a commit's end is when its file in .hoodie was last modified, in UTC, so that "
+    "a copy of the folder made without these times (cp without -p), or commits named in another zone, look like this too"
+)
 _MOST_LITERAL = 64  # commits that an expression names; more are joined, which costs a job
 _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips other files by their statistics
 
@@ -121,7 +126,8 @@ class HudiHistory:
         if mixed is not None:
             first, second = (one.instant.completed for one in mixed)
             raise UsageError(
-                f"commits {first} and {second} wrote the same files at the same time; their order cannot be told",
+                f"commits {first} and {second} wrote the same files at the same time; their order cannot be told"
+                + (_MODIFIED if self.table.version < _OWN_ENDS else ""),
                 fix=f"ask for a range that begins at {max(first, second)}: --from {max(first, second)}",
             )
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.values import READ_SEQ, ChangeLog, PartitionField, TableType
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.lake.metadata import commit_metadata
+from hudi_reconcile.lake.options import WriteOptions, create_options
+from hudi_reconcile.lake.write import Target, commit
 from hudi_reconcile.ports import Corrective, NewTable
 from tests.integration.lake.support import checkpoint, content, corrective, frame, table_of, versions
 
@@ -22,14 +25,21 @@ State = dict[int, dict[str, Any]]
 class Lake:
     """A table, the state after each of its commits, and when those completed."""
 
-    def __init__(self, spark: SparkSession, path: Path, kind: TableType, log: ChangeLog | None) -> None:
+    def __init__(
+        self, spark: SparkSession, path: Path, kind: TableType, log: ChangeLog | None, version: int | None = None
+    ) -> None:
+        """With the table version that the tool makes, or with an older one, as another writer would have made it."""
         self.spark = spark
         self.lake = HudiLake(spark, str(path), name="t", options={})
-        rows = [(one, "a", 0, 1) for one in (1, 2, 3)]
+        rows = frame(spark, SCHEMA, *[(one, "a", 0, 1) for one in (1, 2, 3)])
         table = NewTable("t", kind, ("id",), (PartitionField("part"),), change_log=log)
-        self.completed = [
-            self.lake.create(frame(spark, SCHEMA, *rows), table, checkpoint(1), {"kind": "pull"}).completed
-        ]
+        if version is None:
+            first = self.lake.create(rows, table, checkpoint(1), {"kind": "pull"})
+        else:
+            older = {"hoodie.write.table.version": str(version), "hoodie.write.auto.upgrade": "false"}
+            options, carried = create_options(WriteOptions(), table) | older, commit_metadata(checkpoint(1), {})
+            first = commit(Target(spark, str(path), "t", exists=False), cast("DataFrame", rows), options, carried)
+        self.completed = [first.completed]
         self.states: list[State] = [{}, self.state()]
 
     def state(self) -> State:

@@ -118,6 +118,15 @@ def test_writers_of_one_file_group_that_overlap_are_found_and_others_are_not() -
         assert entangled([first, other], [first, other]) is None
 
 
+def test_writers_of_one_file_group_that_did_not_end_in_the_order_that_they_began_in_are_found() -> None:
+    early, late = at(20, 2, "a"), at(21, 1, "a")  # ends before begins: files whose times a copy made anew
+
+    assert entangled([early], [early, late]) == (early, late)
+    assert entangled([late], [early, at(21, 2, "a")]) == (early, at(21, 2, "a"))
+    assert entangled([early], [early, at(21, 3, "a")]) is None
+    assert entangled([early], [early, at(21, 1, "b")]) is None
+
+
 def test_writer_that_overlaps_the_range_from_outside_is_found_and_two_of_them_that_do_not_are_left_alone() -> None:
     slow, inside, later = at(1, 9, "a"), at(3, 4, "a"), at(5, 6, "a")
 
