@@ -222,10 +222,10 @@ def _short_log(history: HudiHistory, commits: Sequence[Commit], *, rows_only: bo
     if counted is None or not is_shorter(counted, commits, latest_only=rows_only):
         return None
     try:
-        told = history.logged(commits, counted)
+        with history.logged(commits, counted) as told:
+            return None if told is None else logged(told, history.table.record_key, counted)
     except LakeError:
         return None  # the files are read next; where they are gone too, that is the error
-    return None if told is None else logged(told, history.table.record_key, counted)
 
 
 def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:

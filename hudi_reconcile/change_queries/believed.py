@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.change_queries.images import same_row
 from hudi_reconcile.change_queries.lines import struct_of
-from hudi_reconcile.core.change_log import LoggedCommit
+from hudi_reconcile.change_queries.queries import FEW_ROWS
+from hudi_reconcile.core.change_log import LoggedCommit, images_of
 
 _OPS = ("i", "u", "d")
 
@@ -22,7 +23,7 @@ def believed(changes: DataFrame, key: Sequence[str], commits: Sequence[LoggedCom
     A row that moved to another partition comes as a delete and an insert, and is one change.
     """
     log = _by_key(changes, key).localCheckpoint()
-    if not _is_whole(log, commits):
+    if not _is_whole(log.coalesce(1) if images_of(commits) <= FEW_ROWS else log, commits):
         return None
     return log.select("n", "op", "key", "before", "after", F.lit(False).alias("doubled"))
 

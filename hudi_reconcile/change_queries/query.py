@@ -14,9 +14,9 @@ from hudi_reconcile.change_queries.held import Held, held_against
 from hudi_reconcile.change_queries.lines import Mask, lines_of, spelled, struct_of
 from hudi_reconcile.change_queries.log import log_of, touched_of
 from hudi_reconcile.change_queries.origin import COLUMNS, kinds_of, originated
-from hudi_reconcile.change_queries.queries import answer, of_one_row_each
+from hudi_reconcile.change_queries.queries import FEW_ROWS, answer, of_one_row_each
 from hudi_reconcile.core.change_log import LoggedCommit
-from hudi_reconcile.core.change_range import Commit
+from hudi_reconcile.core.change_range import Commit, rows_written
 from hudi_reconcile.core.changes import QueryType
 from hudi_reconcile.ports import Frame
 
@@ -60,7 +60,8 @@ def listed(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:
 
     Raises UsageError where a key is in it more than once.
     """
-    return Frame(of_one_row_each(cast("DataFrame", alive), _instants(commits)))
+    few = rows_written(commits) <= FEW_ROWS
+    return Frame(of_one_row_each(cast("DataFrame", alive), _instants(commits), few=few))
 
 
 def _instants(commits: Sequence[Commit]) -> list[str]:

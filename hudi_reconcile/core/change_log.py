@@ -53,10 +53,14 @@ def logged_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[Logg
 
 def is_shorter(log: Sequence[LoggedCommit], commits: Sequence[Commit], *, latest_only: bool) -> bool:
     """True where the log is read sooner than the files: those that the commits wrote, or the latest of each file group."""
-    images = sum(one.inserted_rows + 2 * one.updated_rows + one.deleted_rows for one in log)
     written = [(file.group, file.counts.rows) for one in commits for file in one.files if file.counts is not None]
     rows = sum(dict(written).values()) if latest_only else sum(rows for _, rows in written)
-    return images * (ROWS_LATEST if latest_only else ROWS_EACH) <= rows
+    return images_of(log) * (ROWS_LATEST if latest_only else ROWS_EACH) <= rows
+
+
+def images_of(log: Sequence[LoggedCommit]) -> int:
+    """How many images of rows are to be found of the commits."""
+    return sum(one.inserted_rows + 2 * one.updated_rows + one.deleted_rows for one in log)
 
 
 def span_of_log(found: Sequence[LoggedCommit]) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ Pure. All times are completion times, as Hudi writes them (`yyyyMMddHHmmssSSS`),
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,6 +81,12 @@ class Span:
     upto: str
     commits: tuple[Commit, ...]
     notes: tuple[str, ...] = ()
+
+
+def rows_written(commits: Sequence[Commit]) -> float:
+    """How many rows the commits inserted or updated, as they count them; infinite where one of them does not tell."""
+    counts = [file.counts for commit in commits for file in commit.files]
+    return sum(math.inf if one is None else one.inserted_rows + one.updated_rows for one in counts)
 
 
 def instant_text(text: str, option: str) -> str:

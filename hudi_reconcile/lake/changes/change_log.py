@@ -16,18 +16,18 @@ from hudi_reconcile.lake.frames import cdc, evaluating
 _BATCHES = "spark.sql.parquet.enableVectorizedReader"
 
 
+@contextmanager
 def logged_changes(
     spark: SparkSession, table: LakeTable, commits: Sequence[LoggedCommit], avro: str, new_rows: DataFrame
-) -> DataFrame | None:
-    """What the commits did by their log: `n`, `op`, `before`, `after`; materialised. Nothing of it is held against anything.
+) -> Iterator[DataFrame | None]:
+    """What the commits did by their log: `n`, `op`, `before`, `after`; to be evaluated once, and inside.
 
-    `avro` is the schema that all of them wrote with, `new_rows` those of the file groups that they began, which have no log: `n`
-    and `row`. None where the table has columns whose values its log does not tell exactly. Raises LakeError.
+    Nothing of it is held against anything. `avro` is the schema that all of them wrote with, `new_rows` those of the file groups
+    that they began, which have no log: `n` and `row`. None where the table has columns whose values its log does not tell.
+    Raises LakeError, also for what fails to be read inside.
     """
-    if not tells(avro, table.columns):
-        return None
     with _rows_one_by_one(spark), evaluating(table.path):
-        return _changes(spark, table, commits, avro, new_rows).localCheckpoint()
+        yield _changes(spark, table, commits, avro, new_rows) if tells(avro, table.columns) else None
 
 
 def _changes(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial, reduce
 from typing import cast
 
@@ -154,18 +155,20 @@ class HudiHistory:
             return None
         return logged_of(commits, self._writes)
 
-    def logged(self, commits: Sequence[Commit], counted: Sequence[LoggedCommit]) -> Frame | None:
-        """What Hudi's own change log tells of commits that are `counted`: `n`, `op`, `before`, `after`; materialised.
+    @contextmanager
+    def logged(self, commits: Sequence[Commit], counted: Sequence[LoggedCommit]) -> Iterator[Frame | None]:
+        """What Hudi's own change log tells of `counted` commits: `n`, `op`, `before`, `after`; to be evaluated once, inside.
 
         None where that are not the values that the table holds. Raises LakeError where it cannot be read.
         """
         files = self._chained(commits)
         new_rows = files.new_rows(self._shaped) if files else None
         if new_rows is None:
-            return None
+            yield None
+            return
         schema = commits[0].schema or ""  # that of all of them, where their files make chains
-        found = logged_changes(self._spark, self.table, counted, schema, new_rows)
-        return None if found is None else Frame(found)
+        with logged_changes(self._spark, self.table, counted, schema, new_rows) as found:
+            yield None if found is None else Frame(found)
 
     def _states(self, commits: Sequence[Commit]) -> ChainedStates | None:
         done = [action.requested for action in self._done]

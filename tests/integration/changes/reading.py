@@ -39,8 +39,10 @@ def otherwise(history: HudiHistory, commits: Sequence[Commit]) -> list[Frame]:
 def own_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame | None:
     """By Hudi's own change log; None where that is not to be had or not to be believed."""
     counted = history.counted(commits)
-    own = None if counted is None else history.logged(commits, counted)
-    return None if own is None or counted is None else logged(own, history.table.record_key, counted)
+    if counted is None:
+        return None
+    with history.logged(commits, counted) as own:
+        return None if own is None else logged(own, history.table.record_key, counted)
 
 
 def at_once(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...] | None:

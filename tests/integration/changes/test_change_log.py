@@ -88,7 +88,8 @@ def test_log_that_does_not_hold_what_the_commits_counted_is_not_believed(spark: 
     commits = history.commits()
     counted, key = history.counted(commits), history.table.record_key
     assert counted is not None
-    changes = cast("DataFrame", history.logged(commits, counted))
+    with history.logged(commits, counted) as found:
+        changes = cast("DataFrame", found).localCheckpoint()
     assert logged(Frame(changes), key, counted) is not None
 
     last = counted[-1]

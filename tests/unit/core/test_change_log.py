@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.change_log import LoggedCommit, is_shorter, logged_of, span_of_log
-from hudi_reconcile.core.change_range import Commit, RowCounts, WrittenFile
+from hudi_reconcile.core.change_log import LoggedCommit, images_of, is_shorter, logged_of, span_of_log
+from hudi_reconcile.core.change_range import Commit, RowCounts, WrittenFile, rows_written
 from hudi_reconcile.core.values import Instant
 
 Change = tuple[int, int, int]  # inserted, updated, deleted
@@ -50,6 +51,9 @@ def test_log_must_hold_what_each_commit_counted_and_a_new_file_group_has_none() 
     ]
     assert span_of_log(found) == ("20260101000000999", stamp(3, 500))
     assert span_of_log(found[:1]) is None
+    assert images_of(found) == 100 + 43 + 5 + 4
+    assert rows_written(WRITES) == 100 + 23 + 0 + 2
+    assert rows_written([*WRITES, commit(9, None)]) == math.inf
 
 
 def test_counts_of_all_file_groups_of_a_commit_are_added_up() -> None:
