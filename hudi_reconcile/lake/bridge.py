@@ -1,4 +1,4 @@
-"""The JVM side of Hudi through py4j: metaclient, commit metadata, causes of failures, rollback of one instant.
+"""The JVM side of Hudi through py4j: metaclient, commit metadata, rollback of one instant.
 
 Only this module calls Hudi's Java classes for the timeline; their names change between releases. It decides nothing.
 """
@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.causes import cause_names, unreadable
 from hudi_reconcile.lake.found_again import found_again
 
 _HUDI = "org.apache.hudi"
@@ -214,22 +215,6 @@ def timeline_now(spark: SparkSession) -> str:
     """Now as an instant of the timeline: the JVM's wall clock, as Hudi itself takes it."""
     jvm: Any = spark._jvm  # noqa: SLF001
     return str(jvm.java.text.SimpleDateFormat("yyyyMMddHHmmssSSS").format(jvm.java.util.Date()))
-
-
-def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
-    """Short class names of a Java error's cause chain, outermost first. Never its messages: they may hold row values."""
-    names: list[str] = []
-    java = error.java_exception
-    while java is not None and len(names) < 50:  # noqa: PLR2004  a cycle of causes would never end
-        names.append(str(java.getClass().getSimpleName()))
-        java = java.getCause()
-    return tuple(names)
-
-
-def unreadable(path: str, what: str, error: Py4JJavaError) -> LakeError:
-    """The error for a table whose parts cannot be read."""
-    names = " <- ".join(cause_names(error))
-    return LakeError(f"Hudi table {path}: {what} cannot be read ({names})", fix="hudi-reconcile doctor")
 
 
 def roll_back(spark: SparkSession, path: str, name: str, requested: str) -> bool:

@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.cleaned import cleaner_passed
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.values import LakeColumn, LakePin
-from hudi_reconcile.lake.bridge import Timeline, cause_names
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.causes import cause_names
 from hudi_reconcile.lake.found_again import found_again
 from hudi_reconcile.lake.schema import columns_of
 from hudi_reconcile.lake.timeline import pin_of

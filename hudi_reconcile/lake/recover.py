@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from py4j.protocol import Py4JJavaError
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
+from hudi_reconcile.lake.bridge import Timeline, roll_back
+from hudi_reconcile.lake.causes import cause_names
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import Lease
 from hudi_reconcile.lake.options import EXPIRED_MS

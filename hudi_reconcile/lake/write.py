@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError, SupersededError
 from hudi_reconcile.core.values import Instant
-from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
+from hudi_reconcile.lake.bridge import Timeline, roll_back
+from hudi_reconcile.lake.causes import cause_names
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.metadata import COMMIT, PREFIX
 from hudi_reconcile.lake.options import alone

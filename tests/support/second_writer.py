@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.writers import SETTINGS
 from hudi_reconcile.lake import correct, hudi_lake
-from hudi_reconcile.lake.bridge import cause_names
+from hudi_reconcile.lake.causes import cause_names
 from hudi_reconcile.lake.write import commit
 from hudi_reconcile.spark.session import SessionRequest, open_session
 

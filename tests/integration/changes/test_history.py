@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.changes import Change, applied, same_image
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.values import READ_SEQ, ChangeLog, LakeColumn, TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.changes.lakes import Lake
@@ -70,6 +70,20 @@ def assert_writers_at_once_are_refused(lake: Lake) -> None:
         with pytest.raises(UsageError, match="at the same time"):
             read((third,))
         read((first,))
+
+
+def test_commit_that_is_archived_after_it_was_listed_ends_the_query_with_run_it_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = Lake(spark, tmp_path / "t", "copy_on_write", None)
+    lake.pull({1: ("a", 2)})
+
+    history = lake.history()
+    (first,) = (tmp_path / "t" / ".hoodie" / "timeline").glob(f"*_{lake.completed[0]}.commit")
+    first.unlink()
+    with pytest.raises(LakeError) as refused:
+        history.commits()
+    assert refused.value.fix.startswith("run it again; ")
 
 
 def test_history_that_the_cleaner_or_the_archiver_cut_is_refused_with_the_first_instant_that_works(
