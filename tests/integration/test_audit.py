@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import shlex
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -201,9 +202,12 @@ def story(
         told.call("-v", "run", "--apply")
         looked_at(told)
         told.posted = list(zip(hook.paths, hook.bodies, strict=True))
-        # The JVM writes past Python's stderr.
+        # The JVM writes past Python's stderr, and a thread of its own passes that on.
         jvm_of(spark).org.apache.logging.log4j.LogManager.getLogger("test").error("the JVM \x1b[31mlogged")
-        told.printed += pytestconfig.pluginmanager.getplugin("capturemanager").read_global_capture()
+        capture, last_look = pytestconfig.pluginmanager.getplugin("capturemanager"), time.monotonic() + 30
+        while "the JVM" not in told.printed[-1] and time.monotonic() < last_look:
+            time.sleep(0.05)
+            told.printed += capture.read_global_capture()
         ((total,),) = database.query("select sum(salary) from orders")
         told.secrets += number_spellings(total)
         yield told
