@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes bench-rules examples kills consumer-kills change-histories strategies foreign writers screenshots soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes bench-rules examples kills consumer-kills change-histories strategies foreign writers screenshots sbom advisories soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,7 +62,7 @@ faults: setup ## the faults of docs/faults.md: passed / planned; rules taken awa
 duel: setup ## a puller and a sweeper on one table for five minutes, either killed at random; then everything must add up
 	@$(BIN)/python bench/duel.py
 
-hunt: setup ## property tests with twenty times as many examples, new ones each time
+hunt: setup ## property and fuzz tests with twenty times as many examples, new ones each time; counts of fuzzed inputs at the end
 	@HYPOTHESIS_PROFILE=hunt $(BIN)/pytest -q -n 2 tests/property
 
 lowest: ## the fast tests on the lowest versions that pyproject.toml allows
@@ -113,6 +113,12 @@ writers: setup ## apply beside a second writer process, either held at each poin
 
 screenshots: setup ## pictures of every page at 1280 and 390 px, light, dark and printed, in build/screenshots (needs Chromium)
 	@$(BIN)/python -m tests.support.screenshots build/screenshots
+
+sbom: setup ## the bill of materials in build/sbom.cdx.json (CycloneDX): packages, jars, and what lies inside them
+	@$(BIN)/python -m tests.support.sbom build/sbom.cdx.json
+
+advisories: setup ## the judged list of known faults beside what is installed (docs/advisories.toml); asks no network
+	@$(BIN)/python -m tests.support.parts
 
 soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
 	@$(BIN)/python bench/soak.py

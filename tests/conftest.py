@@ -7,12 +7,13 @@ is then the change's own doing) and `hunt` (`make hunt`: twenty times as many ne
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 
-from tests.support import fault_count
+from tests.support import fault_count, fuzzed
 
 # No deadline: a test that fails because the machine is busy says nothing of the code.
 settings.register_profile("look", deadline=None)
@@ -38,11 +39,23 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminalreporter.section("faults")
         for line in fault_count.lines(outcomes_of(terminalreporter))[0]:
             terminalreporter.write_line(line)
+    if lines := fuzzed.table():
+        terminalreporter.section("fuzzed inputs")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker's counts of fuzzed inputs, which came home with it."""
+    fuzzed.add(getattr(node, "workeroutput", {}).get(fuzzed.KEY, {}))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A fault whose test was skipped or did not run is no success."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput[fuzzed.KEY] = fuzzed.counts()
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     asked = session.config.getoption("--faults") and not session.config.getoption("collectonly")
     if asked and reporter is not None and not fault_count.lines(outcomes_of(reporter))[1]:

@@ -1,26 +1,39 @@
-"""Who runs this process, as far as the machine knows."""
+"""Who runs this process, as the kernel and the user database say. No variable of the environment is asked but for the name."""
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 
 from hudi_reconcile.core.approval import Actor, name_of
 
 NAME = "HUDI_RECONCILE_AS"
+_MACHINE_ID = Path("/etc/machine-id")  # machine-id(5): one for each installation, unlike a host's name
 
 
 def actor(environ: Mapping[str, str], name: str | None = None) -> Actor:
-    """The name given, else `HUDI_RECONCILE_AS`, else the login. Raises UsageError for a name that is none."""
-    login = f"{_user()}@{socket.gethostname()}"
+    """The name given, else `HUDI_RECONCILE_AS`, else the login. Raises UsageError for a name that is none.
+
+    Login and id are those of the effective user: `getpass.getuser` would take whatever LOGNAME or USER says.
+    """
+    uid, host = os.geteuid(), socket.gethostname()
+    login = f"{_login(uid)}@{host}"
     said = name if name is not None else environ.get(NAME)
-    return Actor(login if said is None else name_of(said), login)
+    return Actor(login if said is None else name_of(said), login, f"{uid}@{_machine() or host}")
 
 
-def _user() -> str:
+def _login(uid: int) -> str:
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without an entry in its passwd
-        return f"uid{os.getuid()}"
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:  # a container's user without an entry in its passwd
+        return f"uid{uid}"
+
+
+def _machine() -> str:
+    try:
+        return _MACHINE_ID.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):  # a container has none
+        return ""

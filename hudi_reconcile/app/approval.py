@@ -34,7 +34,8 @@ def apart(table: TableConfig) -> tuple[bool, bool]:
 def planner_of(store: Store, run_id: str) -> Actor | None:
     """Who made a run's plans; None where the run does not say, as those of earlier versions."""
     said = store.result(run_id).get("provenance", {})
-    return Actor(said["by"], said["login"]) if {"by", "login"} <= set(said) else None
+    by, login, uid = (said.get(name, "") for name in ("by", "login", "uid"))
+    return Actor(str(by), str(login), str(uid)) if by and login else None
 
 
 def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:

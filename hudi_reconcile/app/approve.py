@@ -14,11 +14,12 @@ from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.app.run import Call, Finished, finish, made_by
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.approval import Actor, refuse_own_word
 from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.plan import Plan, refuse_future
 from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_document
 from hudi_reconcile.evidence.approvals import APPROVE
 from hudi_reconcile.evidence.store import LATEST, Store
@@ -53,14 +54,15 @@ def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tup
 def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finished:
     """Approve the plans, one for each table of the call, in the name that is given.
 
-    Raises RefusedError for a plan that is too old to be applied or was undone, or that is the approver's own where that
-    cannot count, UsageError for a name that is none; nothing is left then.
+    Raises RefusedError for a plan that is too old to be applied, from the future or was undone, or that is the approver's
+    own where that cannot count, UsageError for a name that is none; nothing is left then.
     """
     clock, who = HostClock(), actor(os.environ, name)
     now = clock.utc_micros()
     store = store_of(call.config, os.environ)
     for table in call.tables:
         plan = found[table.name].plan
+        refuse_future(plan, now)
         _refuse_expired(plan, now)
         _refuse_undone(plan, undone_by(store, plan))
         others, by_login = apart(table)
@@ -69,14 +71,18 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     with store.begin(now) as folder:
         results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
         provenance = made_by(call, who, folder)
-        result = RunResult(folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance)
-        final = finish(folder, result)
+        trust = sentences(call.config)
+        result = RunResult(
+            folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance, trust
+        )
+        final = finish(store, folder, result)
     said = deliver(call.config.outputs, run_document(result), os.environ, ends_of(call.config, call.tables))
     return Finished(result, final, said, audit_head=folder.head)
 
 
 def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:
-    word = Approved(plan.plan_id, plan.run_id, plan.upserts, plan.deletes, who.name, who.login, utc_text(now_micros))
+    at = utc_text(now_micros)
+    word = Approved(plan.plan_id, plan.run_id, plan.upserts, plan.deletes, who.name, who.login, at, who.uid)
     return TableResult(
         plan.table,
         Outcome.APPROVED,

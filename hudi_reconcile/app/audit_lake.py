@@ -15,6 +15,7 @@ from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.keys import lacking
 from hudi_reconcile.evidence.names import AUDIT_FILE
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.verify import Flaw
 from hudi_reconcile.lake.labels import HEAD, KIND, PLAN, RUN, SWEEP, UNDO, Labelled, labelled_commits
 
 _NO_LINE = "no line of the log names its run: it was killed before it could, logs elsewhere (`reports`), or the line was removed"
@@ -41,14 +42,14 @@ class LakeCommit:
     flaws: tuple[str, ...]
 
 
-def lake_commits(call: Call) -> tuple[LakeCommit, ...]:
-    """Our commits of the call's tables that are not archived, newest first.
+def lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[LakeCommit, ...]:
+    """Our commits of the call's tables that are not archived, newest first. `is_log_verified`: its flaws are told elsewhere.
 
     Raises:
         EvidenceError: the log itself is not what it was; AuditKeyError where its key is missing.
         LakeError: a timeline cannot be read.
     """
-    runs, heads = _log(store_of(call.config, os.environ))
+    runs, heads = _log(store_of(call.config, os.environ), is_verified=is_log_verified)
     with open_world(call.config) as world, with_session(world, expected_rows=0) as session:
         return tuple(
             _commit(table.name, one, runs, heads)
@@ -58,19 +59,34 @@ def lake_commits(call: Call) -> tuple[LakeCommit, ...]:
         )
 
 
-def _log(store: Store) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """The line of each run and of each head."""
+def lake_flaws(call: Call) -> list[Flaw]:
+    """What our commits in the lakes of the call's tables say against the log: lines that they name and that are not there.
+
+    Each commit carries the head of the log when its run began: nobody who can write the reports folder alone can change that.
+    """
+    return [
+        Flaw(None, one.run_id, f"table {one.table}, commit {one.instant}: {what}")
+        for one in lake_commits(call, is_log_verified=True)
+        for what in one.flaws
+    ]
+
+
+def _log(store: Store, *, is_verified: bool) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The line of each run and of each head; of a log with flaws those lines that are as they were written."""
     runs, heads = dict[str, int](), {FIRST_PREVIOUS: 0}
     for link in links(store.reports / AUDIT_FILE, store.keys):
         if link.unchecked:
             raise lacking(link.sealed_by, store.keys, f"line {link.number} of {store.reports / AUDIT_FILE}")
-        if link.flaws or link.record is None:
+        if is_verified and not link.is_genuine:
+            continue
+        if not is_verified and (link.flaws or link.record is None):
             raise EvidenceError(
                 f"line {link.number} of {store.reports / AUDIT_FILE} is not as it was written",
                 fix="look at it: hudi-reconcile audit verify",
             )
-        runs[str(link.record.get("run_id"))] = link.number
-        heads[str(link.record["hash"])] = link.number
+        record = link.record or {}
+        runs[str(record.get("run_id"))] = link.number
+        heads[str(record.get("hash"))] = link.number
     return runs, heads
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from hudi_reconcile.app.engines import session_request
+from hudi_reconcile.app.engines import session_request, trusted_roots
 from hudi_reconcile.app.masks import LakeMasks, lake_masks
+from hudi_reconcile.app.store import store_of
 from hudi_reconcile.change_queries.query import (
     Findings,
     answered,
@@ -36,8 +37,8 @@ from hudi_reconcile.core.consumers import Position, begun_at, check_place, deliv
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.provenance import correction_of
 from hudi_reconcile.core.values import LakeTable
+from hudi_reconcile.evidence.logged import UntrustedError
 from hudi_reconcile.evidence.names import is_run_id
-from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.frames import evaluating
 from hudi_reconcile.lake.positions import Positions
@@ -95,13 +96,21 @@ class Answered:
         path = resolve_lake_path(folder, Path.cwd())
         saved(self.rows, f"{path.rstrip('/')}/after={self.span.after or EARLIEST}/upto={self.span.upto or EARLIEST}")
 
-    def apply(self, url: str, target: str) -> int:
+    def apply(self, target: PostgresTarget) -> int:
         """Bring a table of another database in step, in one transaction; returns how many keys changed."""
         columns = {column.name: column.type for column in self.table.columns}
-        return PostgresTarget(url, target).apply(texts(self.rows, list(columns)), columns, self.table.record_key)
+        return target.apply(texts(self.rows, list(columns)), columns, self.table.record_key)
 
 
 Deliver = Callable[[Answered], None]
+Target = PostgresTarget
+
+
+def target_of(url: str, table: str, *, insecure: bool) -> PostgresTarget:
+    """The table that is kept in step. Raises UsageError for a URL with a password, and for a server that nobody would verify."""
+    found = PostgresTarget(url, table, insecure, trusted_roots())
+    _ = found.transport
+    return found
 
 
 def query(config: Config, asked: Asked, deliver: Deliver) -> None:
@@ -253,11 +262,23 @@ def _refuse_unanswerable(asked: Asked, table: LakeTable) -> None:
 def _findings(
     config: Config, table: TableConfig, commits: tuple[Commit, ...]
 ) -> tuple[Mapping[str, str], tuple[str, ...]]:
-    """Folders of the findings that the range's corrections came from, by sweep run, and a note for those that are gone."""
-    store = Store(config.reports)
+    """Folders of the findings that the range's corrections came from, by sweep run, and a note for each that is not used.
+
+    Those that are gone, and those that are not what the audit log has of them, name no kind: what the lake tells is whole.
+    """
+    store = store_of(config, os.environ)
     corrections = (correction_of(commit.labels) for commit in commits)
     sweeps = sorted({str(one.sweep) for one in corrections if one is not None and is_run_id(one.sweep or "")})
-    folders = {sweep: store.findings_dir(sweep, table.name) for sweep in sweeps}
-    gone = [sweep for sweep, folder in folders.items() if not any(folder.glob("*.parquet"))]
-    notes = [f"findings of run {sweep} are not in {config.reports}: its corrections have no kind" for sweep in gone]
-    return {sweep: str(folder) for sweep, folder in folders.items() if sweep not in gone}, tuple(notes)
+    folders: dict[str, str] = {}
+    notes: list[str] = []
+    for sweep in sweeps:
+        folder = store.findings_dir(sweep, table.name)
+        if not any(folder.glob("*.parquet")):
+            notes.append(f"findings of run {sweep} are not in {config.reports}: its corrections have no kind")
+            continue
+        try:
+            store.refuse_changed_findings(sweep, table.name)
+            folders[sweep] = str(folder)
+        except UntrustedError as error:
+            notes.append(f"findings of run {sweep} are not used, its corrections have no kind: {error.message}")
+    return folders, tuple(notes)

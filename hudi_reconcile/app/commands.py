@@ -29,7 +29,7 @@ from hudi_reconcile.core.uncorrected import ERROR, REFUSED, untouched
 from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.known import known_columns
 from hudi_reconcile.evidence.plan_file import plan_of
-from hudi_reconcile.evidence.store import COMPARED, Store
+from hudi_reconcile.evidence.store import COMPARED
 from hudi_reconcile.stages.apply import apply
 from hudi_reconcile.stages.apply_result import LandedError
 from hudi_reconcile.stages.evolve import CannotFollowError
@@ -96,6 +96,7 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
         plan = plan_of(store, run_id, name)
         if plan is not None:
             found[name] = _plan_file(plan, store.findings_dir(run_id, name))
+            store.refuse_changed_findings(run_id, name)
     if not found:
         what = f"table {', '.join(names)}" if names else "any table"
         parts = [one["name"] for one in store.result(run_id)["tables"] if (one.get("coverage") and not one["whole"])]
@@ -109,7 +110,7 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
 
 def left_of(config: Config, run: str, names: tuple[str, ...], found: Mapping[str, PlanFile]) -> dict[str, TableResult]:
     """Tables of a run that it did not find clean and holds no plan for: what an apply of the others says of them."""
-    store = Store(config.reports)
+    store = store_of(config, os.environ)
     run_id = store.resolve(run, commands=COMPARED)
     tables = store.result(run_id)["tables"]
     wanted = [table for table in tables if table["name"] not in found and (not names or table["name"] in names)]
@@ -126,7 +127,9 @@ def _plan_file(plan: plans.Plan, findings: Path) -> PlanFile:
 
 
 def _hashes(findings: Path) -> dict[str, str]:
-    return {f"findings/{name}": digest for name, digest in tree_hashes(findings).items() if name.endswith(".parquet")}
+    # Whatever Spark would read, of whichever name: all but what begins with _ or a dot.
+    named = tree_hashes(findings).items()
+    return {f"findings/{name}": digest for name, digest in named if not name.rpartition("/")[2].startswith(("_", "."))}
 
 
 def _job(one: TableRun) -> TableJob:

@@ -6,6 +6,7 @@ The run's folder holds what the sweep saw and what the apply counted: the lake i
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 from hudi_reconcile.app.changes import change_log
 from hudi_reconcile.app.engines import session_request
 from hudi_reconcile.app.masks import LakeMasks, lake_masks
+from hudi_reconcile.app.store import store_of
 from hudi_reconcile.change_queries.query import Findings, answered, first_of, held, printed, summed, told
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
@@ -48,7 +50,7 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
     try:
         history = HudiHistory(session.spark, table.lake.path)
         commits = _commits(history, result["corrections"]["instants"], history.cut(history.commits()))
-        folders = _folders(Store(config.reports), table.name, commits)
+        folders = _folders(store_of(config, os.environ), table.name, commits)
         names = {lake: source for source, lake in table.compare.rename.items()}
         findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
         with evaluating(table.lake.path):
@@ -97,9 +99,15 @@ def _told(result: Document, rows: Frame, findings: Findings, masks: LakeMasks, c
 
 
 def _folders(store: Store, table: str, commits: Sequence[Commit]) -> Mapping[str, str]:
-    """The findings that the commits were made for, by sweep run: one apply has one sweep."""
+    """The findings that the commits were made for, by sweep run: one apply has one sweep.
+
+    Raises UntrustedError where they are not what the audit log has of them.
+    """
     found = {one.sweep for commit in commits if (one := correction_of(commit.labels)) is not None}
     folders = {sweep: store.findings_dir(sweep, table) for sweep in found if sweep and is_run_id(sweep)}
+    for sweep, folder in folders.items():
+        if folder.parent.parent.is_dir():  # purged ones have nothing to be held against
+            store.refuse_changed_findings(sweep, table)
     return {sweep: str(folder) for sweep, folder in folders.items() if any(folder.glob("*.parquet"))}
 
 

@@ -25,6 +25,7 @@ from hudi_reconcile.core.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.demo.shop import LEAST_ROWS, Shop, drift, open_shop, till_at_work
+from hudi_reconcile.evidence.files import write_new
 from hudi_reconcile.report.text import plan_text
 from hudi_reconcile.spark.session import open_session
 
@@ -168,7 +169,7 @@ def _expect(step: str, expected: dict[str, object], found: dict[str, object]) ->
 def _write_config(folder: Path, shop: Shop) -> Call:
     password = folder / "secrets" / "shop_password"
     password.parent.mkdir(mode=0o700)
-    password.write_text(f"{shop.reader_password}\n", "utf-8")
+    write_new(password, f"{shop.reader_password}\n".encode())
     path = folder / "reconcile.yaml"
     path.write_text(CONFIG.format(url=shop.reader_url), "utf-8")
     config = load_config(path, os.environ)
@@ -190,7 +191,8 @@ def _folder(keep: Path | None) -> Iterator[Path]:
                 folder.rmdir()
         return
     try:
-        keep.mkdir(parents=True, exist_ok=True)
+        keep.parent.mkdir(parents=True, exist_ok=True)
+        keep.mkdir(0o700, exist_ok=True)
         taken = any(keep.iterdir())
     except OSError as error:
         raise UsageError(f"--keep {keep}: {error.strerror}", fix="name a new folder") from error

@@ -11,7 +11,6 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.finding_changes import CHANGES, ChangedFinding, changes_between
 from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
-from hudi_reconcile.evidence.logged import refuse_changed
 from hudi_reconcile.evidence.names import FINDINGS_FOLDER, RESULT_FILE
 from hudi_reconcile.evidence.store import COMPARED, Store
 
@@ -52,7 +51,7 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
     wanted = chosen_kinds(kinds)
     first, second = (store.resolve(run, commands=COMPARED) for run in pair)
     for run in (first, second):
-        refuse_changed(store, run, is_shown=_is_shown)
+        store.refuse_changed(run, is_shown=_is_shown)
     before, after = ({one["name"]: one for one in store.result(run)["tables"]} for run in (first, second))
     common = [name for name in after if name in before]
     unknown = sorted(set(tables) - set(common))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from hudi_reconcile.app.doctor_checks import Check, failed, jar_check, server_checks, table_checks
-from hudi_reconcile.app.doctor_lake import folder_check, lake_checks
+from hudi_reconcile.app.doctor_lake import folder_check, lake_checks, open_folder_check
 from hudi_reconcile.app.doctor_rows import row_checks
 from hudi_reconcile.app.doctor_writers import writers_check
 from hudi_reconcile.app.engines import engine_for_doctor, session_request
@@ -18,8 +19,10 @@ from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
 from hudi_reconcile.app.rule_files import rule_sets
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.paths import OWNERS_MODE
 from hudi_reconcile.config.secrets import Environment, read_text_file
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.config.trust import trust_of
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.lake.bridge import Timeline
@@ -30,6 +33,7 @@ from hudi_reconcile.spark.bare_jvm import bare_jvm
 from hudi_reconcile.spark.inventory import list_jars
 from hudi_reconcile.spark.java import find_java
 from hudi_reconcile.spark.session import SessionRequest
+from hudi_reconcile.spark.settings import is_local
 
 _LOWEST_PYTHON = (3, 11)
 
@@ -48,10 +52,22 @@ def checks(config_path: Path, names: tuple[str, ...], environ: Environment = os.
         yield failed("config", error)
         return
     tables = config.select(names)
+    yield from (Check(one.key, "warn", one.sentence, one.fix) for one in trust_of(config))
     yield _jars(session_request(config), environ)
     yield from _config(config_path, config, tables)
     yield folder_check("reports", config.reports)
+    yield from _folder_modes(config, environ)
     yield from _source_and_lake(config, tables, environ)
+
+
+def _folder_modes(config: Config, environ: Environment) -> Iterator[Check]:
+    """Who may look into folders where rows lie, or pass through. Our own scratch folders are of mode 0700."""
+    reports, mode = config.reports, config.reports_mode
+    yield from open_folder_check("reports mode", reports, mode, f"chmod {mode:04o} {shlex.quote(str(reports))}")
+    places = environ.get("SPARK_LOCAL_DIRS") or config.spark.conf.get("spark.local.dir", "")
+    for place in filter(None, places.split(",") if is_local(config.spark.master) else ()):
+        fix = "name a folder of mode 0700, or none: then the tool makes one for each run"
+        yield from open_folder_check("spark.local.dir", Path(place), OWNERS_MODE, fix)
 
 
 def _python() -> Check:
@@ -137,6 +153,6 @@ def _source_table(
         yield failed(f"{table.name}: source", error)
         return
     described[table.name] = facts.table
-    yield from table_checks(table.name, facts, request)
+    yield from table_checks(table.name, facts, request, engine.dialect)
     if facts.can_read:
         yield from row_checks(engine, table, facts.table, zone=zone)

@@ -8,10 +8,13 @@ from typing import Literal
 
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, WATERMARK_KINDS, Column, Kind
+from hudi_reconcile.lake.schema import names_fault
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialects.postgres import quote
+from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialects import postgres
 
+_VERIFY = "verify the server: ?sslmode=verify-full in source.url, over jdbc: the driver's own setting (docs/jdbc.md)"
 Status = Literal["ok", "warn", "fail"]
 
 
@@ -33,13 +36,11 @@ def failed(name: str, error: ReconcileError) -> Check:
 def server_checks(server: ServerFacts) -> Iterator[Check]:
     """Server, role and what the role lets us know."""
     place, role = server.place, server.role
-    tls = {True: ", TLS", False: ", no TLS", None: ""}[server.has_tls]
-    exposed = server.has_tls is False and not server.is_local
     yield Check(
         "source",
-        "warn" if exposed else "ok",
-        f"{server.product} {server.version} at {place}, user {role}{tls}",
-        "add ?sslmode=verify-full to source.url" if exposed else "",
+        "ok" if server.is_link_safe else "warn",
+        f"{server.product} {server.version} at {place}, user {role}, {server.link}",
+        "" if server.is_link_safe else _VERIFY,
     )
     if server.sees_all:
         yield Check("safe bound", "ok", f"{role} sees all open transactions")
@@ -55,6 +56,8 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
         )
     if server.is_superuser:
         yield Check("role", "warn", f"{role} is a superuser; reading is enough", "use a role with SELECT only")
+    if server.unproven:
+        yield Check("read only", "warn", server.unproven, f"let {role} have nothing but SELECT")
     if server.is_replica:
         yield Check(
             "replica",
@@ -65,8 +68,8 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
         )
 
 
-def table_checks(name: str, facts: TableFacts, request: TableRequest) -> Iterator[Check]:
-    """One source table: readable, key, watermark, columns that cannot be compared."""
+def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: Dialect = postgres) -> Iterator[Check]:
+    """One source table: readable, key, watermark, columns that the lake cannot hold, or that cannot be compared."""
     table = facts.table
     if not facts.can_read:
         yield Check(
@@ -80,8 +83,21 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest) -> Iterato
         yield Check(
             f"{name}: role", "warn", f"the role can write {table.name}; reading is enough", "use a SELECT-only role"
         )
-    yield _key_check(name, facts)
-    yield from _watermark_checks(name, facts, request)
+    if facts.asks:
+        detail = f"{table.name} is a view that may show other rows to others: it calls {', '.join(facts.asks)}"
+        fix = "read a view without it: a row that is not shown to this role looks deleted"
+        yield Check(f"{name}: rows", "warn", detail, fix)
+    if facts.runs:
+        detail = f"PostgreSQL may run {', '.join(facts.runs)} as this role when it plans a read of {table.name}"
+        fix = (
+            "an index, statistics, a partition key or a constraint calls it: trust its owner, or let a superuser own it"
+        )
+        yield Check(f"{name}: functions", "warn", detail, fix)
+    yield _key_check(name, facts, dialect)
+    yield from _watermark_checks(name, facts, request, dialect)
+    fault = names_fault([column.lake_name for column in table.columns])
+    if fault is not None:
+        yield Check(f"{name}: columns", "warn", *fault)
     unread = [column for column in table.columns if column.kind is Kind.OTHER and column.name not in request.exclude]
     if unread:
         names = ", ".join(column.name for column in unread)
@@ -99,16 +115,19 @@ def jar_check(missing: Sequence[str], present: int) -> Check:
     return Check("jars", "ok", f"{present} here, sha256 as locked")
 
 
-def _key_check(name: str, facts: TableFacts) -> Check:
+def _key_check(name: str, facts: TableFacts, dialect: Dialect) -> Check:
     key = ", ".join(facts.table.key)
     if facts.key_proven:
         return Check(f"{name}: key", "ok", f"{key}, unique and NOT NULL by an index")
-    quoted = ", ".join(quote(one) for one in facts.table.key)
+    quoted = ", ".join(map(dialect.quote, facts.table.key))
     detail = f"{key}: no index proves it unique and NOT NULL, so every pull and sweep reads all keys to check"
-    return Check(f"{name}: key", "warn", detail, f"create a unique index on ({quoted}) over NOT NULL columns")
+    fix = f"create a unique index on ({quoted}) over NOT NULL columns"
+    if not facts.has_indexes:
+        fix = "read a table instead, of which an index proves the key; this one has no indexes of its own"
+    return Check(f"{name}: key", "warn", detail, fix)
 
 
-def _watermark_checks(name: str, facts: TableFacts, request: TableRequest) -> Iterator[Check]:
+def _watermark_checks(name: str, facts: TableFacts, request: TableRequest, dialect: Dialect) -> Iterator[Check]:
     if request.by_version:
         detail = "xmin, the database's own number of a row's version: exact; every pull scans the whole table"
         yield Check(f"{name}: watermark", "ok", detail)
@@ -120,31 +139,47 @@ def _watermark_checks(name: str, facts: TableFacts, request: TableRequest) -> It
     texts = {Kind.TEXT} if request.is_text_watermark else set()
     for column in (facts.table.column(one) for one in request.watermark):
         if column.kind in WATERMARK_KINDS | texts:
-            yield _moving_check(f"{name}: watermark", column, facts)
+            yield _moving_check(f"{name}: watermark", column, facts, dialect)
             continue
         detail = f"{column.name} is {column.declared}; date, timestamp, timestamptz, integer and decimal are read"
         yield Check(f"{name}: watermark", "fail", detail, "choose another pull.watermark, or strategy: full")
     if request.incrementing is not None:
-        yield _incrementing_check(f"{name}: incrementing", facts.table.column(request.incrementing), facts)
+        yield _incrementing_check(f"{name}: incrementing", facts.table.column(request.incrementing), facts, dialect)
 
 
-def _incrementing_check(label: str, column: Column, facts: TableFacts) -> Check:
+def _incrementing_check(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> Check:
     if column.kind not in INCREMENTING_KINDS:
         detail = f"{column.name} is {column.declared}; an integer or a decimal with declared digits is read"
         return Check(label, "fail", detail, "choose another pull.incrementing, or strategy: timestamp")
     cache = facts.id_cache.get(column.name)
     if cache is None:
-        return _moving_check(label, column, facts)
+        return _moving_check(label, column, facts, dialect)
     detail = f"{column.name} comes from a sequence with CACHE {cache}: sessions commit ids below those already pulled"
     return Check(label, "warn", detail, "needs sweep: run sweeps after pulls, or ALTER SEQUENCE … CACHE 1")
 
 
-def _moving_check(label: str, column: Column, facts: TableFacts) -> Check:
+def _moving_check(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> Check:
     if column.nullable:
         detail = f"{column.name} may be NULL: pulls after the first never bring such rows, sweeps do"
-        return Check(label, "warn", detail, f"ALTER TABLE {facts.table.name} ALTER {quote(column.name)} SET NOT NULL")
+        return Check(label, "warn", detail, _not_null(label, column, facts, dialect))
     if column.name not in facts.indexed:
         detail = f"{column.name} leads no index: every pull scans the whole table"
-        return Check(label, "warn", detail, f"CREATE INDEX ON {facts.table.name} ({quote(column.name)})")
+        return Check(label, "warn", detail, _index(label, column, facts, dialect))
     late = "" if column.kind in CALENDAR_KINDS else "; no clock: rows that commit late are found by sweeps only"
     return Check(label, "ok", f"{column.name}, {column.declared}, NOT NULL, indexed{late}")
+
+
+def _not_null(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> str:
+    if facts.has_indexes and dialect is postgres:
+        return f"ALTER TABLE {facts.table.name} ALTER {dialect.quote(column.name)} SET NOT NULL"
+    after = f"after pulls: hudi-reconcile sweep -t {label.partition(':')[0]}"
+    return (
+        f"make {dialect.quote(column.name)} of {facts.table.name} NOT NULL, or {after}" if facts.has_indexes else after
+    )
+
+
+def _index(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> str:
+    if not facts.has_indexes:
+        return f"index {dialect.quote(column.name)} in the tables that {facts.table.name} reads"
+    named = "" if dialect is postgres else dialect.quote(f"{label.partition(':')[0]}_{column.name}") + " "
+    return f"CREATE INDEX {named}ON {facts.table.name} ({dialect.quote(column.name)})"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 from hudi_reconcile.app.doctor_checks import Check, failed
+from hudi_reconcile.config.files import read_small
+from hudi_reconcile.config.properties import PropertiesError, parse_properties
 from hudi_reconcile.core.adoption import Adoption, adoption, what_is_done, what_it_is
-from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.errors import LakeError, ReconcileError
 from hudi_reconcile.core.values import LakeTable, SourceTable
 from hudi_reconcile.lake.table import table_of
 from hudi_reconcile.ports import Origin
@@ -18,7 +21,8 @@ from hudi_reconcile.stages.lake_state import refuse_mismatch
 from hudi_reconcile.stages.request import TableJob
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_ESCAPED = re.compile(r"\\(.)")
+_RIGHTS = 0o777
+_LARGEST_BYTES = 1_048_576
 
 
 def folder_check(name: str, folder: Path) -> Check:
@@ -29,6 +33,13 @@ def folder_check(name: str, folder: Path) -> Check:
     if not os.access(there, os.W_OK | os.X_OK):
         return Check(name, "fail", f"{there} cannot be written by this user", "change its owner, or name another path")
     return Check(name, "ok", f"{folder} {'can be written' if there == folder else 'can be made'}")
+
+
+def open_folder_check(name: str, folder: Path, mode: int, fix: str) -> Iterator[Check]:
+    """A warning where a folder lets in more people than this mode; nothing where it is not there."""
+    found = stat.S_IMODE(folder.stat().st_mode) if folder.is_dir() else mode
+    if found & _RIGHTS & ~mode:
+        yield Check(name, "warn", f"{folder} has mode {found:04o}: others of this machine can look into it", fix)
 
 
 def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str], Origin]) -> Iterator[Check]:
@@ -51,7 +62,7 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
         yield folder_check(name, folder)
         return
     try:
-        table = table_of(str(folder), parse_properties(properties.read_text("utf-8")), ())
+        table = table_of(str(folder), _properties_of(properties), ())
         if source is not None:
             refuse_mismatch(job, source, table)
     except ReconcileError as error:
@@ -101,12 +112,14 @@ def local_path(path: str) -> Path | None:
     return None if _SCHEME.match(path) else Path(path)
 
 
-def parse_properties(text: str) -> dict[str, str]:
-    r"""A Java properties file as Hudi writes it: `key=value` lines, some characters escaped.
-
-    >>> parse_properties("#written\nhoodie.table.name=orders\nhoodie.x=a\\:b\\=c\n")
-    {'hoodie.table.name': 'orders', 'hoodie.x': 'a:b=c'}
-    """
-    lines = (line.strip() for line in text.splitlines())
-    pairs = (line.split("=", 1) for line in lines if "=" in line and not line.startswith(("#", "!")))
-    return {_ESCAPED.sub(r"\1", key.strip()): _ESCAPED.sub(r"\1", value.strip()) for key, value in pairs}
+def _properties_of(path: Path) -> dict[str, str]:
+    """What Hudi reads there: Java's properties in Latin-1, the last of two where a key is given twice."""
+    try:
+        content = read_small(path, _LARGEST_BYTES)
+        if len(content) > _LARGEST_BYTES:
+            raise LakeError(f"{path} is larger than 1 MiB", fix="look at the file: no Hudi table has such properties")
+        return {one.key: one.value for one in parse_properties(content.decode("iso-8859-1"))}
+    except OSError as error:
+        raise LakeError(f"{path} cannot be read: {error.strerror}", fix="let this user read it") from error
+    except PropertiesError as error:
+        raise LakeError(f"{path}:{error.line}: {error}", fix="repair the table's properties") from error

@@ -36,6 +36,7 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
             yield Check(name, "warn", detail, "the next pull counts them and says so")
             return
         source = TableSource(engine, request, None, zone=zone)
+        source.describe()  # from here on the filter's tables have their schemas
         now = watermark.now(engine.moment(), source.zone_offset_micros)
         signs = source.signs(found, watermark.order, reached=None, now=now)
     except ReconcileError as error:

@@ -10,6 +10,7 @@ from hudi_reconcile.app.jobs import job_of, refuse_not_built
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.outcome import Outcome, gravest
 from hudi_reconcile.stages.dry_run import PullPlan, dry_run
@@ -19,10 +20,11 @@ _RUN = "dry-run"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What every table's pull would do, or why it would be refused."""
+    """What every table's pull would do, or why it would be refused. `trust` are the checks that the config gives up."""
 
     outcome: Outcome
     tables: tuple[dict[str, Any], ...]
+    trust: tuple[str, ...] = ()
 
 
 def plan_pull(call: Call, *, full: bool) -> Planned:
@@ -33,7 +35,8 @@ def plan_pull(call: Call, *, full: bool) -> Planned:
             world.expect_rows(table)  # a wrong name or password fails before Spark has started
         with with_session(world, expected_rows=0):
             found = [_one(world, table, full=full) for table in call.tables]
-    return Planned(gravest(outcome for outcome, _ in found), tuple(document for _, document in found))
+    outcome = gravest(outcome for outcome, _ in found)
+    return Planned(outcome, tuple(document for _, document in found), sentences(call.config))
 
 
 def _one(world: World, table: TableConfig, *, full: bool) -> tuple[Outcome, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -17,7 +18,11 @@ from hudi_reconcile.source.open import connection_of, open_engine, own_jars_of, 
 from hudi_reconcile.spark.bare_jvm import bare_jvm
 from hudi_reconcile.spark.jars import JarMode, JarRequest
 from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
+from hudi_reconcile.spark.resolve import certificate_bundle
 from hudi_reconcile.spark.session import SessionRequest
+
+# Variables that Java, Spark and the shell between them need, even where a secret's text is made of one.
+_NEEDED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDIR", "JAVA_HOME", "SPARK_HOME"})
 
 
 def needs_session(config: Config) -> bool:
@@ -32,6 +37,8 @@ def engine_of(config: Config, password: str, connect: Connect) -> Engine:
         connection = connection_of(
             source.url,
             password,
+            insecure=source.insecure,
+            roots=trusted_roots(),
             jdbc_options=tuple(sorted(source.jdbc.items())),
             max_connections=source.max_connections,
             statement_timeout_seconds=source.statement_timeout.total_seconds(),
@@ -48,6 +55,12 @@ def engine_of(config: Config, password: str, connect: Connect) -> Engine:
         statement_timeout_seconds=source.statement_timeout.total_seconds(),
     )
     return JdbcEngine(jdbc, connect)
+
+
+def trusted_roots() -> str | None:
+    """The file of root certificates that both planes trust where the URL names none; on a cluster, each machine's own."""
+    found = certificate_bundle(os.environ)
+    return None if found is None else str(found)
 
 
 def by_jvm(jvm: Callable[[], Any]) -> Connect:
@@ -77,4 +90,5 @@ def session_request(config: Config) -> SessionRequest:
     """What the config says of Spark and jars."""
     mode, own = JarMode(config.jars.mode), own_jars_of(config.source.url)
     jars = JarRequest(mode=mode, paths=tuple(config.jars.paths), engine=own)
-    return SessionRequest(master=config.spark.master, conf=dict(config.spark.conf), jars=jars)
+    hidden = config.secret_variables - _NEEDED
+    return SessionRequest(master=config.spark.master, conf=dict(config.spark.conf), jars=jars, hidden=hidden)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.app.diff import RunDiff, diff_runs
-from hudi_reconcile.app.page import PageForm, index_page, mail_page, page_of
+from hudi_reconcile.app.page import PageForm, index_page, mail_page, page_of, plans_in
 from hudi_reconcile.app.pdf import printed
 from hudi_reconcile.app.plan_document import plan_document
 from hudi_reconcile.app.store import chosen_tables, ring_of_file, store_of
@@ -21,7 +21,6 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings
 from hudi_reconcile.evidence.history import PastRun, history
-from hudi_reconcile.evidence.logged import logged_results, refuse_changed
 from hudi_reconcile.evidence.names import FINDINGS_FOLDER, REPORT_FILE, RESULT_FILE, UNCORRECTED_FOLDER, table_folder
 from hudi_reconcile.evidence.plan_file import plan_of
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store
@@ -159,20 +158,20 @@ class Room:
     def _page(self, run_id: str, form: PageForm, path: Path, ask: AskLake | None) -> str:
         if form == "index":
             return index_page(self.store, run_id, path.resolve().parent)
-        refuse_changed(self.store, run_id, is_shown=lambda name: name != REPORT_FILE)
+        self.store.refuse_changed(run_id, is_shown=lambda name: name != REPORT_FILE)
         document = self.store.result(run_id)
         if form == "mail":
-            plans = {one["name"]: self.store.plan(run_id, one["name"]) for one in document["tables"]}
-            return mail_page(document, {name: plan["guards"] for name, plan in plans.items() if plan is not None})
-        return page_of(document, self.store.reports / run_id, None if ask is None else ask(document))
+            return mail_page(document, {name: plan["guards"] for name, plan in plans_in(self.store, document).items()})
+        told = None if ask is None else ask(document)
+        return page_of(self.store, document, self.store.reports / run_id, told)
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:
         """The runs, newest first; one whose result is not what the audit log has of it is listed with that."""
-        return history(self.store, tables=tables, logged=logged_results(self.store))
+        return history(self.store, tables=tables)
 
     def _refuse_changed(self, run_id: str, tables: Sequence[Document], folder: str) -> None:
         shown = tuple(f"{table_folder(one['name'])}/{folder}/" for one in tables)
-        refuse_changed(self.store, run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
+        self.store.refuse_changed(run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
 
     def _left(
         self, run_id: str, tables: Sequence[Document], kinds: Collection[str], reasons: Collection[str]

@@ -18,6 +18,7 @@ from hudi_reconcile.app.datasets import ends_of
 from hudi_reconcile.app.outputs import deliver
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import Failure, RunResult, TableResult, run_document
@@ -44,6 +45,7 @@ def told_to_outputs(
             utc_text(HostClock().utc_micros()),
             tuple(_failed(table.name, known, error) for table in tables),
             {"tool": __version__, "config": config_file},
+            sentences(config),
         )
         for line in _delivered(config, tables, run_document(result)):
             error.add_note(line)

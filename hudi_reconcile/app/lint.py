@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hudi_reconcile.app.clock import HostClock
-from hudi_reconcile.app.rule_files import shown_path, with_something_to_hold
+from hudi_reconcile.app.rule_files import refuse_all, shown_path, with_something_to_hold
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.rules_load import FIX, load_rules
+from hudi_reconcile.config.rules_load import load_rules
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, UsageError
 from hudi_reconcile.core.rule_doubts import doubt
@@ -52,14 +52,13 @@ def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, 
     if not named:
         raise UsageError("the config names no rules file", fix="name one: hudi-reconcile rules lint FILE")
     found: list[Linted] = []
-    problems: list[str] = []
+    errors: list[ConfigError] = []
     for path, table in named:
         try:
             found.append(_linted(_loaded(path, table)))
         except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(tuple(problems), fix=FIX)
+            errors.append(error)
+    refuse_all(errors)
     return tuple(found)
 
 

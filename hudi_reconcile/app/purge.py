@@ -46,6 +46,7 @@ def run_purge(config: Config, older_than: timedelta | None, *, do: bool) -> Purg
             "ended_utc": utc_text(now),
             "by": who.name,
             "login": who.login,
+            "uid": who.uid,
             "older_than": format_duration(age),
         }
         head = purge(store, old, facts)

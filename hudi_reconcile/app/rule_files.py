@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hudi_reconcile.config.rules_load import FIX, load_rules
@@ -17,17 +17,23 @@ RuleSets = Mapping[str, RuleSet]
 def rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
     """The rules of the tables that have a file. Raises ConfigError with the problems of all files at once."""
     found: dict[str, RuleSet] = {}
-    problems: list[str] = []
+    errors: list[ConfigError] = []
     for table in tables:
         if table.rules is not None:
             try:
                 rules = load_rules(table.rules, shown=shown_path(table.rules), table=table.name)
                 found[table.name] = with_something_to_hold(table, rules)
             except ConfigError as error:
-                problems += error.problems
-    if problems:
-        raise ConfigError(tuple(problems), fix=FIX)
+                errors.append(error)
+    refuse_all(errors)
     return found
+
+
+def refuse_all(errors: Sequence[ConfigError]) -> None:
+    """Raises ConfigError with the problems of all files, where there are any."""
+    if errors:
+        problems = tuple(problem for error in errors for problem in error.problems)
+        raise ConfigError(problems, fix=FIX, more=sum(error.more for error in errors))
 
 
 def with_something_to_hold(table: TableConfig, rules: RuleSet) -> RuleSet:

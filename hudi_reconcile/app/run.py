@@ -25,6 +25,7 @@ from hudi_reconcile.app.store import store_of
 from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.approval import Actor
 from hudi_reconcile.core.command_lines import fixes_with_config
 from hudi_reconcile.core.errors import ReconcileError, RefusedError
@@ -127,8 +128,9 @@ def _performed(
         ended = clock.utc_micros()
         told = {name: fixes_with_config(one, call.config_file) for name, one in settle(results).items()}
         ordered = _in_order(told, tables, utc_text(started))
-        result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance)
-        final = finish(folder, result)
+        trust = sentences(config)
+        result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance, trust)
+        final = finish(store, folder, result)
     return Finished(result, final, audit_head=folder.head)
 
 
@@ -140,16 +142,17 @@ def made_by(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
         "config": call.config_file,
         "by": who.name,
         "login": who.login,
+        "uid": who.uid,
         "audit_head_before": folder.head_before,
         **({} if call.props is None else {"props": call.props}),
     }
 
 
-def finish(folder: RunFolder, result: RunResult) -> Path:
+def finish(store: Store, folder: RunFolder, result: RunResult) -> Path:
     """Write result and report, and make the run visible."""
     document = run_document(result)
     folder.write_result(document)
-    folder.write_text("report.html", page_of(document, folder.path))
+    folder.write_text("report.html", page_of(store, document, folder.path))
     return folder.finish()
 
 

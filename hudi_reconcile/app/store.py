@@ -15,7 +15,7 @@ from hudi_reconcile.evidence.store import Store
 
 def store_of(config: Config, env: Mapping[str, str]) -> Store:
     """The store. Raises ConfigError where a key is missing, UsageError where it is too short."""
-    return Store(config.reports, ring_of(config, env))
+    return Store(config.reports, ring_of(config, env), config.reports_mode)
 
 
 def ring_of(config: Config, env: Mapping[str, str]) -> KeyRing:
@@ -28,7 +28,8 @@ def ring_of(config: Config, env: Mapping[str, str]) -> KeyRing:
     if audit.key is None and not audit.old_keys:
         return NO_KEYS
     current = None if audit.key is None else audit_key(reveal(audit.key), "audit.key")
-    return KeyRing(current, tuple(audit_key(reveal(one), "audit.old_keys") for one in audit.old_keys))
+    old = tuple(audit_key(reveal(one), "audit.old_keys") for one in audit.old_keys)
+    return KeyRing(current, old, audit.unsealed_head)
 
 
 def chosen_tables(result: Mapping[str, Any], names: Collection[str]) -> list[Mapping[str, Any]]:

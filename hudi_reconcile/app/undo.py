@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, perform
+from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UnknownRunError, UsageError
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.names import is_run_id
-from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.undo import undo
 
 WROTE = frozenset({"apply", "run"})
@@ -23,8 +24,8 @@ def applied_by(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, M
 
     A killed run left no folder: it may have written any table. Raises UsageError for a run that applied nothing.
     """
-    store = Store(config.reports)
-    if is_run_id(run) and run not in store.run_ids():
+    store = store_of(config, os.environ)
+    if is_run_id(run) and run not in store.folder_ids():
         return run, dict.fromkeys((table.name for table in config.select(names)), None)
     run_id = store.resolve(run, commands=WROTE)
     tables = [table for table in store.result(run_id)["tables"] if not names or table["name"] in names]
@@ -45,8 +46,8 @@ def _rows(table: Mapping[str, Any]) -> int:
 
 def run_undo(call: Call, run_id: str) -> Finished:
     """Take the run's corrections back, in every table of the call."""
-    store = Store(call.config.reports)
-    tables = store.result(run_id)["tables"] if run_id in store.run_ids() else ()
+    store = store_of(call.config, os.environ)
+    tables = store.result(run_id)["tables"] if run_id in store.folder_ids() else ()
     instants = {table["name"]: table["corrections"]["instants"] for table in tables}
 
     def take_back(one: TableRun) -> TableResult:

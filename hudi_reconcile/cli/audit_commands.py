@@ -13,6 +13,7 @@ from hudi_reconcile.cli.evidence_commands import room_of
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, table_option
 from hudi_reconcile.cli.streams import emit, emit_json
 from hudi_reconcile.cli.work import call_of, duration_of
+from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -32,11 +33,27 @@ def audit() -> None:
     metavar="PATH",
     help="The key that seals the log, where no config names it.",
 )
+@click.option("--lake", is_flag=True, help="Also hold the log against the heads that our commits in the lake carry.")
+@table_option
 @format_option
 @pass_settings
-def verify(settings: Settings, published: str | None, *, key_file: Path | None, output_format: OutputFormat) -> Outcome:
+def verify(
+    settings: Settings,
+    published: str | None,
+    *,
+    key_file: Path | None,
+    lake: bool,
+    tables: tuple[str, ...],
+    output_format: OutputFormat,
+) -> Outcome:
     """Check every line of the log and every file of every run. Keep the printed head where nobody can change it."""
-    found = room_of(settings, key_file=key_file, with_keys=True).verify(published)
+    if tables and not lake:
+        raise UsageError("-t is for the lake's tables", fix="add --lake, or leave out -t: the log is one for all")
+    found = room_of(settings, key_file=key_file).verify(published)
+    if lake:
+        from hudi_reconcile.app.audit_lake import lake_flaws  # noqa: PLC0415 - keeps Spark out of --help
+
+        found.flaws += lake_flaws(call_of(settings, tables))
     outcome = Outcome.DRIFT if found.flaws else Outcome.CLEAN
     if output_format == "json":
         emit_json({**head("audit verify", outcome), **asdict(found)})
@@ -46,6 +63,11 @@ def verify(settings: Settings, published: str | None, *, key_file: Path | None, 
         emit(f"{where}{'' if flaw.run_id is None else f', run {flaw.run_id}'}: {flaw.what}")
     for one in found.purges:
         emit(f"line {one.line}: {one.by} purged {len(one.runs)} runs at {one.at_utc}, {one.runs[0]} to {one.runs[-1]}")
+    if found.unproven:
+        lines = "1 line is" if found.unproven == 1 else f"{found.unproven} lines are"
+        emit(
+            f"{lines} not sealed: audit.unsealed_head: {found.unproven_head} in the config, if that is the head you know"
+        )
     sealed = f", {found.sealed} lines sealed" if found.sealed else ""
     emit(
         f"{'NOT INTACT' if found.flaws else 'intact'}: {found.lines} lines, {found.files} files{sealed}, head {found.head}"

@@ -19,7 +19,7 @@ from hudi_reconcile.report.changes import ChangesFormat, format_changes
 from hudi_reconcile.report.wording import counted
 
 if TYPE_CHECKING:
-    from hudi_reconcile.app.changes import Answered
+    from hudi_reconcile.app.changes import Answered, Target
 
 
 _KEPT_IN_STEP = ("postgresql", "postgres")
@@ -49,6 +49,9 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
 )
 @click.option("--into-table", metavar="T", help="The table of --into postgresql+psycopg://user@host/database.")
 @click.option(
+    "--insecure", is_flag=True, help="With --into URL: off this machine too, a server whose certificate nobody checked."
+)
+@click.option(
     "--format", "output_format", type=click.Choice(["table", "ndjson", "json"]), default="table", show_default=True
 )
 @pass_settings
@@ -65,6 +68,7 @@ def changes(
     commit_position: bool,
     into: str | None,
     into_table: str | None,
+    insecure: bool,
     output_format: ChangesFormat,
 ) -> Outcome:
     """List what changed in a table between two instants, and what of it was a correction.
@@ -72,7 +76,7 @@ def changes(
     Instants are completion times: Hudi's (yyyyMMddHHmmssSSS), ISO times in UTC, earliest or latest. What cannot be answered
     exactly is not answered: exit 2 with the reason and, where history is gone, the first usable instant.
     """
-    from hudi_reconcile.app.changes import Asked, feed, query  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.changes import Asked, feed, query, target_of  # noqa: PLC0415 - keeps Spark out of --help
 
     _check_consumer(consumer, output_format, commit=commit_position, prints=into is None)
     _check_into(into, into_table)
@@ -80,7 +84,9 @@ def changes(
         _check_kept_in_step(kind, consumer, commit=commit_position, corrections_only=corrections_only)
     config = settings.load()
     asked = replace(Asked.of(config.table(table), kind, start, end), corrections_only=corrections_only, merge=merge)
-    output = _Output(table, kind, output_format, into, into_table)
+    target = None if into is None or into_table is None else target_of(into, into_table, insecure=insecure)
+    output = _Output(table, kind, output_format, into, target)
+    output.begin()
     if consumer is None:
         query(config, asked, output.deliver)
     else:
@@ -97,17 +103,22 @@ class _Output:
     kind: QueryType
     how: ChangesFormat
     into: str | None
-    into_table: str | None
+    target: Target | None
     delivered: list[dict[str, str]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Say first what nobody checks."""
+        if self.target is not None and (warning := self.target.transport.warning):
+            complain(f"NOT CHECKED  --insecure: {warning}")
 
     def deliver(self, found: Answered) -> None:
         """Hand over the whole answer; returns once it is out of this process."""
         for note in found.notes:
             complain(f"note: {note}")
         span = {"from": found.span.after or EARLIEST, "to": found.span.upto or EARLIEST}
-        if self.into is not None and self.into_table is not None:
-            count = found.apply(self.into, self.into_table)
-            complain(f"{self.into_table}: {counted(count, 'key')} changed, up to {span['to']}")
+        if self.target is not None:
+            count = found.apply(self.target)
+            complain(f"{self.target.table}: {counted(count, 'key')} changed, up to {span['to']}")
             self.delivered.append(span)
             return
         if self.into is not None:

@@ -10,6 +10,7 @@ from hudi_reconcile.cli.documents import head
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings
 from hudi_reconcile.cli.streams import emit, emit_json
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.wording import trust_lines
 
 
 @click.group()
@@ -38,10 +39,16 @@ def show(settings: Settings, output_format: OutputFormat) -> Outcome:
 @pass_settings
 def validate(settings: Settings, output_format: OutputFormat) -> Outcome:
     """Say `ok`, or everything that is wrong with the config, each with its line."""
-    tables = [table.name for table in settings.load().tables]
+    from hudi_reconcile.config.trust import sentences  # noqa: PLC0415 - keeps pydantic out of --help
+
+    config = settings.load()
+    tables, trust = [table.name for table in config.tables], sentences(config)
     if output_format == "json":
-        emit_json({**head("config validate", Outcome.CLEAN), "file": str(settings.config_path), "tables": tables})
+        document = {**head("config validate", Outcome.CLEAN), "file": str(settings.config_path), "tables": tables}
+        emit_json({**document, "trust": list(trust)})
     else:
+        for line in trust_lines(trust):
+            emit(line)
         emit(f"{settings.config_path}: ok ({len(tables)} table{'s' if len(tables) > 1 else ''}: {', '.join(tables)})")
     return Outcome.CLEAN
 

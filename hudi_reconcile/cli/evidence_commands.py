@@ -197,13 +197,13 @@ def _config_of(settings: Settings) -> Config | None:
     return None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
 
 
-def room_of(settings: Settings, *, key_file: Path | None = None, with_keys: bool = False) -> Room:
+def room_of(settings: Settings, *, key_file: Path | None = None) -> Room:
     """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it.
 
-    `with_keys`: with the keys that seal the audit log, those of the config, or that of a file in their place.
+    With the keys that seal the audit log, those of the config, or that of a file in their place: without them nobody can
+    tell a run of ours from a forged one.
     """
     from hudi_reconcile.app.evidence import Room  # noqa: PLC0415 - keeps the work rooms out of --help
 
     config = _config_of(settings)
-    room = Room.of(_DEFAULT_REPORTS if config is None else config.reports)
-    return room.with_keys(config, key_file) if with_keys else room
+    return Room.of(_DEFAULT_REPORTS if config is None else config.reports).with_keys(config, key_file)

@@ -29,6 +29,7 @@ class Terminated(BaseException):
 class Failure:
     """How a call failed: the contract's words and code, and the text for people.
 
+    `problems` are those of a config file that are told, `count` is how many it has.
     `notes` are lines for stderr as they are, such as annotations for a CI server.
     """
 
@@ -38,6 +39,7 @@ class Failure:
     message: str
     fix: str
     problems: tuple[str, ...] = ()
+    count: int = 0
     traceback: str = ""
     notes: tuple[str, ...] = ()
 
@@ -46,9 +48,7 @@ def failure_of(error: BaseException) -> Failure:
     """What to tell about an exception."""
     match error:
         case ReconcileError():
-            problems = error.problems if isinstance(error, ConfigError) else ()
-            found = _failure(error.outcome, error.type, error.message, error.fix, problems=problems)
-            return replace(found, notes=_notes(error))
+            return _foreseen(error)
         case click.exceptions.NoArgsIsHelpError():
             return _failure(Outcome.USAGE, "UsageError", "a command is missing", _help_of(error))
         case click.UsageError():
@@ -70,8 +70,7 @@ def report(failure: Failure, *, command: str | None, as_json: bool) -> int:
     """Tell people and, with `as_json`, scripts; return the exit code."""
     if failure.traceback:
         streams.complain(without_commands(failure.traceback))
-    several = len(failure.problems) > 1
-    heading = f"{len(failure.problems)} problems in the config\n" if several else ""
+    heading = f"{failure.count:,} problems in the config\n" if failure.count > 1 else ""
     streams.complain_of(f"{heading}{failure.message}", failure.fix)
     for note in failure.notes:
         streams.complain(note)
@@ -91,8 +90,15 @@ def document_of(failure: Failure, command: str | None) -> dict[str, object]:
 # --- helpers ---
 
 
-def _failure(outcome: Outcome, kind: str, message: str, fix: str, *, problems: tuple[str, ...] = ()) -> Failure:
-    return Failure(outcome=outcome, exit_code=outcome.exit_code, type=kind, message=message, fix=fix, problems=problems)
+def _foreseen(error: ReconcileError) -> Failure:
+    found = replace(_failure(error.outcome, error.type, error.message, error.fix), notes=_notes(error))
+    if isinstance(error, ConfigError):
+        return replace(found, problems=error.problems, count=len(error.problems) + error.more)
+    return found
+
+
+def _failure(outcome: Outcome, kind: str, message: str, fix: str) -> Failure:
+    return Failure(outcome=outcome, exit_code=outcome.exit_code, type=kind, message=message, fix=fix)
 
 
 def _help_of(error: click.UsageError) -> str:

@@ -15,7 +15,7 @@ from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.rule_words import rule_lines
 from hudi_reconcile.report.scope import scope_lines
 from hudi_reconcile.report.uncorrected import LeftView, left_of
-from hudi_reconcile.report.wording import counted, coverage_text, drift_rows, has_gaps, reasons, verdict
+from hudi_reconcile.report.wording import counted, coverage_text, drift_rows, has_gaps, reasons, trust_lines, verdict
 
 _MARGIN = 14
 
@@ -25,7 +25,7 @@ Document = Mapping[str, Any]
 def render_run(run: RunResult, *, report: str = "") -> str:
     """The text for a finished pull, sweep, apply or run. `report` is the path of its HTML page."""
     document = run_document(run)
-    lines = [f"{document['outcome'].upper()}  {verdict(document)}"]
+    lines = [*trust_lines(run.trust), f"{document['outcome'].upper()}  {verdict(document)}"]
     for table in document["tables"]:
         lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table, left_of(document, table))]
     lines += ["", _field("run", document["run_id"], indent=0)]

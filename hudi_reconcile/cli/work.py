@@ -203,9 +203,10 @@ def _planned(call: Call, output_format: OutputFormat, *, full: bool) -> Outcome:
     errors = [table["error"] for table in found.tables if table["error"] is not None]
     if output_format == "json":
         error = errors[0] if errors else None
-        emit_json({**head("pull", found.outcome, error=error), "dry_run": True, "tables": list(found.tables)})
+        document = {**head("pull", found.outcome, error=error), "dry_run": True, "trust": list(found.trust)}
+        emit_json({**document, "tables": list(found.tables)})
     else:
-        emit(pull_plan_text(found.tables))
+        emit(pull_plan_text(found.tables, found.trust))
     for error in errors:
         complain_of(error["message"], error["fix"])
     return found.outcome

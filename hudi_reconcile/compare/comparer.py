@@ -82,9 +82,9 @@ class SparkComparer:
         """Write findings as Parquet."""
         findings.save(_frame(frame), path, rows=rows, shape=self._shape)
 
-    def load(self, path: str) -> Frame:
-        """Findings that were saved."""
-        return Frame(self._spark.read.parquet(path))
+    def load(self, path: str, files: Collection[str]) -> Frame:
+        """Findings that were saved, of these files of the folder alone: Spark would read whatever else lies there."""
+        return Frame(self._spark.read.parquet(*(f"{path}/{name}" for name in files)))
 
     def planned(self, frame: Frame, action: str | None) -> Frame:
         """The findings that are corrections."""

@@ -32,6 +32,9 @@ class AuditConfig(Section):
 
     key: Key | None = Field(None, description="${file:PATH} or ${env:NAME}: seals each line of the audit log (HMAC).")
     old_keys: Annotated[tuple[Key, ...], LAX] = Field((), description="Keys that older lines are sealed with.")
+    unsealed_head: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(
+        None, description="The log's head when it got its first key: lines up to it count though nothing seals them."
+    )
     retention: PositiveDuration | None = Field(
         None, description="How long runs are kept, at least; `audit purge` obeys."
     )

@@ -30,6 +30,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from hudi_reconcile.config.numbers import Written, exact_number
 from hudi_reconcile.config.scalars import (
     DURATION_PATTERN,
     SHARE_PATTERN,
@@ -157,10 +158,15 @@ def _share(value: object) -> Decimal:
     return parse_share(value if isinstance(value, str | float | int) and not isinstance(value, bool) else "")
 
 
-def _option_text(value: object) -> object:
+def option_text(value: object) -> object:
+    """A flag or a number as the text that it is passed on as; anything else as it is."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
+    if isinstance(value, float):
+        # An option is text: every digit counts, and no float has all of them.
+        exact = exact_number(value)
+        return str(exact) if isinstance(value, Written) else str(value)
+    return str(value) if isinstance(value, int) else value
 
 
 def _not_blank(value: str) -> str:
@@ -171,7 +177,14 @@ def _not_blank(value: str) -> str:
     return value
 
 
-def _local_path(value: object, info: ValidationInfo) -> object:
+def _a_name(value: str) -> str:
+    if not value.strip() or "\0" in value:
+        raise ValueError("must not be empty, and no database has names with a NUL")
+    return value
+
+
+def local_path(value: object, info: ValidationInfo) -> object:
+    """A path of this machine, from the config's folder on. Raises ValueError: blank, or starts with `~`."""
     if isinstance(value, Path):
         return info.context.folder / value if isinstance(info.context, Place) else value
     if not isinstance(value, str):
@@ -191,8 +204,7 @@ def not_empty(values: _Items) -> _Items:
 
 
 def _no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
-    repeated = sorted({value for value in values if values.count(value) > 1})
-    if repeated:
+    if len(set(values)) < len(values):
         raise ValueError("holds an entry twice")
     return values
 
@@ -229,17 +241,19 @@ Share = Annotated[
     ),
 ]
 Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_not_blank)]
-Names = Annotated[tuple[Text, ...], LAX, AfterValidator(_no_repeats)]
+# What a table or column is called at the source: databases allow control characters in it ("a\x1bb" in YAML).
+SourceName = Annotated[str, StringConstraints(min_length=1), AfterValidator(_a_name)]
+Names = Annotated[tuple[SourceName, ...], LAX, AfterValidator(_no_repeats)]
 SomeNames = Annotated[Names, AfterValidator(not_empty)]
 OptionText = Annotated[
     str,
-    BeforeValidator(_option_text),
+    BeforeValidator(option_text),
     WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
 Options = dict[Text, OptionText]
 LocalPath = Annotated[
     Path,
-    BeforeValidator(_local_path),
+    BeforeValidator(local_path),
     PlainSerializer(str, return_type=str),
     WithJsonSchema({"type": "string", "minLength": 1}),
 ]

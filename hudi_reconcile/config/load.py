@@ -10,8 +10,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from hudi_reconcile.config import wording
 from hudi_reconcile.config.document import LARGEST_BYTES, Document, Problem, read_document
 from hudi_reconcile.config.fields import Location, Place
+from hudi_reconcile.config.files import read_small
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Environment, MissingReferenceError, ReadFile, Template, read_text_file
 from hudi_reconcile.config.wording import UNKNOWN_KEY, key_text, problems_of
@@ -19,6 +21,8 @@ from hudi_reconcile.core.errors import ConfigError
 
 # Filled in by `Secret.reveal`; the second key, or all that is in its list.
 _LAZY: frozenset[Location] = frozenset({("source", "password"), ("audit", "key"), ("audit", "old_keys")})
+# What nobody else may know; of further values nobody but their reader knows whether they are secret.
+_SECRET = _LAZY | {("outputs", "webhook", "url"), ("outputs", "openlineage", "api_key")}
 _FIX = "correct the lines above, then: hudi-reconcile config validate"
 _WHERE = "name the config with -c FILE, or write one: hudi-reconcile init"
 
@@ -68,19 +72,18 @@ def parse_config(text: str, place: Place, env: Environment, read_file: ReadFile)
         raise error_of(problems, place.file) from None
     if problems:
         raise error_of(problems, place.file)
-    return Loaded(config, filler.shown)
+    return Loaded(config.with_secret_variables(frozenset(filler.secret_variables)), filler.shown)
 
 
 def text_of(path: Path, *, what: str = "config file", shown: str | None = None, fix: str = _WHERE) -> str:
-    """The text of a file that people write, at most a little over what `read_document` takes.
+    """The text of a file that people write, or of a pipe; at most a little over what `read_document` takes.
 
     Raises:
-        ConfigError: it cannot be read, or is not UTF-8.
+        ConfigError: it cannot be read, is no file (see `read_small`), or is not UTF-8.
     """
     name = shown or str(path)
     try:
-        with path.open("rb") as file:
-            return file.read(LARGEST_BYTES + 1).decode("utf-8-sig")
+        return read_small(path, LARGEST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise ConfigError((f"{name}: there is no such {what}",), fix=fix) from None
     except OSError as error:
@@ -112,6 +115,7 @@ class _Filler:
         self._document, self._place, self._env, self._read_file = document, place, env, read_file
         self.problems: list[Problem] = []
         self.shown: dict[Location, str] = {}
+        self.secret_variables: set[str] = set()
 
     def fill(self, value: object, location: Location) -> object:
         if isinstance(value, dict):
@@ -123,6 +127,8 @@ class _Filler:
     def _text(self, text: str, location: Location) -> str:
         try:
             template = Template.parse(text)
+            if location in _SECRET or location[:2] in _SECRET:
+                self.secret_variables |= template.variables
             if location[:2] in _LAZY:
                 return text
             if template.has_references:
@@ -135,10 +141,5 @@ class _Filler:
 
 def error_of(problems: list[Problem], file: str, *, fix: str = _FIX) -> ConfigError:
     """All problems of one file as one error, in the order of its lines."""
-    lines = []
-    for problem in sorted(problems, key=lambda problem: problem.line):
-        key = key_text(problem.location)
-        lines.append(
-            f"{file}:{problem.line}: {key}: {problem.text}" if key else f"{file}:{problem.line}: {problem.text}"
-        )
-    return ConfigError(tuple(dict.fromkeys(lines)), fix=fix)
+    told = ((problem.line, key_text(problem.location), problem.text) for problem in problems)
+    return wording.error_of(told, file, fix=fix)

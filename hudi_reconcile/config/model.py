@@ -5,13 +5,25 @@ Decides what is legal and what is meant. It reads no file and no environment; `l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationInfo,
+    WithJsonSchema,
+    field_serializer,
+    model_validator,
+)
 
 from hudi_reconcile.config.audit import AuditConfig
 from hudi_reconcile.config.fields import (
@@ -24,19 +36,28 @@ from hudi_reconcile.config.fields import (
     Section,
     Text,
     not_empty,
+    option_text,
     secret_of,
 )
 from hudi_reconcile.config.outputs import OutputsConfig
-from hudi_reconcile.config.paths import lake_path_findings, output_path_findings
+from hudi_reconcile.config.paths import (
+    OWNERS_MODE,
+    REPORTS,
+    ReportsPath,
+    lake_path_findings,
+    output_path_findings,
+    reports_mode,
+)
 from hudi_reconcile.config.secrets import HIDDEN, Secret
+from hudi_reconcile.config.source_sql import source_sql_findings
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.config.urls import check_url
+from hudi_reconcile.config.urls import check_url, unverified_findings
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.spelling import nearest
+from hudi_reconcile.core.jdbc_url import is_jdbc, product_of
+from hudi_reconcile.core.spelling import fold, nearest, respelled
+from hudi_reconcile.sql.drivers import DRIVERS, class_problem, driver_word, option_problems, url_problem
 
-_REPORTS = "reports"
 _SOURCE_KEYS = frozenset({"url", "password", "driver"})
-_TOOLS_KEYS = frozenset({"dbtable", "query", "partitioncolumn", "lowerbound", "upperbound", "numpartitions"})
 
 
 def _secret(value: object, info: ValidationInfo) -> object:
@@ -73,6 +94,14 @@ class SourceConfig(Section):
     password: Password | None = Field(None, description="${file:PATH} or ${env:NAME}; filled in when needed.")
     driver: Text | None = Field(None, description="JDBC driver class, for jdbc: URLs; known engines need none.")
     jdbc: Options = Field({}, description="Extra Spark JDBC options.")
+    trust_properties: bool = Field(
+        default=False,
+        description="true: pass on any JDBC option, URL attribute and driver class; every report says so.",
+    )
+    insecure: bool = Field(
+        default=False,
+        description="true: the server's certificate need not be checked off this machine; every report says so.",
+    )
     time_zone: Annotated[Text, AfterValidator(_zone)] = Field(
         "UTC", description="What a timestamp without zone means when it is compared with a clock."
     )
@@ -81,12 +110,18 @@ class SourceConfig(Section):
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
-        """Options that the tool sets itself are not given twice."""
-        for key in raw.keys("jdbc"):
-            if key.lower() in _SOURCE_KEYS:
-                yield ("jdbc", key), f"use `source.{key.lower()}`"
-            elif key.lower() in _TOOLS_KEYS:
-                yield ("jdbc", key), "is set by the tool"
+        """What the JDBC driver is told is on its list and the server is verified, unless the config says that nobody looked."""
+        url, trusted = raw.text("url") or "", raw.get("trust_properties") is True
+        options = {str(key): str(option_text(value)) for key, value in raw.section("jdbc").values.items()}
+        for key, text in option_problems(DRIVERS.get(driver_word(url)), options, trusted=trusted):
+            yield ("jdbc", key), f"use `source.{fold(key)}`" if fold(key) in _SOURCE_KEYS else text
+        if is_jdbc(url) and (problem := url_problem(url, product_of(url), trusted=trusted)):
+            yield ("url",), problem
+        else:
+            insecure = raw.get("insecure") is True
+            yield from ((("url",), text) for text in unverified_findings(url, options, insecure=insecure))
+        if (name := raw.text("driver")) and (problem := class_problem(name, trusted=trusted)):
+            yield ("driver",), problem
 
 
 class SparkConfig(Section):
@@ -98,11 +133,14 @@ class SparkConfig(Section):
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
         """Settings are Spark's, and the master has its own key."""
-        for key in raw.keys("conf"):
-            if key == "spark.master":
+        twice = dict(respelled(map(str, raw.keys("conf"))))
+        for key in map(str, raw.keys("conf")):
+            if fold(key) == "spark.master":
                 yield ("conf", key), "use `spark: {master: …}`"
-            elif not key.startswith("spark."):
-                yield ("conf", key), "must start with `spark.`"
+            elif re.fullmatch(r"spark\.[!-~]+", key) is None:
+                yield ("conf", key), "must start with `spark.`, without blanks or letters beyond ASCII"
+            elif key in twice:
+                yield ("conf", key), f"is another spelling of {twice[key]}; Spark would take neither for the other"
 
 
 class JarsConfig(Section):
@@ -129,10 +167,42 @@ class Config(Section):
     source: SourceConfig = Field(description="The database that the lake follows.")
     spark: SparkConfig = Field(SparkConfig(), description="The Spark session.")
     jars: JarsConfig = Field(JarsConfig(), description="Where the Hudi bundle and the JDBC drivers come from.")
-    reports: LocalPath = Field(Path(_REPORTS), description="Folder of the runs.")
+    reports: ReportsPath = Field(
+        Path(REPORTS), description='Folder of the runs; {path: …, mode: "0750"} lets a group read them.'
+    )
     outputs: OutputsConfig = Field(OutputsConfig(), description="Where else a run is told.")
     audit: AuditConfig = Field(AuditConfig(), description="The log of all runs, and how long they are kept.")
     tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(not_empty)] = Field(description="The tables.")
+    _reports_mode: int | None = PrivateAttr(None)
+    _secret_variables: frozenset[str] = PrivateAttr(frozenset())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_mode(cls, raw: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        built = handler(raw)
+        if isinstance(raw, Mapping) and isinstance(raw.get("reports"), Mapping):
+            built._reports_mode = reports_mode(raw["reports"])  # noqa: SLF001 - its own
+        return built
+
+    @field_serializer("reports")
+    def _dump_reports(self, path: Path) -> str | dict[str, str]:
+        return str(path) if self._reports_mode is None else {"path": str(path), "mode": f"{self._reports_mode:04o}"}
+
+    @property
+    def reports_mode(self) -> int:
+        """The mode of the folders below `reports`."""
+        return OWNERS_MODE if self._reports_mode is None else self._reports_mode
+
+    @property
+    def secret_variables(self) -> frozenset[str]:
+        """The environment variables that the config's secrets come from."""
+        return self._secret_variables
+
+    def with_secret_variables(self, names: frozenset[str]) -> Config:
+        """The same config, which knows where its secrets come from."""
+        config = self.model_copy()
+        config._secret_variables = names  # noqa: SLF001 - its own
+        return config
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
@@ -144,8 +214,11 @@ class Config(Section):
             if name in seen:
                 yield ("tables", index, "name"), "is the name of another table already; case does not count"
             seen.update({name} - {""})
+        yield from source_sql_findings(raw)
         yield from lake_path_findings([table.section("lake").text("path") for table in tables], raw.folder)
-        yield from output_path_findings(raw.section("outputs"), raw.text("reports") or _REPORTS, raw.folder)
+        yield from output_path_findings(
+            raw.section("outputs"), raw.text("reports") or raw.section("reports").text("path") or REPORTS, raw.folder
+        )
 
     def table(self, name: str) -> TableConfig:
         """The table of that name.

@@ -7,14 +7,76 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
-from hudi_reconcile.config.fields import Finding, Raw
+from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
+
+from hudi_reconcile.config.fields import Finding, Raw, local_path
 
 _LINEAGE = ("openlineage", "file")
 _OURS = re.compile(r"\.|audit\.|\d{8}T\d{6}Z-")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_Tree = dict[str | None, "_Tree"]
+
+OWNERS_MODE = 0o700
+_MODE = re.compile(r"0?[0-7]{3,4}")
+_MODE_RULE = (
+    "is the mode of folders in octal, as text: the owner has all rights and others cannot write, such as"
+    ' "0700" or "0750"; files get it without x'
+)
+_REPORTS_KEYS = {"path", "mode"}
+
+
+def _reports(value: object, info: ValidationInfo) -> object:
+    if not isinstance(value, Mapping):
+        return local_path(value, info)
+    if unknown := sorted(str(key) for key in value if key not in _REPORTS_KEYS):
+        raise ValueError(f"unknown key {', '.join(map(ascii, unknown))}; legal: path, mode")
+    reports_mode(value)
+    return local_path(value.get("path", REPORTS), info)
+
+
+def reports_mode(reports: object) -> int:
+    """The mode of the folders below `reports`, the owner's alone unless the config widens it.
+
+    >>> oct(reports_mode({"mode": "2750"})), oct(reports_mode("reports"))
+    ('0o2750', '0o700')
+
+    Raises:
+        ValueError: no octal text, the owner lacks a right, or others may write.
+    """
+    if not isinstance(reports, Mapping) or "mode" not in reports:
+        return OWNERS_MODE
+    text = reports["mode"]
+    mode = int(text, 8) if isinstance(text, str) and _MODE.fullmatch(text) else 0
+    if mode & OWNERS_MODE != OWNERS_MODE or mode & (stat.S_IWOTH | stat.S_ISUID):
+        raise ValueError(f"mode {_MODE_RULE}")
+    return mode
+
+
+REPORTS = "reports"
+ReportsPath = Annotated[
+    Path,
+    BeforeValidator(_reports),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "properties": {
+                        "path": {"type": "string", "minLength": 1},
+                        "mode": {"type": "string", "pattern": r"^0?[0-7]?7[0-7][0145]$", "examples": ["0750"]},
+                    },
+                },
+            ]
+        }
+    ),
+]
 
 
 def resolve_lake_path(path: str, folder: Path) -> str:
@@ -32,14 +94,17 @@ def resolve_lake_path(path: str, folder: Path) -> str:
 
 def lake_path_findings(paths: Sequence[str | None], folder: Path) -> Iterator[Finding]:
     """Tables whose lake path is that of an earlier table, or above or below one: their files would mix."""
-    seen: list[str] = []
+    tree: _Tree = {}  # by the steps of the paths; None where one ends
     for index, path in enumerate(paths):
         if path is None or not path.strip():
             continue
-        here = _comparable(path, folder)
-        if any(f"{here}/".startswith(f"{other}/") or f"{other}/".startswith(f"{here}/") for other in seen):
+        here, is_shared = tree, False
+        for step in _comparable(path, folder).split("/"):
+            is_shared |= None in here
+            here = here.setdefault(step, {})
+        if is_shared or here:
             yield ("tables", index, "lake", "path"), "is, or lies inside or around, the lake path of another table"
-        seen.append(here)
+        here[None] = {}
 
 
 def output_path_findings(outputs: Raw, reports: str, folder: Path) -> Iterator[Finding]:

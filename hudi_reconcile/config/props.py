@@ -13,11 +13,12 @@ from pydantic import ValidationError
 
 from hudi_reconcile.config.document import Document
 from hudi_reconcile.config.fields import Location, Place
+from hudi_reconcile.config.files import read_small
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.properties import PropertiesError, Property, parse_properties
 from hudi_reconcile.config.props_keys import Wrong, sort_keys
 from hudi_reconcile.config.props_tree import PropsTree, Tree
-from hudi_reconcile.config.wording import problems_of
+from hudi_reconcile.config.wording import error_of, problems_of
 from hudi_reconcile.core.errors import ConfigError
 
 _LARGEST_BYTES = 1_048_576
@@ -88,8 +89,7 @@ def _wrongs(error: ValidationError, document: Document, origins: Mapping[Locatio
 def _text(path: Path) -> str:
     fix = "name the properties file: hudi-reconcile pull --props FILE"
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_BYTES + 1)
+        content = read_small(path, _LARGEST_BYTES)
     except FileNotFoundError:
         raise ConfigError((f"{path}: there is no such file",), fix=fix) from None
     except OSError as error:
@@ -106,8 +106,4 @@ def _text(path: Path) -> str:
 
 
 def _error(wrong: list[Wrong], place: Place) -> ConfigError:
-    lines = [
-        f"{place.file}:{one.line}: {one.key}: {one.text}" if one.key else f"{place.file}:{one.line}: {one.text}"
-        for one in sorted(wrong, key=lambda one: one.line)
-    ]
-    return ConfigError(tuple(dict.fromkeys(lines)), fix=_FIX)
+    return error_of(((one.line, one.key, one.text) for one in wrong), place.file, fix=_FIX)

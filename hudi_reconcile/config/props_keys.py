@@ -10,15 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hudi_reconcile.config.properties import Property
+from hudi_reconcile.config.wording import MOST_SHOWN
 from hudi_reconcile.core.spelling import nearest
 
 PREFIXES = ("hoodie.datasource.jdbc.", "hoodie.streamer.jdbc.", "hoodie.deltastreamer.jdbc.")
 EXTRA = "extra.options."
+WAIVERS = ("trust.properties", "insecure")  # the tool's own, since nothing else waives what it checks
 # Spelling after the prefix -> the one name that it has here.
 _JDBC = {
     **{name: name for name in (
         "url", "user", "password", "password.file", "driver.class", "table.name", "incr.pull", "table.incr.column.name",
-        "incr.fallback.to.full.fetch", "storage.level",
+        "incr.fallback.to.full.fetch", "storage.level", *WAIVERS,
     )},
     "incremental.pull": "incr.pull",
     "table.incremental.column.name": "table.incr.column.name",
@@ -43,7 +45,8 @@ _OWN = frozenset({
     "hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field", "hoodie.table.ordering.fields",
     "hoodie.datasource.write.operation", "hoodie.datasource.write.hive_style_partitioning",
     "hoodie.datasource.write.payload.class", "hoodie.datasource.write.reconcile.schema", "hoodie.combine.before.upsert",
-    "hoodie.combine.before.insert", "hoodie.datasource.write.insert.drop.duplicates",
+    "hoodie.combine.before.insert", "hoodie.datasource.write.insert.drop.duplicates", "hoodie.table.base.file.format",
+    "hoodie.base.file.format", "hoodie.compaction.payload.class",
 })  # fmt: skip
 _LOOKS_JDBC = re.compile(r"hoodie\.[a-z]+\.jdbc\b", re.IGNORECASE)
 
@@ -73,13 +76,14 @@ def sort_keys(properties: Iterable[Property]) -> Sorted:
     """Every property in its place; what has none is in `wrong`, with the nearest legal spelling."""
     found = Sorted()
     for one in properties:
+        is_told = len(found.wrong) < MOST_SHOWN
         prefix = next((prefix for prefix in PREFIXES if one.key.startswith(prefix)), None)
         if prefix is not None and one.key[len(prefix) :] in _JDBC:
             _put(found, found.jdbc, _JDBC[one.key[len(prefix) :]], one)
         elif prefix is not None and one.key.startswith(prefix + EXTRA) and len(one.key) > len(prefix + EXTRA):
             _put(found, found.extra, one.key[len(prefix + EXTRA) :], one)
         elif prefix is not None or _LOOKS_JDBC.match(one.key):
-            found.wrong.append(Wrong(one.line, one.key, _unknown(one.key, prefix)))
+            found.wrong.append(Wrong(one.line, one.key, _unknown(one.key, prefix) if is_told else ""))
         elif one.key in _WRITE:
             _put(found, found.write, _WRITE[one.key], one)
         elif one.key in _OWN:
@@ -87,7 +91,7 @@ def sort_keys(properties: Iterable[Property]) -> Sorted:
         elif one.key.startswith("hoodie."):
             _put(found, found.options, one.key, one)
         else:
-            found.wrong.append(Wrong(one.line, one.key, _foreign(one.key)))
+            found.wrong.append(Wrong(one.line, one.key, _foreign(one.key) if is_told else ""))
     return found
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 from hudi_reconcile.config.fields import Location, Place
 from hudi_reconcile.config.properties import Property
-from hudi_reconcile.config.props_keys import Sorted, Wrong
-from hudi_reconcile.config.props_url import SourceUrl, source_url
+from hudi_reconcile.config.props_keys import WAIVERS, Sorted, Wrong
+from hudi_reconcile.config.props_url import SourceUrl, is_unused, source_url
 from hudi_reconcile.core.spelling import nearest
+from hudi_reconcile.sql.drivers import DRIVERS, driver_word, option_problems
 
 Tree = dict[str, object]
 
@@ -42,6 +43,7 @@ class PropsTree:
     origins: dict[Location, Property] = field(default_factory=dict)
     password: str | None = None
     incrementing: bool = False
+    schema: str | None = None
 
     def tree(self) -> Tree:
         """Everything that the properties say; wrong ones stand in `found.wrong` afterwards."""
@@ -75,7 +77,10 @@ class PropsTree:
         if where.is_jdbc and "driver.class" in jdbc:
             source["driver"] = jdbc["driver.class"].value
             self._from("driver.class", "source", "driver")
-        options = {**where.options, **({"user": user} if where.is_jdbc and user else {})}
+        waived = [name for name in WAIVERS if name in jdbc and self._truth(jdbc[name])]
+        source |= {name.replace(".", "_"): True for name in waived}
+        trusted = "trust.properties" in waived
+        options = {**self._of_url(where, trusted=trusted), **({"user": user} if where.is_jdbc and user else {})}
         for name, one in self.found.extra.items():
             if name.lower() in _PARALLEL:
                 self.notes.append(f"{one.key} is not used: the tool cuts the key into ranges itself")
@@ -103,6 +108,30 @@ class PropsTree:
             self._wrong(one, "names no user, and there is no key `…jdbc.user`")
         return where
 
+    def _of_url(self, where: SourceUrl, *, trusted: bool) -> dict[str, str]:
+        """The URL's parameters that are options here. What others need and this tool does not is told and left out."""
+        one, word = self.found.jdbc.get("url"), driver_word(where.url)
+        used = {key: value for key, value in where.options.items() if not is_unused(word, key)}
+        self.notes += [
+            f"{key} in the URL is not used: the tool settles it itself"
+            for key in sorted(set(where.options) - set(used))
+        ]
+        self.schema = used.pop("currentSchema", None) if word == "postgresql" else None
+        for key, text in option_problems(DRIVERS.get(word), used, trusted=trusted):
+            self._wrong(one, f"parameter {key} {text}")
+        return used
+
+    def _in_schema(self, table: Property) -> str:
+        """The table's name, in the schema that the URL names where it names one itself no more."""
+        if self.schema is None or "." in table.value:
+            return table.value
+        if re.fullmatch(r"\w+", self.schema) is None:
+            self._wrong(
+                self.found.jdbc.get("url"),
+                "parameter currentSchema names no one schema; write schema.table as table.name",
+            )
+        return f"{self.schema}.{table.value}"
+
     def _password(self, where: SourceUrl) -> str | None:
         jdbc = self.found.jdbc
         plain, file = jdbc.get("password"), jdbc.get("password.file")
@@ -128,7 +157,11 @@ class PropsTree:
         table = self._needed("table.name")
         if table is not None:
             query = _QUERY.fullmatch(table.value.strip())
-            rows = {"table": table.value} if query is None else {"query": query["query"].strip()}
+            rows = {"table": self._in_schema(table)} if query is None else {"query": query["query"].strip()}
+            if query is not None and self.schema is not None:
+                self._wrong(
+                    self.found.jdbc.get("url"), "parameter currentSchema: write schema.table in the query instead"
+                )
             self.origins["tables", 0, "source", next(iter(rows))] = table
         if "key" in self.found.write:
             rows["key"] = _names(self.found.write["key"].value)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from hudi_reconcile.core.jdbc_url import product_of
+from hudi_reconcile.core.spelling import fold
 
 _URL = re.compile(
     r"jdbc:(?P<product>postgresql|mysql|mariadb)://"
@@ -22,6 +23,22 @@ _POSTGRES_TLS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 _MYSQL_MODES: Mapping[str, str | None] = {
     "disable": "disable", "disabled": "disable", "preferred": None, "required": "require", "trust": "require",
     "verify_ca": "verify-ca", "verify-ca": "verify-ca", "verify_identity": "verify-full", "verify-full": "verify-full",
+}  # fmt: skip
+# What other programs set and this one settles itself, or never does: in lower case.
+_UNUSED = {
+    "postgresql": frozenset({
+        "adaptivefetch", "assumeminserverversion", "binarytransfer", "cleanupsavepoints", "defaultrowfetchsize",
+        "disablecolumnsanitiser", "loadbalancehosts", "logunclosedconnections", "preparedstatementcachequeries",
+        "preparedstatementcachesizemib", "preparethreshold", "quotereturningidentifiers", "readonly", "readonlymode",
+        "rewritebatchedinserts", "stringtype",
+    }),
+    "mysql": frozenset({
+        "allowpublickeyretrieval", "autoreconnect", "cacheprepstmts", "characterencoding", "connectiontimezone",
+        "defaultfetchsize", "elidesetautocommits", "maintaintimestats", "noaccesstoprocedurebodies", "nullcatalogmeanscurrent",
+        "nullnamepatternmatchesall", "prepstmtcachesize", "prepstmtcachesqllimit", "rewritebatchedstatements", "servertimezone",
+        "tinyint1isbit", "transformedbitisboolean", "usecursorfetch", "usejdbccomplianttimezoneshift", "uselegacydatetimecode",
+        "uselocalsessionstate", "useserverprepstmts", "usetimezone", "useunicode", "yearisdatetype", "zerodatetimebehavior",
+    }),
 }  # fmt: skip
 _EXAMPLES = {
     "postgresql": "jdbc:postgresql://host:5432/database",
@@ -39,6 +56,11 @@ class SourceUrl:
     password: str | None = field(default=None, repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_jdbc: bool = False
+
+
+def is_unused(word: str, parameter: str) -> bool:
+    """Whether a parameter of the URL changes nothing here: it is for writing, or settled by the tool."""
+    return fold(parameter) in _UNUSED.get(word, ())
 
 
 def source_url(text: str, user: str | None) -> SourceUrl:
@@ -80,12 +102,14 @@ def _postgres_tls(given: dict[str, str]) -> dict[str, str]:
 def _mysql_tls(given: dict[str, str]) -> dict[str, str]:
     mode = given.pop("sslMode", given.pop("sslmode", None))
     wanted, required = given.pop("useSSL", None), given.pop("requireSSL", None)
+    verified = given.pop("verifyServerCertificate", None)
     if mode is not None:
         if mode.lower() not in _MYSQL_MODES:
             raise ValueError(f"holds an sslMode that is not known (legal: {', '.join(_MYSQL_MODES)})")
         found = _MYSQL_MODES[mode.lower()]
     else:
         found = "disable" if wanted == "false" else "require" if "true" in (wanted, required) else None
+        found = "verify-ca" if (found, verified) == ("require", "true") else found
     tls = {} if found is None else {"sslmode": found}
     if (root := given.pop("serverSslCert", None)) is not None:
         tls["sslrootcert"] = root

@@ -13,7 +13,7 @@ from hudi_reconcile.config.document import Document, Problem, read_document
 from hudi_reconcile.config.fields import Location, Place, Section
 from hudi_reconcile.config.load import error_of, pointless, text_of
 from hudi_reconcile.config.rules_model import RULES, RulesFile, RulesHead
-from hudi_reconcile.config.wording import did_you_mean, problems_of
+from hudi_reconcile.config.wording import MOST_SHOWN, did_you_mean, problems_of, shortened
 from hudi_reconcile.core.rules import Rule, RuleSet
 
 FIX = "correct the lines above, then: hudi-reconcile rules lint"
@@ -82,7 +82,9 @@ def _rule(document: Document, index: int, raw: object, file: str) -> tuple[Rule 
         if kind is None:
             return None, [Problem(where, (*here, "check"), f"is missing (legal: {' | '.join(legal)})")]
         close = did_you_mean(str(kind), legal)
-        return None, [Problem(where, (*here, "check"), f"expected {' | '.join(legal)}, found {kind!r}{close}")]
+        return None, [
+            Problem(where, (*here, "check"), f"expected {' | '.join(legal)}, found {shortened(str(kind))!r}{close}")
+        ]
     entry, problems = _entry(document, here, model, file)
     return (None if entry is None else entry.rule()), problems
 
@@ -90,16 +92,11 @@ def _rule(document: Document, index: int, raw: object, file: str) -> tuple[Rule 
 def _entry(document: Document, here: Location, model: type[Any], file: str) -> tuple[Any | None, list[Problem]]:
     """What stands at a place as a section of the model, or what is wrong with it."""
     assert issubclass(model, Section)
-    below = Document(document.value_at(here), _below(document, here))
     try:
-        return model.model_validate(below.values, context=Place(file, Path())), []
+        return model.model_validate(document.value_at(here), context=Place(file, Path())), []
     except ValidationError as error:
-        found = problems_of(error, below, model)
+        found = problems_of(error, document.below(here), model)
         return None, [replace(one, location=(*here, *one.location)) for one in found]
-
-
-def _below(document: Document, here: Location) -> dict[Location, int]:
-    return {place[len(here) :]: line for place, line in document.lines.items() if place[: len(here)] == here}
 
 
 def _listed(values: object, key: str = "rules") -> list[object]:
@@ -112,7 +109,7 @@ def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
     values = document.values
     own = values.get("table") if isinstance(values, dict) else None
     if table is not None and isinstance(own, str) and own != table:
-        text = f"is {own!r}, but reconcile.yaml names this file for the table {table!r}"
+        text = f"is {shortened(own)!r}, but reconcile.yaml names this file for the table {table!r}"
         yield Problem(document.line_of(("table",)), ("table",), text)
     seen: dict[str, int] = {}
     for index, raw in enumerate(_listed(values)):
@@ -124,9 +121,13 @@ def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
             text = f"is the id of the rule on line {seen[name.lower()]} already; case does not count"
             yield Problem(document.line_of(place), place, text)
         seen.setdefault(name.lower(), document.line_of(place))
-    ids = tuple(raw["id"] for raw in _listed(values) if isinstance(raw, dict) and isinstance(raw.get("id"), str))
+    ids = dict.fromkeys(
+        raw["id"] for raw in _listed(values) if isinstance(raw, dict) and isinstance(raw.get("id"), str)
+    )
+    told = 0
     for index, raw in enumerate(_listed(values, "waivers")):
         name = raw.get("rule") if isinstance(raw, dict) else None
         if isinstance(name, str) and name not in ids:
-            place = ("waivers", index, "rule")
-            yield Problem(document.line_of(place), place, f"there is no rule {name!r}{did_you_mean(name, ids)}")
+            place, told = ("waivers", index, "rule"), told + 1
+            close = did_you_mean(name, tuple(ids)) if told <= MOST_SHOWN else ""
+            yield Problem(document.line_of(place), place, f"there is no rule {shortened(name)!r}{close}")

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from hudi_reconcile.config.fields import LAX, Duration, Finding, Raw, Section, SomeNames, Text, not_empty
 from hudi_reconcile.config.numbers import exact_number, refuse_rounding
-from hudi_reconcile.config.rule_query import with_batch
+from hudi_reconcile.config.rule_query import refuse_reach, with_batch
 from hudi_reconcile.config.scalars import SHARE_PATTERN, parse_share
 from hudi_reconcile.config.tables import folder_name
 from hudi_reconcile.core import rules as core
@@ -204,11 +204,19 @@ class SqlRule(RowRule):
 
 
 class GxRule(RowRule):
-    """`gx`: any expectation of Great Expectations."""
+    """`gx`: an expectation of Great Expectations that reads the batch only."""
 
     check: Literal["gx"]
     type: Text
     kwargs: Annotated[dict[Text, Any], BeforeValidator(_arguments)] = Field({}, description="Its keyword arguments.")
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """What it hands to Spark reads the batch only, as far as the text shows it."""
+        try:
+            refuse_reach(core.Gx(str(raw.get("type")), raw.section("kwargs").values))
+        except ValueError as error:
+            yield ("kwargs",), str(error)
 
     def check_of(self) -> core.Check:
         """The check."""

@@ -9,6 +9,8 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 
+from hudi_reconcile.config.numbers import plain_number
+
 DURATION_PATTERN = r"^[0-9]{1,9}(ms|s|m|h|d)$"
 SHARE_PATTERN = r"^[0-9]{1,3}(\.[0-9]{1,9})?%$"
 
@@ -66,7 +68,7 @@ def parse_share(value: str | float) -> Decimal:
         if fraction > 1:
             raise ValueError("more than 100%")
         return fraction
-    fraction = Decimal(str(value))
+    fraction = Decimal(value) if type(value) is int else plain_number(value)
     if not 0 <= fraction < 1:
         raise ValueError("not a share; write a percentage: 0.1% 5% 100%")
     return fraction

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hudi_reconcile.config.files import read_small
 from hudi_reconcile.core.errors import ConfigError
 
 HIDDEN = "***"
@@ -65,6 +66,11 @@ class Template:
     def has_references(self) -> bool:
         """False where the text stands for itself."""
         return any(isinstance(part, Reference) for part in self.parts)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The environment variables that are referred to."""
+        return frozenset(part.name for part in self.parts if isinstance(part, Reference) and part.kind == "env")
 
     @property
     def is_one_reference(self) -> bool:
@@ -130,11 +136,10 @@ def read_text_file(path: Path) -> str:
     """The whole text of a small UTF-8 file: the reader that commands pass in.
 
     Raises:
-        OSError: it cannot be opened, or is larger than 64 KiB.
+        OSError: it cannot be opened, is larger than 64 KiB, or is no file (see `read_small`).
         UnicodeDecodeError: it is not UTF-8.
     """
-    with path.open("rb") as file:
-        content = file.read(_LARGEST_SECRET_BYTES + 1)
+    content = read_small(path, _LARGEST_SECRET_BYTES)
     if len(content) > _LARGEST_SECRET_BYTES:
         raise OSError("larger than 64 KiB")
     return content.decode("utf-8")

@@ -25,18 +25,24 @@ from hudi_reconcile.config.fields import (
     Section,
     Share,
     SomeNames,
+    SourceName,
     Text,
 )
+from hudi_reconcile.config.numbers import plain_number
 from hudi_reconcile.config.partition import format_partition, parse_partition
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.table_rules import pull_findings, table_findings
-from hudi_reconcile.core.reserved import reserved_of
+from hudi_reconcile.core.reserved import lake_option_problems
+from hudi_reconcile.core.spelling import fold
 from hudi_reconcile.core.values import READ_SEQ, ChangeLog, PartitionField, TableType
 
 Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
 Mask = Literal["hmac", "redact", "show"]
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
+# What databases count rows with, what a list of segments takes in memory, and what Hudi keeps in 32 bits.
+_MOST_ROWS, _MOST_SEGMENTS, _MOST_COMMITS = 2**63 - 1, 1_000_000, 1_000_000
+_LARGEST_TOLERANCE = Decimal("1e300")
 _RUN_FILES = frozenset({"result.json", "report.html"})
 
 
@@ -65,7 +71,9 @@ def _tolerance(value: object) -> object:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
         raise ValueError("must be a number from 0 up")
-    return Decimal(str(value))
+    if Decimal(value).is_finite() and value > _LARGEST_TOLERANCE:
+        raise ValueError("must be a number up to 1e300")
+    return plain_number(value)
 
 
 def _lake_path(path: str, info: ValidationInfo) -> str:
@@ -76,6 +84,11 @@ def _segments(value: object) -> object:
     if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return value
     raise ValueError("must be auto or a whole number from 1 up")
+
+
+def _folded(options: dict[str, str]) -> dict[str, str]:
+    """Keys as Spark hands them to Hudi, so that whoever looks for one finds it."""
+    return {fold(key): value for key, value in options.items()}
 
 
 LakePath = Annotated[Text, AfterValidator(_lake_path)]
@@ -96,7 +109,7 @@ Tolerance = Annotated[
 class TableSource(Section):
     """Which rows and columns of the source belong to the table."""
 
-    table: Text | None = Field(None, description="Source table; SQL-quoted names are allowed.")
+    table: SourceName | None = Field(None, description="Source table; SQL-quoted names are allowed.")
     query: Text | None = Field(None, description="A SELECT instead of a table; bulk only: strategy full.")
     key: SomeNames | None = Field(None, description="Key columns. Default: the primary key.")
     columns: SomeNames | None = Field(None, description="Columns to carry. Default: all.")
@@ -126,14 +139,14 @@ class PullConfig(Section):
     watermark_text: bool = Field(
         default=False, description="true: the watermark may be text, ISO dates or times that all look alike."
     )
-    incrementing: Text | None = Field(None, description="A column that only grows.")
+    incrementing: SourceName | None = Field(None, description="A column that only grows.")
     strategy: Strategy = Field(
         default_factory=lambda given: default_strategy(given.get("watermark"), given.get("incrementing")),
         description="incrementing | timestamp | timestamp+incrementing | full | xmin (PostgreSQL's own number of a "
         "row's version; needs no column). Default: what the columns above allow.",
     )
     overlap: Duration = Field(timedelta(0), description="Re-read this much behind the checkpoint.")
-    limit: Annotated[int, Field(ge=1)] | None = Field(
+    limit: Annotated[int, Field(ge=1, le=_MOST_ROWS)] | None = Field(
         None, description="Rows per page; pages repeat until the bound taken at the start is reached."
     )
     on_error: Literal["fail", "full"] = Field("fail", description="full: fall back to a full fetch.")
@@ -157,7 +170,7 @@ class LakeConfig(Section):
     partition_by: Annotated[tuple[Partition, ...], LAX, AfterValidator(_lake_columns_differ)] = Field(
         (), description="Columns, or day(col) month(col) year(col)."
     )
-    options: Options = Field({}, description="Further hoodie.* options.")
+    options: Annotated[Options, AfterValidator(_folded)] = Field({}, description="Further hoodie.* options.")
     adopt: bool = Field(
         default=False, description="true: write a table that another tool made; look at `doctor -t T` before."
     )
@@ -167,29 +180,27 @@ class LakeConfig(Section):
         description="What the change log keeps: op_key_only | data_before | data_before_after. The answers are the same.",
     )
     keep_commits: int = Field(
-        60, ge=1, description="Commits that `changes` can go back over: as many as the slowest consumer may lag."
+        60,
+        ge=1,
+        le=_MOST_COMMITS,
+        description="Commits that `changes` can go back over: as many as the slowest consumer may lag.",
     )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
         """Options are Hudi's, and none of those that the tool sets itself."""
-        reserved = reserved_of(raw.keys("options"))
-        for key in raw.keys("options"):
-            if not key.startswith("hoodie."):
-                yield ("options", key), "must start with `hoodie.`"
-            if key in reserved:
-                yield (
-                    ("options", key),
-                    "is set by the tool itself: another value would break what it promises; remove it",
-                )
+        for key, text in lake_option_problems(map(str, raw.keys("options"))):
+            yield ("options", key), text
 
 
 class CompareConfig(Section):
     """What equality leaves out or allows for."""
 
     exclude: Names = Field((), description="Columns that are not compared.")
-    rename: dict[Text, Text] = Field({}, description="Source name -> lake name.")
-    tolerance: dict[Text, Tolerance] = Field({}, description="Column -> greatest difference that counts as equal.")
+    rename: dict[SourceName, Text] = Field({}, description="Source name -> lake name.")
+    tolerance: dict[SourceName, Tolerance] = Field(
+        {}, description="Column -> greatest difference that counts as equal."
+    )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
@@ -210,9 +221,9 @@ class SweepConfig(Section):
     mode: Literal["auto", "pushdown", "stream"] = Field(
         "auto", description="auto | pushdown (digests inside the source) | stream (rows digested in Spark)"
     )
-    segments: Annotated[Literal["auto"] | Annotated[int, Field(ge=1)], BeforeValidator(_segments)] = Field(
-        "auto", description="Number of segments, or auto."
-    )
+    segments: Annotated[
+        Literal["auto"] | Annotated[int, Field(ge=1, le=_MOST_SEGMENTS)], BeforeValidator(_segments)
+    ] = Field("auto", description="Number of segments, or auto.")
     settle: Duration = Field(timedelta(0), description="Wait this long before the second look.")
     snapshot: Literal["none", "shared"] = Field(
         "none", description="none | shared (PostgreSQL: all connections of a look see one moment)"
@@ -222,7 +233,7 @@ class SweepConfig(Section):
 class PolicyConfig(Section):
     """How much an apply may change without being asked again."""
 
-    max_deletes: int = Field(1000, ge=0, description="Deletes beyond this need --approve-deletes.")
+    max_deletes: int = Field(1000, ge=0, le=_MOST_ROWS, description="Deletes beyond this need --approve-deletes.")
     max_delete_share: Share = Field(Decimal("0.05"), description="Deletes as a share of the lake's rows.")
     max_upsert_share: Share = Field(Decimal("0.2"), description="Upserts as a share of the lake's rows.")
     max_plan_age: Duration = Field(timedelta(days=1), description="An older plan is not applied; sweep again.")
@@ -249,7 +260,7 @@ class TableConfig(Section):
     compare: CompareConfig = Field(CompareConfig(), description="What equality leaves out or allows for.")
     sweep: SweepConfig = Field(SweepConfig(), description="How the two sides are compared.")
     policy: PolicyConfig = Field(PolicyConfig(), description="Guards of apply.")
-    mask: dict[Text, Mask] = Field({}, description="Column -> hmac | redact | show.")
+    mask: dict[SourceName, Mask] = Field({}, description="Column -> hmac | redact | show.")
     personal: Mask = Field(
         "redact", description="Columns named like personal data that `mask` does not name: hmac | redact | show."
     )

@@ -15,7 +15,9 @@ source:
   url: postgresql+psycopg://reader@127.0.0.1:5432/shop   # SQLAlchemy URL, or a jdbc: URL; never with a password in it
   password: ${file:secrets/shop_password}
   # driver: null               # JDBC driver class, for jdbc: URLs; known engines need none
-  # jdbc: {}                   # extra Spark JDBC options
+  # jdbc: {}                   # extra options of the JDBC reader and driver; docs/jdbc.md has the legal ones
+  # trust_properties: false    # true: pass on any option, URL attribute and driver class; every report says so first
+  # insecure: false            # true: off this machine too, take a server whose certificate nobody checked; reports say so
   # time_zone: UTC             # what a timestamp without zone means when it is compared with a clock
   # max_connections: 4
   # statement_timeout: 5m
@@ -24,7 +26,7 @@ source:
 #   master: local[*]           # not set under spark-submit
 #   conf: {}                   # further spark.* settings
 # jars: {mode: auto, paths: []}  # auto | packages | paths
-# reports: reports             # one folder for each run
+# reports: reports             # one folder for each run, its owner's alone; {path: reports, mode: "0750"}: a group reads too
 # audit: {key: null, old_keys: [], retention: null, hold: false}  # docs/audit.md
 # outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, webhook: null, github: false}  # docs/rules.md
 

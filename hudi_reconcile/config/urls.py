@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
+from collections.abc import Iterator, Mapping
+from urllib.parse import parse_qsl, unquote
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.jdbc_tls import JdbcTls, jdbc_tls, unchecked_settings
+from hudi_reconcile.core.jdbc_url import is_jdbc
+from hudi_reconcile.core.transport import SYSTEM, Transport, transport_of
 
 _SHAPE = re.compile(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://\S*|jdbc:[a-z0-9]+:\S+", re.IGNORECASE)
+_ADDRESS = re.compile(r"[^:/]+://(?:[^/?]*@)?(?P<host>\[[^/?\]]*\]|[^:/?]*)[^?]*(?:\?(?P<query>.*))?", re.DOTALL)
 _PASSWORDS = (
     re.compile(r"://[^:/@]*:[^@]*@"),
     re.compile(r"^jdbc:(oracle|tibero):[^:]+:[^/@]*/[^@]*@", re.IGNORECASE),
@@ -24,3 +31,40 @@ def check_url(url: str) -> str:
     if _SHAPE.fullmatch(url) is None:
         raise ValueError("not a database URL, such as postgresql+psycopg://user@host:5432/database or jdbc:<engine>:…")
     return url
+
+
+def transport_in(url: str, *, insecure: bool) -> Transport | None:
+    """How the server of a SQLAlchemy URL is verified; None for a `jdbc:` URL, and for what is no URL.
+
+    Raises:
+        UsageError: it would not be verified, and the config does not say `insecure`.
+    """
+    found = None if is_jdbc(url) else _ADDRESS.fullmatch(url)
+    if found is None:
+        return None
+    given = dict(parse_qsl(found["query"] or "", keep_blank_values=True))
+    return transport_of(found["host"] or "127.0.0.1", given, insecure=insecure, roots=SYSTEM)
+
+
+def unverified_findings(url: str, options: Mapping[str, str], *, insecure: bool) -> Iterator[str]:
+    """Why the server would be left unchecked although the config does not say `insecure`."""
+    try:
+        transport_in(url, insecure=insecure)
+    except UsageError as error:
+        yield f"{error.message.removeprefix('source.url: ')}; {error.fix}"
+    if is_jdbc(url) and not insecure and jdbc_tls(url, options) is JdbcTls.UNCHECKED:
+        names = ", ".join(unchecked_settings(url, options))
+        yield f"leaves the server unchecked ({names}), which is not this machine; verify it, or source: {{insecure: true}}"
+
+
+def transport_warning(url: str, options: Mapping[str, str], *, insecure: bool) -> str:
+    """What every face of a run says of the way to the database; empty where it is verified, or does not leave this machine."""
+    transport = transport_in(url, insecure=insecure)
+    if transport is not None:
+        return f"source.insecure is true: {transport.warning}" if transport.warning else ""
+    said = jdbc_tls(url, options) if is_jdbc(url) else JdbcTls.LOCAL
+    if said is JdbcTls.UNCHECKED:
+        return f"source.insecure is true: {said}; nothing proves that what answers is the database"
+    if said is JdbcTls.UNKNOWN:
+        return f"source.url: {said}: nothing in it shows that the driver verifies the server"
+    return ""

@@ -5,18 +5,21 @@ Values are repeated only where no secret can stand: a wrong value of a plain key
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from pydantic import ValidationError
 
 from hudi_reconcile.config.document import Document, Problem
 from hudi_reconcile.config.fields import Location, Section
+from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.spelling import nearest
 
 # Keys whose values may hold credentials, whatever their parent.
 _NEVER_REPEATED = frozenset({"url", "password", "jdbc", "conf", "options", "where", "query", "audit"})
 _LONGEST_REPEATED = 60
+_LONGEST_KEY = 200
+MOST_SHOWN = 200
 UNKNOWN_KEY = "unknown key"
 
 _EXPECTED = {
@@ -35,12 +38,34 @@ _EXPECTED = {
 
 
 def problems_of(error: ValidationError, document: Document, model: type[Section]) -> Iterator[Problem]:
-    """The problems that validation found, each on the line of its key."""
+    """The problems that validation found, each on the line of its key, in the order of the lines.
+
+    Those beyond the first `MOST_SHOWN` are yielded without their sentence, which nobody will read and which takes its time.
+    """
+    found = []
     for line in error.errors(include_url=False, include_input=False, include_context=False):
         location = tuple(step for step in line["loc"] if step != "[key]")
-        yield Problem(
-            document.line_of(location), location, _sentence(line["type"], line["msg"], location, (document, model))
-        )
+        found.append((document.line_of(location), location, line["type"], line["msg"]))
+    found.sort(key=lambda one: one[0])
+    for place, location, kind, message in found[:MOST_SHOWN]:
+        yield Problem(place, location, _sentence(kind, message, location, (document, model)))
+    for place, location, kind, _ in found[MOST_SHOWN:]:
+        yield Problem(place, location, UNKNOWN_KEY if kind == "extra_forbidden" else "")
+
+
+def error_of(problems: Iterable[tuple[int, str, str]], file: str, *, fix: str) -> ConfigError:
+    """Problems (line, key, text) of one file as one error, in the order of its lines, each once; `MOST_SHOWN` in words."""
+    ordered = sorted(problems, key=lambda one: one[0])
+    lines = dict.fromkeys(
+        f"{file}:{line}: {shortened(key)}: {text}" if key else f"{file}:{line}: {text}"
+        for line, key, text in ordered[:MOST_SHOWN]
+    )
+    return ConfigError(tuple(lines), fix=fix, more=max(0, len(ordered) - MOST_SHOWN))
+
+
+def shortened(text: str) -> str:
+    """The text as a message may repeat it: a key or a value may be as long as the file."""
+    return text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}…"
 
 
 def key_text(location: Location) -> str:
@@ -86,14 +111,15 @@ def did_you_mean(word: str, legal: tuple[str, ...]) -> str:
 def _found(document: Document, location: Location) -> str:
     value = document.value_at(location)
     if value is None:
-        return "" if location not in document.lines else ", found nothing"
+        return "" if not document.is_given(location) else ", found nothing"
     if not _NEVER_REPEATED.isdisjoint(str(step) for step in location):
         return ""
     if isinstance(value, bool):
         return f", found {str(value).lower()}"
     if isinstance(value, str):
         return "" if "${" in value or len(value) > _LONGEST_REPEATED else f", found {value!r}"
-    return f", found {value}" if isinstance(value, int | float) else ""
+    shown = str(value) if isinstance(value, int | float) else ""
+    return f", found {shown}" if 0 < len(shown) <= _LONGEST_REPEATED else ""
 
 
 def legal_keys(model: type[Section], location: Location) -> Iterator[str]:

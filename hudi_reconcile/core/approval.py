@@ -21,15 +21,19 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts: the name that is given, and the login on a host."""
+    """Who acts: the name that is given, the login on a host, and the user id on a machine, which no variable changes.
+
+    `uid` is that id at the machine's (`1000@4f9c…`); empty in what earlier versions wrote.
+    """
 
     name: str
     login: str
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Duties:
-    """Who planned and who applies. `apart`: neither may have approved; `by_login`: nor anybody with their login.
+    """Who planned and who applies. `apart`: neither may have approved; `by_login`: nor anybody with their login or user id.
 
     A plan of an older version does not say who made it.
     """
@@ -99,11 +103,16 @@ def _refused(plan: Plan, why: str, fix: str) -> RefusedError:
 
 def _is_other(one: Approved, duties: Duties) -> bool:
     people = [duties.applier, *([] if duties.planner is None else [duties.planner])]
-    return not any(_is_same(Actor(one.by, one.login), who, by_login=duties.by_login) for who in people)
+    return not any(_is_same(Actor(one.by, one.login, one.uid), who, by_login=duties.by_login) for who in people)
 
 
 def _is_same(one: Actor, other: Actor, *, by_login: bool) -> bool:
-    return _fold(one.name) == _fold(other.name) or (by_login and _fold(one.login) == _fold(other.login))
+    if _fold(one.name) == _fold(other.name):
+        return True
+    if not by_login:
+        return False
+    # One user id is one login, whatever it is called; one login may have other ids on two machines.
+    return _fold(one.login) == _fold(other.login) or ("" != one.uid == other.uid)
 
 
 def _fold(name: str) -> str:

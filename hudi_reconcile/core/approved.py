@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """One person's word for one plan. `run_id` is the run that made the plan; `login` is who ran the command, and where."""
+    """One person's word for one plan. `run_id` is the run that made the plan; `login` and `uid` are who ran the command, where.
+
+    `uid` is empty in the words of earlier versions.
+    """
 
     plan_id: str
     run_id: str
@@ -16,3 +19,4 @@ class Approved:
     by: str
     login: str
     at_utc: str
+    uid: str = ""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.json_text import json_of
 
 WRITTEN = "written"  # by this commit, or by one before it of the same plan and part
 LEFT = "left"  # for the second of two commits
@@ -26,7 +27,7 @@ def counts_text(counts: Mapping[str, int]) -> str:
 def parse_counts(text: str) -> Mapping[str, int]:
     """The counts that `counts_text` wrote. Raises LakeError for any other text."""
     try:
-        found = json.loads(text)
+        found = json_of(text)
     except ValueError as error:
         raise _unreadable() from error
     if not isinstance(found, dict) or not all(type(rows) is int and rows >= 0 for rows in found.values()):

@@ -15,6 +15,7 @@ from typing import Any
 
 from hudi_reconcile.core.change_range import BEGINNING, EARLIEST, LATEST, Commit, Cut, epoch_micros, span_of
 from hudi_reconcile.core.errors import LakeError, UsageError
+from hudi_reconcile.core.json_text import json_of
 
 VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -96,7 +97,7 @@ def parse_position(text: str, consumer: str, path: str) -> Position:
     Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
     """
     try:
-        position = _parsed(json.loads(text))
+        position = _parsed(json_of(text))
     except (ValueError, KeyError, TypeError):
         position = None
     if position is None or position.consumer != consumer:

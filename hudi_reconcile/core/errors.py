@@ -49,11 +49,12 @@ class UsageError(ReconcileError):
 
 
 class ConfigError(UsageError):
-    """One or more problems in one config file, each with its place."""
+    """One or more problems in one config file, each with its place, and how many `more` there are than are told."""
 
-    def __init__(self, problems: tuple[str, ...], *, fix: str) -> None:
-        super().__init__("\n".join(problems), fix=fix)
+    def __init__(self, problems: tuple[str, ...], *, fix: str, more: int = 0) -> None:
+        super().__init__("\n".join((*problems, *((f"and {more:,} more",) if more else ()))), fix=fix)
         self.problems = problems
+        self.more = more
 
 
 class NotBuiltError(UsageError):

@@ -17,6 +17,9 @@ from hudi_reconcile.core.result import Guard
 
 VERSION = 1
 EXPIRES_AFTER_MICROS = 24 * 3600 * 1_000_000
+# Between the clocks of two hosts that sweep and apply; beyond it the plan's time was not read from a clock.
+CLOCK_SKEW_MICROS = 5 * 60 * 1_000_000
+_LAST_MICROS = 253_402_300_799_999_999  # the end of the year 9999: no later time has a text
 MAX_AGE = "max_age_micros"
 SCHEMA = "schema"
 # What a plan of some partitions or segments was made of, in words, and the partitions as a JSON list; a plan of the whole
@@ -107,6 +110,16 @@ class Approval:
     dead_writers: frozenset[str] = frozenset()
 
 
+def refuse_future(plan: Plan, now_micros: int) -> None:
+    """Raises RefusedError for a plan made more than five minutes ahead of the clock: it would outlive every limit of age."""
+    if plan.created_micros > now_micros + CLOCK_SKEW_MICROS:
+        ahead = (plan.created_micros - now_micros) // 60_000_000
+        raise RefusedError(
+            f"table {plan.table}: the plan of run {plan.run_id} says that it was made {ahead} minutes from now",
+            fix=f"set the clocks of both hosts; look: hudi-reconcile audit verify; then: hudi-reconcile sweep -t {plan.table}",
+        )
+
+
 def part_requirements(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:
     """What a plan of a part of a table says of it."""
     named = (Requirement(PARTITIONS, json.dumps(list(partitions), ensure_ascii=False)),) if partitions else ()
@@ -168,8 +181,9 @@ def parse(found: Mapping[str, Any]) -> Plan:
             requirements=tuple(Requirement(**item) for item in found["requirements"]),
             files=found["files"],
         )
+        _check_types(plan)
         plan_id = plan.plan_id
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise RefusedError("plan.json was changed: a field is missing or odd", fix="sweep again") from error
     if plan_id != found.get("plan_id"):
         raise RefusedError(
@@ -182,6 +196,29 @@ def parse(found: Mapping[str, Any]) -> Plan:
 def canonical_bytes(value: Any) -> bytes:
     """JSON with sorted keys and no blanks, UTF-8: the same value always gives the same bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _check_types(plan: Plan) -> None:
+    """Raises TypeError or ValueError for a field that no sweep writes so: what shows or applies a plan relies on each."""
+    texts = (plan.run_id, plan.table, plan.lake_path, plan.lake_instant, plan.source_identity, plan.source_snapshot)
+    named = [text for one in plan.requirements for text in (one.name, one.expected)]
+    judged = [text for one in plan.guards for text in (one.name, one.fix)]
+    files = [text for pair in dict(plan.files).items() for text in pair]
+    if not all(type(one) is str for one in (*texts, *plan.key, *plan.columns, *named, *judged, *files)):
+        raise TypeError("text")
+    counts = (plan.created_micros, plan.upserts, plan.deletes, *dict(plan.by_kind).values())
+    if not all(type(one) is int and 0 <= one <= _LAST_MICROS for one in counts):
+        raise TypeError("count")
+    numbers = [number for one in plan.guards for number in (one.limit, one.found)]
+    if not all(type(one) in (int, float, str) for one in numbers) or any(
+        type(one.ok) is not bool for one in plan.guards
+    ):
+        raise TypeError("guard")
+    if not all(type(one) is str for one in plan.partitions) or not 0 <= plan.max_age_micros <= _LAST_MICROS:
+        raise ValueError("requirement")
+    if plan.expires_micros > _LAST_MICROS:
+        raise ValueError("time")
+    dict(plan.segmentation)
 
 
 def _hours(micros: int) -> str:

@@ -201,7 +201,7 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """One run of one command over one or more tables."""
+    """One run of one command over one or more tables. `trust` are the checks that its config gave up, a sentence each."""
 
     run_id: str
     command: str
@@ -209,6 +209,7 @@ class RunResult:
     ended_utc: str
     tables: tuple[TableResult, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    trust: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -228,6 +229,7 @@ def run_document(run: RunResult) -> dict[str, Any]:
         "ended_utc": run.ended_utc,
         "tables": [table_document(table) for table in run.tables],
         "provenance": _plain(run.provenance),
+        "trust": list(run.trust),
     }
 
 
@@ -255,11 +257,7 @@ def table_document(table: TableResult) -> dict[str, Any]:
         "unverified": [dataclasses.asdict(item) for item in table.unverified],
         "schema": [dataclasses.asdict(change) for change in table.schema],
         "precision": [dataclasses.asdict(item) for item in table.precision],
-        "compare": {
-            "exclude": list(table.compare.exclude),
-            "rename": dict(table.compare.rename),
-            "tolerance": dict(table.compare.tolerance),
-        },
+        "compare": {name: _plain(getattr(table.compare, name)) for name in ("exclude", "rename", "tolerance")},
         "columns": {side: dict(types) for side, types in table.columns.items()},
         "error": None if table.error is None else dataclasses.asdict(table.error),
         "guards": [dataclasses.asdict(guard) for guard in table.guards],

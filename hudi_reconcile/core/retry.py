@@ -25,6 +25,8 @@ _BROKEN = re.compile(
     re.IGNORECASE,
 )
 _CUT = re.compile(r"statement timeout|canceling statement|execution was interrupted|timed out|timeout", re.IGNORECASE)
+# PostgreSQL's words of SQLSTATE 42883, 42P01 and 42704.
+_MISSING = re.compile(r"(?:ERROR: )?(?:function|operator|relation|type|aggregate|collation)\b.* does not exist")
 
 ROUNDS = 4
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.5, 10.0
@@ -76,3 +78,22 @@ def driver_reason(text: str) -> tuple[str, str] | None:
     """The innermost exception of a JDBC driver in a Java stack trace: its class and its first line; None without one."""
     found = _SQL.findall(text) or _SQL_FIRST.findall(text)
     return None if not found else (str(found[-1][0]), str(found[-1][1]))
+
+
+def fix_of_read(reason: str) -> str:
+    """What to do about a read that a database ended with that message.
+
+    What it does not find is named by code of its own, as a view's function: our statement's names were found before. On
+    PostgreSQL our sessions find names without a schema in pg_catalog alone.
+
+    >>> fix_of_read("ERROR: function base() does not exist").partition(" set ")[2]
+    'search_path = public; then: hudi-reconcile doctor'
+    >>> fix_of_read("ERROR: canceling statement due to user request")
+    'run the same command again'
+    """
+    if _MISSING.match(reason) is None:
+        return "run the same command again"
+    return (
+        "a function that the table reads names this without a schema, and our sessions look in pg_catalog alone: "
+        "alter function f set search_path = public; then: hudi-reconcile doctor"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Kind
 from hudi_reconcile.core.marks import Value
@@ -16,6 +16,7 @@ from hudi_reconcile.core.moments import watermark_micros
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HOUR_MICROS = 3_600_000_000
+_MOST_DIGITS = 150
 _EAST_MICROS, _WEST_MICROS = 14 * _HOUR_MICROS, 12 * _HOUR_MICROS  # no zone is farther from UTC
 
 
@@ -36,7 +37,11 @@ def position(kind: Kind, text: str) -> Position | None:
     try:
         if kind in (Kind.INTEGER, Kind.DECIMAL):
             number = Decimal(text.strip())
-            return Position(number - 1, number) if number.is_finite() else None
+            # No database has greater numbers, and written out in full they would fill the memory.
+            if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS or len(text) > _MOST_DIGITS:
+                return None
+            with localcontext(prec=4 * _MOST_DIGITS):
+                return Position(number - 1, number)
         if kind not in CALENDAR_KINDS:
             return None
         shown = text.strip()

@@ -13,7 +13,7 @@ from hudi_reconcile.evidence.names import AUDIT_FILE
 from hudi_reconcile.evidence.trusted import trusted_records
 
 APPROVE = "approve"
-_NAMES = tuple(one.name for one in fields(Approved))
+_NAMES = {one.name: {"str": str, "int": int}[str(one.type)] for one in fields(Approved)}
 
 
 def approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
@@ -21,13 +21,15 @@ def approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
 
     Raises as `trusted_records`: where a line is not as it was written nobody knows who approved what.
     """
-    lines = list(trusted_records(reports, keys))
-    for line in lines:
-        if line["command"] == APPROVE:
-            yield from (_approved(table["approval"], reports / AUDIT_FILE) for table in line["tables"])
+    for line in trusted_records(reports, keys):
+        if line.get("command") == APPROVE:
+            tables = line.get("tables")
+            for table in tables if isinstance(tables, list) else ():
+                yield _approved(table.get("approval") if isinstance(table, dict) else None, reports / AUDIT_FILE)
 
 
-def _approved(said: dict[str, object], path: Path) -> Approved:
-    if set(said) != set(_NAMES):
+def _approved(said: object, path: Path) -> Approved:
+    words = {"uid": "", **said} if isinstance(said, dict) else {}  # earlier versions did not write it
+    if set(words) != set(_NAMES) or any(type(words[name]) is not kind for name, kind in _NAMES.items()):
         raise EvidenceError(f"{path} holds an approval of another version", fix="use the hudi-reconcile that wrote it")
-    return Approved(**said)  # type: ignore[arg-type]
+    return Approved(**words)

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.evidence.files import EvidenceError, write_all
+from hudi_reconcile.evidence.files import MOST_BYTES, OWNERS_MODE, EvidenceError, let_in, open_regular, write_all
 from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, lacking
 
 FIRST_PREVIOUS = "0" * 64
 _BLOCK_BYTES = 1 << 16
+_BEGINNING = b'{"'  # of every record; what begins otherwise was never a line of ours, and is not cut off as one
+_DEEPEST = 32  # ours are 4 deep; what is as deep as Python's stack could be read, and then not hashed
 
 Record = Mapping[str, Any]
 
@@ -59,7 +61,8 @@ def parsed(line: bytes) -> Record | None:
         value = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    deep = line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_flat(value, _DEEPEST)
+    return value if isinstance(value, dict) and not deep else None
 
 
 def record_hash(record: Record) -> str:
@@ -78,21 +81,23 @@ def refuse_to_unseal(path: Path, last: Record | None, keys: KeyRing) -> None:
         raise lacking(last["key_id"], keys if keys.current is not None else NO_KEYS, f"the last line of {path}")
 
 
-def append(path: Path, facts: Record, keys: KeyRing = NO_KEYS) -> Record:
+def append(path: Path, facts: Record, keys: KeyRing = NO_KEYS, mode: int = OWNERS_MODE) -> Record:
     """Add one line, chained to the last and sealed where there is a key, and bring it to the disk. The record as written.
 
     A torn last line is cut off first, and its length and hash are kept in the new line (`torn`); a whole last line
     that only lacks its line end is kept.
 
     Raises:
-        EvidenceError: the last whole line is no record, or the disk is full; the log is as it was.
+        EvidenceError: the last whole line is no record, or what follows it never was the beginning of one, the log is a
+            link or has another name elsewhere, or the disk is full; the log is as it was.
         AuditKeyError: the last line is sealed with a key that is not given.
     """
     tail = read_tail(path)
     refuse_to_unseal(path, tail.last, keys)
     record = _chained(facts, tail, keys)
-    with path.open("ab", buffering=0) as stream:
-        descriptor = stream.fileno()
+    descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        let_in(descriptor, mode)
         os.ftruncate(descriptor, tail.whole_bytes)
         try:
             write_all(descriptor, (b"" if tail.ended else b"\n") + canonical(record) + b"\n")
@@ -102,6 +107,8 @@ def append(path: Path, facts: Record, keys: KeyRing = NO_KEYS) -> Record:
             raise EvidenceError(
                 f"{path} could not be written: {error.strerror}", fix="free space there and run the command again"
             ) from error
+    finally:
+        os.close(descriptor)
     return record
 
 
@@ -109,20 +116,20 @@ def read_tail(path: Path) -> Tail:
     """How the log ends, read from its end. A missing log has no lines.
 
     Raises:
-        EvidenceError: the last whole line is no record.
+        EvidenceError: the last whole line is no record, or what follows it never was the beginning of one.
     """
     data, offset = _last_two_lines(path)
     whole, newline, torn = data.rpartition(b"\n")
     if _is_record(torn):
         return Tail(offset + len(data), json.loads(torn), ended=False)
+    # A power cut leaves the beginning of a line, or zeros in its place.
+    if not torn.startswith(_BEGINNING[: len(torn)]) and torn.strip(b"\0"):
+        raise _foreign(path, "the end")
     if not newline:
         return Tail(offset, None, torn)
     line = whole.rpartition(b"\n")[2]
     if not _is_record(line):
-        raise EvidenceError(
-            f"the last line of {path} is no audit record",
-            fix=f"keep {path} as evidence under another name; a new log starts with the next run",
-        )
+        raise _foreign(path, "the last line")
     return Tail(offset + len(whole) + 1, json.loads(line), torn)
 
 
@@ -132,16 +139,27 @@ def records(path: Path) -> Iterator[Record]:
     Raises:
         EvidenceError: a line is no JSON object.
     """
-    if not path.exists():
+    for number, line in enumerate(lines_of(path), start=1):
+        if not line.endswith(b"\n") and not _is_record(line):
+            return
+        record = parsed(line)
+        if record is None:
+            raise EvidenceError(f"line {number} of {path} is no audit record", fix="restore the log from a copy")
+        yield record
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines as they stand, line ends included; none where there is no log. Raises EvidenceError where it cannot be read."""
+    try:
+        with os.fdopen(open_regular(path), "rb") as stream:
+            # A line longer than any of ours comes in pieces, each of them no record.
+            yield from iter(lambda: stream.readline(MOST_BYTES), b"")
+    except FileNotFoundError:
         return
-    with path.open("rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.endswith(b"\n") and not _is_record(line):
-                return
-            record = parsed(line)
-            if record is None:
-                raise EvidenceError(f"line {number} of {path} is no audit record", fix="restore the log from a copy")
-            yield record
+    except OSError as error:
+        raise EvidenceError(
+            f"{path} cannot be read: {error.strerror}", fix="make it readable and run the command again"
+        ) from error
 
 
 # Helpers
@@ -170,17 +188,34 @@ def _chained(facts: Record, tail: Tail, keys: KeyRing) -> Record:
 
 def _last_two_lines(path: Path) -> tuple[bytes, int]:
     """Bytes from the start of the last whole line on, and their offset."""
-    if not path.exists():
+    try:
+        descriptor = open_regular(path)
+    except FileNotFoundError:
         return b"", 0
-    with path.open("rb") as stream:
+    with os.fdopen(descriptor, "rb") as stream:
         offset = stream.seek(0, os.SEEK_END)
         data = b""
         while offset and data.count(b"\n") < 2:  # noqa: PLR2004 - the end of the last whole line, and of the one before
-            step = min(_BLOCK_BYTES, offset)
+            if len(data) > MOST_BYTES:
+                raise _foreign(path, "the end")
+            step = min(max(_BLOCK_BYTES, len(data)), offset)
             offset -= step
             stream.seek(offset)
             data = stream.read(step) + data
     return data, offset
+
+
+def _foreign(path: Path, what: str) -> EvidenceError:
+    return EvidenceError(
+        f"{what} of {path} is no audit record, nor the beginning of one",
+        fix=f"remove what was added to {path} after its last record, such as an editor's blank line; or keep it as evidence"
+        " under another name: a new log starts with the next run, and with a key it proves no older one",
+    )
+
+
+def _is_flat(value: object, left: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return left > 0 and all(_is_flat(one, left - 1) for one in inner)
 
 
 def _is_record(line: bytes) -> bool:

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any
 
 from hudi_reconcile.core.coverage import Coverage, parse
-from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.store import UNUSABLE, Store
 
 _MOST_RUNS = 200  # beyond these a table counts as never compared: more work, never less
 
@@ -28,14 +27,14 @@ def past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
 
 def _documents(store: Store, table: str) -> Iterator[Coverage]:
     for run_id in islice(store.run_ids(), _MOST_RUNS):
-        with suppress(EvidenceError, ValueError):
+        with suppress(*UNUSABLE, ValueError):
             document = store.coverage(run_id, table)
             if document is not None and document.get("table") == table:
                 yield parse(document)
         try:
             if _made(store.result(run_id), table):
                 return
-        except EvidenceError:  # it may have made the table: what lies before is then of another one
+        except UNUSABLE:  # it may have made the table: what lies before is then of another one
             return
 
 

@@ -6,10 +6,12 @@ list. Knows nothing of output formats.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
@@ -17,6 +19,7 @@ from hudi_reconcile.evidence.files import EvidenceError
 
 _BATCH_ROWS = 4096
 _BUFFER_BYTES = 1 << 20
+_SHAPE: Mapping[str, type] = {"kind": str, "key": dict, "action": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,17 @@ def sample_quotas(counts: Mapping[str, int], limit: int) -> dict[str, int]:
     return quotas
 
 
+def document_of(line: str, folder: Path) -> Mapping[str, Any]:
+    """The finding of a stored line. Raises EvidenceError where it is none: the file was made by somebody else."""
+    try:
+        found = json.loads(line)
+        if isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in _SHAPE.items()):
+            return found
+    except (ValueError, RecursionError):
+        pass
+    raise EvidenceError(f"{folder} holds a line that is no finding", fix="sweep again: hudi-reconcile sweep")
+
+
 def _stored(folder: Path, kinds: Collection[str]) -> Iterator[Finding]:
     rows = stored_rows(folder, ("kind", "action", "line"), "as findings", "sweep again: hudi-reconcile sweep")
     yield from (Finding(*row) for row in rows if row[0] in kinds)
@@ -108,7 +122,10 @@ def stored_rows(folder: Path, columns: tuple[str, ...], what: str, fix: str) -> 
     for path in sorted(folder.glob("*.parquet")):
         try:
             with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
+                texts = pa.schema([(name, pa.string()) for name in columns])
+                file.schema_arrow.empty_table().select([*columns]).cast(texts)
                 for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=[*columns]):
                     yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
-        except (pa.ArrowException, KeyError, OSError) as error:
+        # ValueError and TypeError: columns of another number or type, and text that is no UTF-8.
+        except (pa.ArrowException, KeyError, OSError, TypeError, ValueError) as error:
             raise EvidenceError(f"{path} cannot be read {what}", fix=fix) from error

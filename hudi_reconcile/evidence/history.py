@@ -12,8 +12,7 @@ from typing import Any
 from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.result import compared_whole
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.logged import LoggedResults
-from hudi_reconcile.evidence.names import RESULT_FILE
+from hudi_reconcile.evidence.logged import LOOK, UntrustedError
 from hudi_reconcile.evidence.store import Store
 
 UNREADABLE = "unreadable"
@@ -58,53 +57,46 @@ class PastRun:
         return asdict(self)
 
 
-def history(
-    store: Store, *, tables: Collection[str] = (), before: str | None = None, logged: LoggedResults | None = None
-) -> Iterator[PastRun]:
+def history(store: Store, *, tables: Collection[str] = (), before: str | None = None) -> Iterator[PastRun]:
     """The runs of a store, newest first; with `tables` only those that touched one of them, and these only.
 
-    `before`: only those older than this run. `logged`: what the log has of their results, to hold them against. Unreadable
-    runs are always listed. Reads one run at a time.
+    `before`: only those older than this run. Runs that cannot be read, or are not what the log has of them, are always
+    listed. Reads one run at a time.
     """
     for run_id in store.run_ids():
         if before is not None and run_id >= before:
             continue
-        past = past_run(store, run_id, logged)
+        past = past_run(store, run_id)
         touched = tuple(one for one in past.tables if not tables or one.name in tables)
         if touched or not tables or past.why:
             yield replace(past, tables=touched)
 
 
-def past_run(store: Store, run_id: str, logged: LoggedResults | None = None) -> PastRun:
-    """One run's line; `unreadable` with the reason where its `result.json` cannot be read, or is not what the log has of it."""
-    doubt = "" if logged is None else logged.doubt(run_id, store.reports / run_id / RESULT_FILE)
-    if doubt:
-        return PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=doubt)
+def past_run(store: Store, run_id: str) -> PastRun:
+    """One run's line; `unreadable` with the reason where its `result.json` cannot be read, or is not to be believed."""
     try:
         return _past(run_id, store.result(run_id))
+    except UntrustedError as error:
+        why = f"{error.doubt}: {LOOK}"
     except EvidenceError as error:
-        return PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=error.message)
+        why = error.message
+    return PastRun(run_id, UNREADABLE, UNREADABLE, "", "", (), why=why)
 
 
 def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
-    try:
-        tables = tuple(
-            PastTable(
-                one["name"],
-                one["outcome"],
-                dict(one["findings"]),
-                one["corrections"]["applied"],
-                compared_whole(one),
-                one.get("coverage"),
-                one["corrections"].get("applied_before", 0),
-                one.get("plan_id"),
-                open_rules(one),
-            )
-            for one in document["tables"]
+    tables = tuple(
+        PastTable(
+            one["name"],
+            one["outcome"],
+            dict(one["findings"]),
+            one["corrections"]["applied"],
+            compared_whole(one),
+            one.get("coverage"),
+            one["corrections"].get("applied_before", 0),
+            one.get("plan_id"),
+            open_rules(one),
         )
-        times = (document["started_utc"], document["ended_utc"])
-        return PastRun(run_id, document["command"], document["outcome"], *times, tables)
-    except (KeyError, TypeError) as error:
-        raise EvidenceError(
-            f"result.json of run {run_id} lacks {error}", fix="choose another run: hudi-reconcile history"
-        ) from error
+        for one in document["tables"]
+    )
+    times = (document["started_utc"], document["ended_utc"])
+    return PastRun(run_id, document["command"], document["outcome"], *times, tables)

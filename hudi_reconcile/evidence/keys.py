@@ -42,15 +42,23 @@ class AuditKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The key that new lines are sealed with (None: with none), and those that older lines may have."""
+    """The key that new lines are sealed with (None: with none), and those that lines older than its first may have.
+
+    `unsealed_head` is the hash of the last line from before there was a key: lines up to it count without a seal.
+    """
 
     current: AuditKey | None = None
     old: tuple[AuditKey, ...] = ()
+    unsealed_head: str | None = None
 
     def find(self, key_id: object) -> AuditKey | None:
         """The key of an id; None where it was not given."""
         given = self.old if self.current is None else (self.current, *self.old)
         return next((key for key in given if key.key_id == key_id), None)
+
+    def is_current(self, key_id: object) -> bool:
+        """True where new lines are sealed with the key of this id."""
+        return self.current is not None and self.current.key_id == key_id
 
 
 NO_KEYS = KeyRing()

@@ -10,8 +10,7 @@ from typing import Any
 
 from hudi_reconcile.core.result import SchemaChange
 from hudi_reconcile.core.schema_drift import KnownColumns
-from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.store import UNUSABLE, Store
 
 _MOST_RUNS = 100  # a pull and a comparison are among the newest few, or the reports folder is not this table's
 _CHANGE_FIELDS = {one.name for one in fields(SchemaChange)}
@@ -41,7 +40,7 @@ def known_columns(store: Store, table: str) -> KnownColumns:
 
 def _past(store: Store, table: str) -> Iterator[Mapping[str, Any]]:
     for run_id in islice(store.run_ids(), _MOST_RUNS):
-        with suppress(EvidenceError):
+        with suppress(*UNUSABLE):
             tables = store.result(run_id).get("tables", ())
             yield from (one for one in tables if one["name"] == table and one.get("columns"))
 

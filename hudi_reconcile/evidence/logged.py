@@ -1,116 +1,200 @@
-"""The files of runs held against what the audit log has of them, before anybody is shown or acts on them. Reads only.
+"""What the audit log has of each run, and whether a run is to be believed by that. Reads only; decides purely.
 
-Where no line names a run and the log is whole, such as beside a folder that was copied by itself, nothing is held.
+With a key a run counts only by a line that somebody with the key wrote: a log that was cut, deleted or written anew has none.
+Lines from before the log had its key count up to the head that the config names (`audit.unsealed_head`): their chain leads
+there. Whoever could write the folder then could write all of them anew, so nothing in the folder itself can prove them.
+Without a key there is the chain alone, which anybody can write: it tells accidents and slips, and a run by itself is taken.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.evidence.audit import Record
 from hudi_reconcile.evidence.chain import Link, links
-from hudi_reconcile.evidence.files import file_sha256
-from hudi_reconcile.evidence.names import AUDIT_FILE, RESULT_FILE
-from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.files import EvidenceError, open_regular
+from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing
+from hudi_reconcile.evidence.names import PURGE
 
-_LOOK = "hudi-reconcile audit verify"
+LOOK = "hudi-reconcile audit verify"
+CHANGED = "its files were changed since"
+_COPY = "a folder that was copied needs the audit.jsonl of where it came from beside it"
+
+
+class UntrustedError(RefusedError):
+    """A run, plan or approval is not what the audit log has of it, or has no line that proves it. `doubt` is why, in short."""
+
+    def __init__(self, message: str, doubt: str, fix: str = f"look: {LOOK}") -> None:
+        super().__init__(message, fix=fix)
+        self.doubt = doubt
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedResults:
-    """What the log has of each run's `result.json`: None for a line that is not as it was written. `is_flawed`: any line is."""
+class RunLine:
+    """One line of a run: what it says of the run, and why it is not to be believed (nothing: it is)."""
 
-    hashes: Mapping[str, tuple[object, ...]]
-    is_flawed: bool
-
-    def doubt(self, run_id: str, path: Path) -> str:
-        """Why a run's `result.json` is not to be believed; nothing where it is what the log has, or is not there."""
-        own = self.hashes.get(run_id)
-        if own is None:
-            return f"no line of the audit log names it, and the log was edited: {_LOOK}" if self.is_flawed else ""
-        if None in own:
-            return f"its line in the audit log was edited: {_LOOK}"
-        changed = path.exists() and own != (file_sha256(path),)
-        return f"its files were changed since: {_LOOK}" if changed else ""
+    number: int
+    command: str
+    tables: tuple[str, ...]
+    files: Mapping[str, object]
+    doubt: str
 
 
-def logged_results(store: Store) -> LoggedResults:
-    """The log read once, for commands that show many runs."""
-    hashes: dict[str, tuple[object, ...]] = defaultdict(tuple)
-    is_flawed = False
-    for link, is_as_written in _proven(store):
-        is_flawed |= bool(link.flaws)
-        if (run_id := value_of(link, "run_id")) is not None:
-            hashes[str(run_id)] += (logged_hash(link, RESULT_FILE) if is_as_written else None,)
-    return LoggedResults(dict(hashes), is_flawed)
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The whole log. `newest` is the greatest run id that it names, empty for none; `is_flawed`: any line has a flaw.
 
-
-def refuse_changed(store: Store, run_id: str, *, is_shown: Callable[[str], bool]) -> None:
-    """Hold the files of a run that a command shows against the run's line. `is_shown` takes a name inside the run's folder.
-
-    Raises RefusedError where one was changed, added or removed, or the line was edited.
+    `purged` are the runs that a later line says were removed.
     """
-    own, is_doubtful = lines_of(store, run_id)
-    if is_doubtful:
-        raise RefusedError(f"run {run_id} cannot be trusted: the audit log was edited", fix=f"look: {_LOOK}")
-    if not own:
-        return
-    folder = store.reports / run_id
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    logged = {name for link in own for name in _files(link)}
-    for name in sorted(filter(is_shown, there | logged)):
-        found = [file_sha256(folder / name)] if name in there else []
-        if [logged_hash(link, name) for link in own] != found:
-            raise RefusedError(
-                f"{name} of run {run_id} was changed since: it is not what the audit log has of it",
-                fix=f"look: {_LOOK}",
-            )
+
+    runs: Mapping[str, tuple[RunLine, ...]]
+    purged: Collection[str] = frozenset()
+    newest: str = ""
+    is_flawed: bool = False
+    is_keyed: bool = False
+
+    def doubt(self, run_id: str) -> str:
+        """Why a run is not to be believed; nothing where it is."""
+        own = self.runs.get(run_id, ())
+        if own:
+            return next((line.doubt for line in own if line.doubt), "")
+        if self.is_flawed:
+            return "no line names it, and the audit log was edited"
+        if self.is_keyed:
+            return f"no line of the audit log names it, and there is a key (audit.key): the log was cut, or {_COPY}"
+        if self.newest and run_id > self.newest:
+            return f"no line of the audit log names it, and the log ends before it: its end was cut off, or {_COPY}"
+        return ""
+
+    def doubt_to_act(self, there: Collection[str]) -> str:
+        """Why nobody should act on a run that no line names; nothing where it was copied by itself. `there` are all runs."""
+        lost = not self.newest and len(there) > 1
+        return f"other runs are there, and no audit log that names any: it was removed, or {_COPY}" if lost else ""
+
+    def differs(self, run_id: str, name: str, sha256: str | None) -> bool:
+        """True where lines name the run, and a file of it (None: not there) is not what each of them has of it."""
+        own = self.runs.get(run_id, ())
+        return bool(own) and [line.files.get(name) for line in own] != [sha256]
+
+    def files(self, run_id: str) -> Collection[str]:
+        """The names of all files that lines of the run name."""
+        return {name for line in self.runs.get(run_id, ()) for name in line.files}
 
 
-def lines_of(store: Store, run_id: str) -> tuple[list[Link], bool]:
-    """The lines of a run, and whether they are in doubt: one is not as it was written, or there is none and any has a flaw.
-
-    The next line tells by the hash that it names. Flaws elsewhere say nothing of a line that is proven so.
-    """
-    own: list[Link] = []
-    is_flawed = is_edited = False
-    for link, is_as_written in _proven(store):
+def read_log(path: Path, keys: KeyRing) -> Log:
+    """The log as it is now; a last line that a crash cut off is left out: the next run removes it."""
+    runs: dict[str, tuple[RunLine, ...]] = {}
+    newest, is_flawed = "", False
+    purged: set[str] = set()
+    for link, doubt in _judged(path, keys):
         is_flawed |= bool(link.flaws)
-        if value_of(link, "run_id") == run_id:
-            own.append(link)
-            is_edited |= not is_as_written
-    return own, is_edited if own else is_flawed
+        # A purge of before the key is no proof, but neither are the lines of the runs that it names.
+        if not doubt or (link.sealed_by is None and not link.flaws):
+            purged.update(_purged_by(link.record or {}))
+        run_id = None if link.record is None else link.record.get("run_id")
+        if link.record is not None and isinstance(run_id, str):
+            runs[run_id] = (*runs.get(run_id, ()), _run_line(link, doubt))
+            newest = max(newest, run_id)
+            purged.discard(run_id)  # a purge names runs of lines before it
+    return Log(runs, purged, newest, is_flawed, keys != NO_KEYS)
 
 
-def logged_hash(link: Link, name: str) -> object:
-    """The sha256 that a line has of a file of its run."""
-    return _files(link).get(name)
+@dataclass(slots=True)
+class LogReader:
+    """The log of one folder, read again only where its file is another: commands that show ten thousand runs read it once."""
+
+    path: Path
+    keys: KeyRing
+    _read: tuple[tuple[int, ...], Log] | None = field(default=None, init=False)
+
+    def now(self) -> Log:
+        """The log as it is now. Raises EvidenceError where its file is a link or cannot be read."""
+        stamp = self._stamp()
+        if self._read is None or self._read[0] != stamp:
+            self._read = (stamp, read_log(self.path, self.keys))
+        return self._read[1]
+
+    def _stamp(self) -> tuple[int, ...]:
+        # Opened and asked: a mounted folder brings what it knows of a file up to date when that is opened, and not before.
+        try:
+            descriptor = open_regular(self.path)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise EvidenceError(
+                f"{self.path} cannot be read: {error.strerror}", fix="make it readable and run the command again"
+            ) from error
+        found = os.fstat(descriptor)
+        os.close(descriptor)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def value_of(link: Link, name: str) -> object:
-    """A field of a line; None where it is no record or has none."""
-    return None if link.record is None else link.record.get(name)
+def proven_before_key(path: Path, keys: KeyRing) -> frozenset[int]:
+    """The numbers of the unsealed lines whose chain leads to the head that the config names."""
+    chain: list[int] = []
+    previous = None
+    for link in links(path, keys):
+        if link.record is None or link.sealed_by is not None or not link.is_genuine:
+            chain, previous = [], None
+            continue
+        if link.record.get("previous") != previous:
+            chain = []
+        chain.append(link.number)
+        previous = link.record.get("hash")
+        if previous == keys.unsealed_head:
+            return frozenset(chain)
+    return frozenset()
 
 
-def _files(link: Link) -> Mapping[str, object]:
-    files = value_of(link, "files")
-    return files if isinstance(files, dict) else {}
+# Helpers
 
 
-def _proven(store: Store) -> Iterator[tuple[Link, bool]]:
-    """Every line, and whether it is as it was written: by its own hash and seal, and by the line after it."""
+def _judged(path: Path, keys: KeyRing) -> Iterator[tuple[Link, str]]:
+    """Every line, and why it is not to be believed: by its own hash and seal, and by the line after it."""
+    before_key = proven_before_key(path, keys) if keys.unsealed_head is not None else frozenset[int]()
     before: Link | None = None
-    for link in _whole(store):
+    for link in (one for one in links(path, keys) if one.record is not None or one.is_whole):
         if before is not None:
-            yield before, before.is_genuine and value_of(link, "previous") == value_of(before, "hash")
+            is_followed = link.record is not None and link.record.get("previous") == _hash(before)
+            yield before, _doubt(before, keys, before_key, is_followed=is_followed)
         before = link
     if before is not None:
-        yield before, before.is_genuine
+        yield before, _doubt(before, keys, before_key, is_followed=True)
 
 
-def _whole(store: Store) -> Iterator[Link]:
-    """The log without a last line that a crash cut off: the next run removes it."""
-    return (one for one in links(store.reports / AUDIT_FILE, store.keys) if one.record is not None or one.is_whole)
+def _doubt(link: Link, keys: KeyRing, before_key: Collection[int], *, is_followed: bool) -> str:
+    if not (link.is_genuine and is_followed):
+        return "its line in the audit log was edited"
+    if keys == NO_KEYS:
+        return ""
+    if link.unchecked:
+        return f"its line in the audit log is sealed with key {str(link.sealed_by)[:16]}, which is not the one given"
+    if link.sealed_by is None and link.number not in before_key:
+        return (
+            "its line in the audit log is not sealed: it is from before there was a key (name the log's last head of then:"
+            " audit.unsealed_head), or forged"
+        )
+    return ""
+
+
+def _purged_by(record: Record) -> list[str]:
+    """The runs that a line says were removed; none where it is no purge's."""
+    gone = record.get("purged") if record.get("command") == PURGE else None
+    return [str(one.get("run_id")) for one in gone if isinstance(one, dict)] if isinstance(gone, list) else []
+
+
+def _hash(link: Link) -> object:
+    return None if link.record is None else link.record.get("hash")
+
+
+def _run_line(link: Link, doubt: str) -> RunLine:
+    record = link.record or {}
+    files, tables = record.get("files"), record.get("tables")
+    named = [one.get("name") for one in tables if isinstance(one, dict)] if isinstance(tables, list) else []
+    return RunLine(
+        link.number, str(record.get("command")), tuple(map(str, named)), files if isinstance(files, dict) else {}, doubt
+    )

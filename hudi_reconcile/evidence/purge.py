@@ -38,13 +38,20 @@ def old_runs(store: Store, before_micros: int) -> Old:
         AuditKeyError: the log is sealed with a key that was not given.
     """
     found = verify(store.reports, keys=store.keys)
-    there = sorted(store.run_ids())
+    there = sorted(store.folder_ids())
     unfinished = tuple(run_id for run_id in there if run_id in found.purged)
     _refuse_flaws(store, found)
     end = run_id_at(before_micros, 0)
     runs = tuple(run_id for run_id in there if run_id < end and run_id not in found.purged)
-    sizes = (path.stat().st_size for run_id in runs + unfinished for path in (store.reports / run_id).rglob("*"))
+    sizes = (_bytes(path) for run_id in runs + unfinished for path in (store.reports / run_id).rglob("*"))
     return Old(runs, unfinished, sum(sizes))
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.lstat().st_size  # of a link itself: it may lead nowhere
+    except FileNotFoundError:  # another purge removes the same runs
+        return 0
 
 
 def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:

@@ -11,13 +11,25 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit
-from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder, sync_tree, tree_hashes, write_new
+from hudi_reconcile.evidence.files import (
+    OWNERS_MODE,
+    EvidenceError,
+    file_lock,
+    make_folder,
+    set_modes,
+    sync_folder,
+    sync_tree,
+    tree_hashes,
+    try_lock,
+    write_new,
+)
 from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing
 from hudi_reconcile.evidence.names import (
     AUDIT_FILE,
@@ -29,6 +41,7 @@ from hudi_reconcile.evidence.names import (
     RESULT_FILE,
     RULES_FOLDER,
     UNCORRECTED_FOLDER,
+    is_run_id,
     table_folder,
 )
 
@@ -43,12 +56,20 @@ class RunFolder:
     """
 
     def __init__(
-        self, reports: Path, run_id: str, *, lock_descriptor: int, keys: KeyRing = NO_KEYS, head_before: str = ""
+        self,
+        reports: Path,
+        run_id: str,
+        *,
+        lock_descriptor: int,
+        keys: KeyRing = NO_KEYS,
+        head_before: str = "",
+        mode: int = OWNERS_MODE,
     ) -> None:
         self.run_id = run_id
         self.head_before = head_before
         self.head: str | None = None
         self._keys = keys
+        self._mode = mode
         self.path = building_path(reports, run_id)
         self._reports = reports
         self._lock_descriptor = lock_descriptor
@@ -67,7 +88,8 @@ class RunFolder:
                 fix="rename one of them in the config",
             )
         path = self.path / folder
-        path.mkdir(exist_ok=True)
+        with suppress(FileExistsError):
+            make_folder(path, self._mode)
         return path
 
     def findings_dir(self, table: str) -> Path:
@@ -118,10 +140,11 @@ class RunFolder:
             raise ValueError("a run folder without result.json cannot be finished")
         facts = _audit_facts(self.run_id, self._result)
         try:
+            set_modes(self.path, self._mode)
             sync_tree(self.path)
             facts["files"] = tree_hashes(self.path)
-            with file_lock(self._reports / STORE_LOCK):
-                self.head = str(audit.append(self._reports / AUDIT_FILE, facts, self._keys)["hash"])
+            with file_lock(self._reports / STORE_LOCK, self._mode):
+                self.head = str(audit.append(self._reports / AUDIT_FILE, facts, self._keys, self._mode)["hash"])
                 self._logged = True
                 final = publish(self._reports, self.run_id)
         except OSError as error:
@@ -162,6 +185,43 @@ def publish(reports: Path, run_id: str) -> Path:
     building_path(reports, run_id).rename(final)
     sync_folder(reports)
     return final
+
+
+def tidy(reports: Path) -> None:
+    """Publish what died between its audit line and its rename; remove what died before. The caller holds the store's lock.
+
+    What a line names and is not as the line has it is evidence of that: it stays, and `audit verify` tells of it.
+    """
+    for entry in list(reports.glob(f"{BUILDING_PREFIX}*")):
+        run_id = entry.name.removeprefix(BUILDING_PREFIX).removesuffix(".lock")
+        if not is_run_id(run_id):
+            continue
+        try:
+            descriptor = try_lock(lock_path(reports, run_id))
+        except EvidenceError:  # no lock of ours: a link, a FIFO; it is in nobody's way
+            continue
+        if descriptor is None:
+            continue
+        try:
+            _settle(reports, run_id)
+        finally:
+            lock_path(reports, run_id).unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+def _settle(reports: Path, run_id: str) -> None:
+    building = building_path(reports, run_id)
+    if building.is_symlink() or not building.is_dir():
+        return
+    lines = audit.records(reports / AUDIT_FILE)
+    logged = next((line for line in lines if line.get("run_id") == run_id), None)
+    if logged is None:
+        with suppress(OSError):  # another user's: in nobody's way
+            shutil.rmtree(building)
+        return
+    with suppress(EvidenceError, FileExistsError):
+        if logged.get("files") == tree_hashes(building):
+            publish(reports, run_id)
 
 
 def building_path(reports: Path, run_id: str) -> Path:

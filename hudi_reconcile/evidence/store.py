@@ -7,21 +7,30 @@ nothing of tables' contents, Spark or HTML.
 from __future__ import annotations
 
 import errno
-import json
+import hashlib
 import os
 import secrets
-import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit
-from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes, try_lock
+from hudi_reconcile.evidence.documents import parsed
+from hudi_reconcile.evidence.files import (
+    OWNERS_MODE,
+    EvidenceError,
+    file_lock,
+    file_sha256,
+    make_folder,
+    read_bytes,
+    try_lock,
+)
 from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing
+from hudi_reconcile.evidence.logged import CHANGED, LOOK, Log, LogReader, UntrustedError
 from hudi_reconcile.evidence.names import (
     AUDIT_FILE,
     BUILDING_PREFIX,
@@ -34,7 +43,8 @@ from hudi_reconcile.evidence.names import (
     run_id_at,
     table_folder,
 )
-from hudi_reconcile.evidence.run_folder import STORE_LOCK, RunFolder, building_path, lock_path, publish
+from hudi_reconcile.evidence.run_folder import STORE_LOCK, RunFolder, building_path, lock_path, tidy
+from hudi_reconcile.evidence.shapes import checked_result
 
 LATEST = "latest"
 COMPARED = frozenset({"sweep", "run"})
@@ -45,14 +55,25 @@ COVERAGE_VERSION = 1
 _SHOWN_IDS = 5
 
 Document = Mapping[str, Any]
+UNUSABLE = (EvidenceError, UntrustedError)  # a run that cannot be read, or must not be believed
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """All runs of one reports folder. The folder is made by `begin`; reading never writes. `keys` seal the audit log."""
+    """All runs of one reports folder. The folder is made by `begin`; reading never writes. `keys` seal the audit log.
+
+    `mode` is that of new folders. A reports folder that is there keeps its own.
+    Whatever is read of a run is held against the log first: `UntrustedError` where it is not what the log has of it, where
+    no line proves the run though there is a key, or where the log was cut. A folder that was copied by itself is taken.
+    """
 
     reports: Path
     keys: KeyRing = NO_KEYS
+    mode: int = OWNERS_MODE
+    _reader: LogReader = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_reader", LogReader(self.reports / AUDIT_FILE, self.keys))
 
     def begin(self, now_micros: int) -> RunFolder:
         """Start a run folder, after tidying up what dead processes left.
@@ -62,12 +83,14 @@ class Store:
             EvidenceError: the audit log is damaged, or sealed with another key; said before any work is done.
         """
         try:
-            self.reports.mkdir(parents=True, exist_ok=True)
-            with file_lock(self.reports / STORE_LOCK):
+            self.reports.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                make_folder(self.reports, self.mode)
+            with file_lock(self.reports / STORE_LOCK, self.mode):
                 path = self.reports / AUDIT_FILE
                 tail = audit.read_tail(path)
                 audit.refuse_to_unseal(path, tail.last, self.keys)
-                self._tidy()
+                tidy(self.reports)
                 return self._make(now_micros, tail.head)
         except OSError as error:
             raise UsageError(
@@ -76,7 +99,20 @@ class Store:
             ) from error
 
     def run_ids(self) -> list[str]:
-        """The ids of all runs, newest first. None yet: an empty list."""
+        """The ids of all runs, newest first, with those that the log names and that are missing. None yet: an empty list.
+
+        What a purge removed is no run any more. A run that is missing raises when it is read: who removed its folder shall
+        not make an older run the newest.
+        """
+        lock = self.reports / STORE_LOCK
+        found = self._known_ids()
+        if found.difference(self.folder_ids()) and lock.is_file():
+            with suppress(OSError), file_lock(lock):  # after whoever was between a line and its folder, or purging
+                found = self._known_ids()
+        return sorted(found, reverse=True)
+
+    def folder_ids(self) -> list[str]:
+        """The ids of the runs whose folders are there, newest first."""
         if not self.reports.is_dir():
             return []
         names = (entry.name for entry in os.scandir(self.reports) if entry.is_dir(follow_symlinks=False))
@@ -109,19 +145,48 @@ class Store:
             )
         return found
 
+    def log(self) -> Log:
+        """The audit log as it is now. Raises EvidenceError where it cannot be read."""
+        return self._reader.now()
+
     def result(self, run_id: str) -> Document:
-        """A run's `result.json`. Raises EvidenceError where it is missing, damaged or of an unknown version."""
-        return _document(self.reports / run_id / RESULT_FILE, RESULT_VERSION)
+        """A run's `result.json`.
+
+        Raises:
+            UntrustedError: it is not to be believed, by the log.
+            EvidenceError: it is missing, damaged or of an unknown version.
+        """
+        document = self._document(run_id, RESULT_FILE, RESULT_VERSION)
+        path = self.reports / run_id / RESULT_FILE
+        if document is None:
+            raise EvidenceError(f"{path} is missing", fix="choose another run: hudi-reconcile history")
+        return checked_result(document, run_id, path)
 
     def plan(self, run_id: str, table: str) -> Document | None:
-        """A table's `plan.json`; None where the run made no plan for it. Raises EvidenceError as `result` does."""
-        path = self.reports / run_id / table_folder(table) / PLAN_FILE
-        return _document(path, PLAN_VERSION) if path.exists() else None
+        """A table's `plan.json`; None where the run made no plan for it. Raises as `result` does."""
+        return self._document(run_id, f"{table_folder(table)}/{PLAN_FILE}", PLAN_VERSION)
 
     def coverage(self, run_id: str, table: str) -> Document | None:
-        """A table's `coverage.json`; None where the run left none. Raises EvidenceError as `result` does."""
-        path = self.reports / run_id / table_folder(table) / COVERAGE_FILE
-        return _document(path, COVERAGE_VERSION) if path.exists() else None
+        """A table's `coverage.json`; None where the run left none. Raises as `result` does."""
+        return self._document(run_id, f"{table_folder(table)}/{COVERAGE_FILE}", COVERAGE_VERSION)
+
+    def refuse_changed(self, run_id: str, *, is_shown: Callable[[str], bool]) -> None:
+        """Hold the files of a run that a command shows against the run's line. `is_shown` takes a name inside its folder.
+
+        Raises UntrustedError where one was changed, added or removed, or the run is not to be believed.
+        """
+        log = self._believing(run_id)
+        folder = self.reports / run_id
+        there = {
+            path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
+        }
+        for name in sorted(filter(is_shown, there | set(log.files(run_id)))):
+            _refuse_other(log, run_id, name, file_sha256(folder / name) if name in there else None)
+
+    def refuse_changed_findings(self, run_id: str, table: str) -> None:
+        """Hold a table's findings, and the result that counts them, against the run's line. Raises as `refuse_changed`."""
+        shown = f"{table_folder(table)}/{FINDINGS_FOLDER}/"
+        self.refuse_changed(run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
 
     def findings_dir(self, run_id: str, table: str) -> Path:
         """Where the table's findings are, whether or not there are any."""
@@ -131,12 +196,55 @@ class Store:
         """Where the corrections that an apply left unmade are listed, whether or not there are any."""
         return self.reports / run_id / table_folder(table) / UNCORRECTED_FOLDER
 
+    def _known_ids(self) -> set[str]:
+        log = self.log()
+        return {*self.folder_ids(), *(one for one in log.runs if is_run_id(one) and one not in log.purged)}
+
+    def _believing(self, run_id: str) -> Log:
+        log = self.log()
+        doubt = log.doubt(run_id)
+        if doubt:
+            raise UntrustedError(f"run {run_id} cannot be trusted: {doubt}", doubt=doubt)
+        is_gone = run_id in log.runs and not (self.reports / run_id).is_dir()
+        if is_gone and run_id not in self.log().purged:  # read after the look: a purge's line comes before it removes
+            raise self._gone(run_id)
+        return log
+
+    def _gone(self, run_id: str) -> UntrustedError:
+        if building_path(self.reports, run_id).is_dir():
+            doubt = "its folder is missing: it was killed before that had its name, or somebody took the name away"
+            fix = f"the next run gives it, unless its files were changed; look: {LOOK}"
+        else:
+            doubt = "its folder is missing, and no purge removed it"
+            fix = (
+                f"restore it from a copy, or name another run, or make a newer one: hudi-reconcile sweep; look: {LOOK}"
+            )
+        return UntrustedError(f"run {run_id} is missing: the audit log names it; {doubt}", doubt, fix)
+
+    def _document(self, run_id: str, name: str, version: int) -> Document | None:
+        """A document of a run: the bytes that were held against the log are those that are read. None where it is missing."""
+        log = self._believing(run_id)
+        path = self.reports / run_id / name
+        try:
+            data = read_bytes(path)
+        except FileNotFoundError:
+            _refuse_other(log, run_id, name, None)
+            return None
+        _refuse_other(log, run_id, name, hashlib.sha256(data).hexdigest())
+        return parsed(data, path, version)
+
     def _of(self, commands: Collection[str] | None) -> Iterator[str]:
-        return (run_id for run_id in self.run_ids() if commands is None or self.result(run_id)["command"] in commands)
+        return (run_id for run_id in self.run_ids() if commands is None or self._command(run_id) in commands)
+
+    def _command(self, run_id: str) -> str:
+        log = self.log()
+        if run_id in log.runs and not log.doubt(run_id) and not (self.reports / run_id).is_dir():
+            return log.runs[run_id][-1].command
+        return str(self.result(run_id)["command"])
 
     def _readable(self, commands: Collection[str] | None) -> Iterator[str]:
         for run_id in self.run_ids():
-            with suppress(EvidenceError):
+            with suppress(*UNUSABLE):
                 if commands is None or self.result(run_id)["command"] in commands:
                     yield run_id
 
@@ -155,11 +263,13 @@ class Store:
         run_id = run_id_at(now_micros, secrets.randbits(12))
         while (self.reports / run_id).exists() or building_path(self.reports, run_id).exists():
             run_id = run_id_at(now_micros, secrets.randbits(12))
-        descriptor = try_lock(lock_path(self.reports, run_id))
+        descriptor = try_lock(lock_path(self.reports, run_id), self.mode)
         if descriptor is None:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
-        building_path(self.reports, run_id).mkdir()
-        return RunFolder(self.reports, run_id, lock_descriptor=descriptor, keys=self.keys, head_before=head)
+        make_folder(building_path(self.reports, run_id), self.mode)
+        return RunFolder(
+            self.reports, run_id, lock_descriptor=descriptor, keys=self.keys, head_before=head, mode=self.mode
+        )
 
     def _is_built(self, run_id: str) -> bool:
         path = lock_path(self.reports, run_id)
@@ -169,46 +279,12 @@ class Store:
             os.close(descriptor)
         return descriptor is None
 
-    def _tidy(self) -> None:
-        for entry in list(self.reports.glob(f"{BUILDING_PREFIX}*")):
-            run_id = entry.name.removeprefix(BUILDING_PREFIX).removesuffix(".lock")
-            if not is_run_id(run_id):
-                continue
-            descriptor = try_lock(lock_path(self.reports, run_id))
-            if descriptor is None:
-                continue
-            try:
-                self._settle(run_id)
-            finally:
-                lock_path(self.reports, run_id).unlink(missing_ok=True)
-                os.close(descriptor)
 
-    def _settle(self, run_id: str) -> None:
-        """Publish what died between its audit line and its rename; remove what died before."""
-        building = building_path(self.reports, run_id)
-        if not building.exists():
-            return
-        logged = next((line for line in audit.records(self.reports / AUDIT_FILE) if line["run_id"] == run_id), None)
-        if logged is not None and logged["files"] == tree_hashes(building):
-            publish(self.reports, run_id)
-        else:
-            shutil.rmtree(building)
-
-
-def _document(path: Path, version: int) -> Document:
-    try:
-        document = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise EvidenceError(f"{path} is missing", fix="choose another run: hudi-reconcile history") from error
-    except ValueError as error:
-        raise EvidenceError(f"{path} is no JSON document", fix="choose another run: hudi-reconcile history") from error
-    found = document.get("version") if isinstance(document, dict) else None
-    if found != version:
-        raise EvidenceError(
-            f"{path} is of version {found!r}, this hudi-reconcile reads version {version}",
-            fix="use the hudi-reconcile that wrote the run, or sweep again: hudi-reconcile sweep",
+def _refuse_other(log: Log, run_id: str, name: str, sha256: str | None) -> None:
+    if log.differs(run_id, name, sha256):
+        raise UntrustedError(
+            f"{name} of run {run_id} was changed since: it is not what the audit log has of it", doubt=CHANGED
         )
-    return dict(document)
 
 
 def _either(commands: Collection[str] | None) -> str:

@@ -6,8 +6,7 @@ from contextlib import suppress
 
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.provenance import UNDONE_PLANS
-from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.store import UNUSABLE, Store
 
 
 def undone_by(store: Store, plan: Plan) -> str | None:
@@ -15,7 +14,7 @@ def undone_by(store: Store, plan: Plan) -> str | None:
     for run_id in store.run_ids():
         if run_id <= plan.run_id:
             return None
-        with suppress(EvidenceError):  # of whichever run: the apply asks the lake itself
+        with suppress(*UNUSABLE):  # of whichever run: the apply asks the lake itself
             result = store.result(run_id)
             told = [one.get("provenance", {}).get(UNDONE_PLANS, "") for one in result["tables"]]
             if result["command"] == "undo" and any(plan.plan_id in one.split(", ") for one in told):

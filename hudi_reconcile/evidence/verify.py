@@ -17,6 +17,7 @@ from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record
 from hudi_reconcile.evidence.chain import Link, links
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
 from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, lacking
+from hudi_reconcile.evidence.logged import proven_before_key
 from hudi_reconcile.evidence.names import AUDIT_FILE, PURGE, is_run_id
 from hudi_reconcile.evidence.run_folder import STORE_LOCK, building_path
 
@@ -55,13 +56,17 @@ class _Named:
 class Verified:
     """What was looked at, the hash of the last line (`head`), and what is wrong.
 
-    `sealed` lines were checked with a key. `published_line` is where the published head stands, 0 where the log was empty.
+    `sealed` lines were checked with a key; `unproven` are those from before it that neither a seal nor the config's
+    `audit.unsealed_head` proves, and `unproven_head` is the hash of the last of them. `published_line` is where the published
+    head stands, 0 where the log was empty.
     """
 
     lines: int = 0
     files: int = 0
     head: str = FIRST_PREVIOUS
     sealed: int = 0
+    unproven: int = 0
+    unproven_head: str | None = None
     published_line: int | None = None
     purges: list[PurgeLine] = field(default_factory=list)
     flaws: list[Flaw] = field(default_factory=list)
@@ -103,6 +108,10 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     found = Verified()
     there = _runs(reports)  # before the log: the line of a run comes before its folder
     heads, named = {FIRST_PREVIOUS: 0}, dict[str, _Named]()
+    before_key = proven_before_key(reports / AUDIT_FILE, keys) if keys.unsealed_head is not None else frozenset[int]()
+    if keys.unsealed_head is not None and not before_key:
+        what = "the head that audit.unsealed_head names is not in the log: its lines were rewritten or removed"
+        found.flaws.append(Flaw(None, None, what))
     unchecked: Link | None = None
     last: Link | None = None
     for link in links(reports / AUDIT_FILE, keys):
@@ -112,12 +121,14 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
         if link.record is None:
             continue
         found.sealed += link.sealed_by is not None and not link.unchecked
+        if link.sealed_by is None and keys.current is not None and link.number not in before_key:
+            found.unproven, found.unproven_head = found.unproven + 1, str(link.record.get("hash"))
         unchecked = unchecked or (link if link.unchecked else None)
         found.head = str(link.record.get("hash"))
         heads[found.head] = link.number
         _read(link.number, link.record, named, found)
     found.published_line = None if published is None else heads.get(published)
-    found.flaws += _end_flaws(last, keys, published, found)
+    found.flaws += _end_flaws(last, keys, published, found, before_key)
     _check_files(reports, there, named, found)
     if unchecked is not None:
         missing = lacking(unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}")
@@ -166,11 +177,15 @@ def _purge_flaws(gone: list[tuple[str, object]], named: dict[str, _Named]) -> It
             yield run_id, f"says that a run was purged by another hash than that of line {line.line}, which names it"
 
 
-def _end_flaws(last: Link | None, keys: KeyRing, published: str | None, found: Verified) -> Iterator[Flaw]:
+def _end_flaws(
+    last: Link | None, keys: KeyRing, published: str | None, found: Verified, before_key: Collection[int]
+) -> Iterator[Flaw]:
     if published is not None and found.published_line is None:
         what = f"the published head {published} is not in the log: lines were cut off or rewritten"
         yield Flaw(None, None, what)
-    if keys.current is not None and last is not None and last.record is not None and last.sealed_by is None:
+    if last is None or last.record is None or last.number in before_key:
+        return
+    if keys.current is not None and last.sealed_by is None:
         what = "is not sealed though a key is given: written before there was one (the next run seals), or forged without it"
         yield Flaw(last.number, _run_of(last.record), what)
 

@@ -10,6 +10,8 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 
+from hudi_reconcile.core.json_text import json_of
+
 LEASE_MS = 300_000
 RENEW_SECONDS = 60.0
 
@@ -80,7 +82,7 @@ def lease_text(lease: Lease) -> str:
 def parse_lease(text: str) -> Lease | None:
     """The lease in a text; None where it is none: half written, or of another version."""
     try:
-        found = json.loads(text)
+        found = json_of(text)
         if not isinstance(found, dict) or found.pop("version", None) != 1:
             return None
         holder = Holder(**found.pop("holder"))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.json_text import json_of
 from hudi_reconcile.core.values import Checkpoint
 
 PREFIX = "_hr."
@@ -50,7 +51,7 @@ def keys_text(keys: Keys) -> str:
 def parse_keys(text: str) -> Keys:
     """What `keys_text` wrote. Raises LakeError for any other text."""
     try:
-        found = json.loads(text)
+        found = json_of(text)
         keys = Keys(**found)
     except (ValueError, TypeError) as error:
         raise LakeError("a correction's number of keys cannot be read", fix=_FIX) from error
@@ -73,7 +74,7 @@ def _is_blank(name: str, value: object) -> bool:
 def parse_checkpoint(text: str) -> Checkpoint:
     """The checkpoint that `checkpoint_text` wrote. Raises LakeError for any other text."""
     try:
-        found = json.loads(text)
+        found = json_of(text)
     except ValueError as error:
         raise _unreadable("it is no JSON") from error
     if not isinstance(found, dict):

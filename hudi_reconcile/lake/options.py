@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.reserved import reserved_of
+from hudi_reconcile.core.reserved import lake_option_problems, with_overrides
 from hudi_reconcile.core.values import READ_SEQ, LakeTable
 from hudi_reconcile.ports import NewTable
 
@@ -32,11 +32,10 @@ class WriteOptions:
     heartbeat_ms: int = 5_000
 
     def __post_init__(self) -> None:
-        reserved = reserved_of(self.overrides)
-        foreign = sorted(key for key in self.overrides if not key.startswith("hoodie."))
-        if reserved or foreign:
+        wrong = sorted(key for key, _ in lake_option_problems(self.overrides))
+        if wrong:
             raise UsageError(
-                f"lake.options: {', '.join(reserved + foreign)} cannot be set: the tool owns it, or it is no hoodie.* option",
+                f"lake.options: {', '.join(wrong)} cannot be set: the tool owns it, or it is no hoodie.* option",
                 fix="remove it from lake.options",
             )
 
@@ -71,7 +70,7 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     if table.change_log is not None:
         found["hoodie.table.cdc.enabled"] = "true"
         found["hoodie.table.cdc.supplemental.logging.mode"] = table.change_log.upper()
-    return {**found, **options.overrides}
+    return with_overrides(found, options.overrides)
 
 
 def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
@@ -88,7 +87,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
         "hoodie.compact.inline": str(table.type == "merge_on_read").lower(),
         "hoodie.compact.inline.max.delta.commits": str(options.compact_after_commits),
     }
-    return {**found, **(table.foreign.options if table.foreign else {}), **options.overrides}
+    return with_overrides({**found, **(table.foreign.options if table.foreign else {})}, options.overrides)
 
 
 def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:

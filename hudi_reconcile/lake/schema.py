@@ -6,8 +6,9 @@ name no column; so differences end here, listed.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -61,15 +62,47 @@ def as_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFr
 
 def as_new_table(frame: DataFrame) -> DataFrame:
     """The frame as a new table stores it: small integers widened, all columns nullable. Raises RefusedError for names."""
-    wrong = unholdable(tuple(field.name for field in frame.schema.fields))
-    if wrong:
-        renames = ", ".join(f'"{name}": {re.sub(r"[^A-Za-z0-9_]", "_", name)}' for name in wrong)
-        raise RefusedError(
-            f"the lake cannot hold columns of these names: {', '.join(wrong)}",
-            fix=f"compare: {{rename: {{{renames}}}}}",
-        )
+    fault = names_fault(tuple(field.name for field in frame.schema.fields))
+    if fault is not None:
+        raise RefusedError(fault[0], fix=fault[1])
     columns = [LakeColumn(column.name, stored_type(column.type)) for column in columns_of(frame)]
     return frame.select(*(_nullable(F.col(f"`{column.name}`").cast(column.type), column) for column in columns))
+
+
+def names_fault(names: Sequence[str]) -> tuple[str, str] | None:
+    """Which of a table's columns the lake cannot hold under their names, and the line that renames them; None where it can."""
+    wrong = unholdable(names)
+    if not wrong:
+        return None
+    taken = [name for name in names if name not in wrong]
+    renames = ", ".join(f"{_quoted(name)}: {new}" for name, new in proposed_names(wrong, taken).items())
+    return (
+        f"the lake cannot hold columns of these names: {', '.join(map(_quoted, wrong))}",
+        f"compare: {{rename: {{{renames}}}}}, or leave them out with source.columns",
+    )
+
+
+def proposed_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+    """For each name one that the lake can hold and that no other column has; case does not count.
+
+    >>> proposed_names(["a b", "a-b", "1st"], ["A_B"])
+    {'a b': 'a_b_', 'a-b': 'a_b__', '1st': '_1st'}
+    """
+    seen = {name.lower() for name in taken}
+    found = {}
+    for name in names:
+        new = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        new = f"c{new}" if new.startswith("_hoodie_") else f"_{new}" if new[:1].isdigit() else new
+        while new.lower() in seen:
+            new += "_"
+        seen.add(new.lower())
+        found[name] = new
+    return found
+
+
+def _quoted(name: str) -> str:
+    """The name in double quotes as YAML reads them, a control character as its escape."""
+    return json.dumps(name, ensure_ascii=False)
 
 
 def unholdable(names: Sequence[str]) -> tuple[str, ...]:

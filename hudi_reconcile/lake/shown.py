@@ -6,12 +6,10 @@ Of a key generator that makes partition paths of times, Hudi hands the partition
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
+from hudi_reconcile.core.json_text import avro_fields
 from hudi_reconcile.core.values import LakeColumn
 
 SCHEMA = "schema"  # where a commit's metadata keep the table's Avro schema
@@ -40,11 +38,7 @@ def as_held(
 
 
 def _types(avro: str) -> Iterator[tuple[str, str]]:
-    document: Any = None
-    with suppress(ValueError):  # then nothing is known of any column
-        document = json.loads(avro)
-    for field in document.get("fields", ()) if isinstance(document, dict) else ():
-        types = field["type"] if isinstance(field["type"], list) else [field["type"]]
+    for name, types in avro_fields(avro):
         known = [one for one in types if one != "null"]
         one = known[0] if len(known) == 1 else UNKNOWN
-        yield field["name"], str(one.get("logicalType", one.get("type"))) if isinstance(one, dict) else str(one)
+        yield name, str(one.get("logicalType", one.get("type"))) if isinstance(one, dict) else str(one)

@@ -5,13 +5,12 @@ Names of properties differ between table versions 6, 8 and 9. Whatever is not kn
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.json_text import avro_fields
 from hudi_reconcile.core.values import READ_SEQ, ChangeLog, LakeColumn, LakeTable, Ordering, TableType
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.files import Files
@@ -20,7 +19,6 @@ from hudi_reconcile.lake.foreign import foreign_of
 _Value = TypeVar("_Value")
 VERSIONS = (6, 8, 9)
 CREATE_SCHEMA = "hoodie.table.create.schema"
-_MILLIS = frozenset({"timestamp-millis", "local-timestamp-millis"})
 METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 URL_ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
@@ -72,14 +70,9 @@ def _as_stored(columns: tuple[LakeColumn, ...], avro: str) -> tuple[LakeColumn, 
 
 
 def _millis_fields(avro: str) -> Iterator[str]:
-    document: Any = None
-    with suppress(ValueError):  # no schema, or none that is known: then nothing is known of its timestamps
-        document = json.loads(avro)
-    fields = document.get("fields", ()) if isinstance(document, dict) else ()
-    for field in fields:
-        types = field["type"] if isinstance(field["type"], list) else [field["type"]]
-        if any(isinstance(one, dict) and one.get("logicalType") in _MILLIS for one in types):
-            yield field["name"]
+    for name, types in avro_fields(avro):
+        if any(isinstance(one, dict) and str(one.get("logicalType")).endswith("timestamp-millis") for one in types):
+            yield name
 
 
 def is_ours(properties: Mapping[str, str]) -> bool:

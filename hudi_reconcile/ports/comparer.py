@@ -77,8 +77,8 @@ class Comparer(Protocol):
         """Write findings as Parquet."""
         ...
 
-    def load(self, path: str) -> Frame:
-        """Findings that were saved."""
+    def load(self, path: str, files: Collection[str]) -> Frame:
+        """Findings that were saved, of these files of the folder alone."""
         ...
 
     def planned(self, findings: Frame, action: str | None) -> Frame:

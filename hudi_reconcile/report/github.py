@@ -21,7 +21,9 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 
 def summary(run: Document) -> str:
     """Markdown for `$GITHUB_STEP_SUMMARY`: verdict, what to do next, one table of tables and one of rules."""
-    lines = [f"## hudi-reconcile {run['command']}: {run['outcome']}", "", _plain(verdict(run)), ""]
+    lines = [f"## hudi-reconcile {run['command']}: {run['outcome']}", ""]
+    lines += [text for sentence in run.get("trust", ()) for text in (f"⚠️ **Not checked.** {_plain(sentence)}", "")]
+    lines += [_plain(verdict(run)), ""]
     step = advice(run)
     lines += [_plain(step.sentence), ""]
     if step.commands:

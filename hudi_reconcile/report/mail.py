@@ -48,6 +48,7 @@ class Mail:
     """The whole body."""
 
     run: Document
+    trust: tuple[str, ...]
     ink: str
     ground: str
     verdict: str
@@ -66,6 +67,7 @@ def mail_of(run: Document, guards: Mapping[str, Any]) -> Mail:
     ink, ground = COLOURS[tone_of(run["outcome"])]
     return Mail(
         run=run,
+        trust=tuple(run.get("trust", ())),
         ink=ink,
         ground=ground,
         verdict=verdict(run),

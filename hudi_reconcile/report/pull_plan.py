@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hudi_reconcile.report.wording import counted
+from hudi_reconcile.report.wording import counted, trust_lines
 
 _MARGIN = 14
 _SHOWN_PARTS = 16
 
 
-def pull_plan_text(tables: Sequence[Mapping[str, Any]]) -> str:
-    """One block a table; nothing was read and nothing was written."""
-    lines = ["DRY RUN  no row was read, nothing was written"]
+def pull_plan_text(tables: Sequence[Mapping[str, Any]], trust: Sequence[str] = ()) -> str:
+    """One block a table; nothing was read and nothing was written. `trust` are the checks that the config gave up."""
+    lines = [*trust_lines(trust), "DRY RUN  no row was read, nothing was written"]
     for table in tables:
         lines += ["", f"{table['name']}:"]
         lines += [f"  {label:<{_MARGIN - 2}}{text}" for label, text in _table(table)]

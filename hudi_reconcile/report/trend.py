@@ -44,16 +44,21 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A table's comparisons, the oldest first, in one sentence each: how drift went, and what was last known."""
+    """A table's comparisons, the oldest first, in one sentence each: how drift went, and what was last known.
+
+    `unread` says how many earlier runs are no part of it, since they cannot be read or are not to be believed; else empty.
+    """
 
     points: tuple[Point, ...]
     sentence: str
     last_whole: str
     last_right: str
+    unread: str = ""
 
 
 def trend_of(table: str, past: Iterable[Document]) -> Trend | None:
     """The trend of a table over the runs of a history (newest first), the newest `MOST_POINTS`; None without a comparison."""
+    past = list(past)
     points = _points(table, past)
     if not points:
         return None
@@ -65,6 +70,7 @@ def trend_of(table: str, past: Iterable[Document]) -> Trend | None:
         _sentence(shown, known),
         _last("Last compared whole", [one for one in shown if one.is_whole]),
         _last("Last found right", [one for one in shown if one.is_whole and one.outcome in _RIGHT]),
+        _unread(sum(1 for run in past if run.get("why"))),
     )
 
 
@@ -134,6 +140,13 @@ def _point(run: Document, one: Document, written: int) -> Point:
         compared="every row" if one["whole"] else part,
         is_whole=one["whole"],
     )
+
+
+def _unread(runs: int) -> str:
+    if not runs:
+        return ""
+    are = "is" if runs == 1 else "are"
+    return f"{counted(runs, 'earlier run')} {are} left out, unreadable or changed since: hudi-reconcile history, audit verify."
 
 
 def _sentence(points: Sequence[Point], known: Sequence[int]) -> str:

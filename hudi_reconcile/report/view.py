@@ -96,6 +96,7 @@ class Page:
     """The whole report."""
 
     run: Document
+    trust: tuple[str, ...]
     tone: str
     verdict: str
     advice: Advice
@@ -121,6 +122,7 @@ def page_of(run: Document, kept: Kept) -> Page:
     guards = {name: plan["guards"] for name, plan in kept.plans.items()}
     return Page(
         run=run,
+        trust=tuple(run.get("trust", ())),
         tone=tone_of(run["outcome"]),
         verdict=verdict(run),
         advice=advice(run, guards=guards),

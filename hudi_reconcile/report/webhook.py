@@ -7,7 +7,7 @@ from typing import Any
 
 from hudi_reconcile.report.advice import advice
 from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import verdict
+from hudi_reconcile.report.wording import trust_lines, verdict
 
 Document = Mapping[str, Any]
 _MOST_LETTERS = 3000
@@ -17,7 +17,7 @@ def message(run: Document) -> dict[str, str]:
     """Verdict, tables and what to do next, as one text."""
     step = advice(run)
     lines = [f"*hudi-reconcile {run['command']}: {run['outcome']}* (exit code {run['exit_code']}, run {run['run_id']})"]
-    lines += [_plain(verdict(run)), _plain(step.sentence)]
+    lines += [_plain(line) for line in (*trust_lines(run.get("trust", ())), verdict(run), step.sentence)]
     lines += [f"`{_plain(command)}`" for command in step.commands]
     text = "\n".join(lines)
     return {"text": text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…"}

@@ -44,6 +44,15 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def trust_lines(trust: Sequence[str]) -> list[str]:
+    """What stands above everything else in plain text: one line for each check that the config gave up.
+
+    >>> trust_lines(["source.x is true: nobody looks"])
+    ['NOT CHECKED  source.x is true: nobody looks']
+    """
+    return [f"NOT CHECKED  {sentence}" for sentence in trust]
+
+
 def drift_rows(table: Document) -> int:
     """All findings of drift of a table."""
     return sum(table["findings"].values())

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import UnverifiedError
+from hudi_reconcile.core.rule_reach import BATCH
 from hudi_reconcile.core.rule_verdict import Keys, Measured
 from hudi_reconcile.core.rules import OnBatch, Rule, Sql
 from hudi_reconcile.core.totals import Totals
@@ -21,7 +22,6 @@ from hudi_reconcile.ports import Frame
 from hudi_reconcile.ports.rules import KeysTarget
 from hudi_reconcile.rules import gx, totals
 from hudi_reconcile.rules.expectations import (
-    VIEW,
     Asked,
     NotRunnableError,
     asked,
@@ -32,6 +32,7 @@ from hudi_reconcile.rules.expectations import (
 )
 from hudi_reconcile.rules.keys import written
 from hudi_reconcile.rules.predicates import broken
+from hudi_reconcile.rules.reach import confined
 
 log = logging.getLogger("hudi_reconcile")
 _CORRECT = "correct the rule, then: hudi-reconcile rules lint"
@@ -47,10 +48,12 @@ class SparkRules:
         ready: dict[str, Asked] = {}
         for number, rule in enumerate(rules):
             try:
-                ready[rule.id] = asked(frame, rule, number)
+                with confined(frame.sparkSession):
+                    ready[rule.id] = asked(frame, rule, number)
             except NotRunnableError as error:
                 found[rule.id] = Measured(problem=str(error), fix=_CORRECT)
-        results = _validated(frame, ready)
+        with confined(frame.sparkSession):
+            results = _validated(frame, ready)
         counted = frame.count() if any(isinstance(rule.check, Sql) for rule in rules if rule.id in ready) else 0
         for rule in rules:
             if rule.id in results:
@@ -59,8 +62,8 @@ class SparkRules:
 
     def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> Keys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows."""
-        with _reading(rule):
-            frame = _spark(rows)
+        frame = _spark(rows)
+        with _reading(rule), confined(frame.sparkSession):
             failed = _failed(frame, rule)
             if failed is None or not target.key or not set(target.key) <= set(failed.columns):
                 return None
@@ -70,8 +73,10 @@ class SparkRules:
 
     def total(self, rows: Frame, column: str) -> Totals:
         """The column's exact sum and its ends on the lake."""
+        frame = _spark(rows)
         try:
-            return totals.total(_spark(rows), column)
+            with confined(frame.sparkSession):
+                return totals.total(frame, column)
         except PySparkException as error:
             log.debug("the sum of a column failed: %s", trace_of(error))
             raise UnverifiedError(
@@ -112,8 +117,8 @@ def _tried(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
 
 def _failed(frame: DataFrame, rule: Rule) -> DataFrame | None:
     if isinstance(rule.check, Sql):
-        frame.createOrReplaceTempView(VIEW)
-        return frame.sparkSession.sql(sql_text(rule.check.query, VIEW))
+        frame.createOrReplaceTempView(BATCH)
+        return frame.sparkSession.sql(sql_text(rule.check.query, BATCH))
     assert isinstance(rule.check, OnBatch)
     return broken(frame, rule.check)
 

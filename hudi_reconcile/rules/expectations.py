@@ -10,15 +10,16 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 
+from hudi_reconcile.core.rule_reach import BATCH, bare, sql_of
 from hudi_reconcile.core.rule_verdict import Measured
 from hudi_reconcile.core.rules import Between, Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique
 from hudi_reconcile.core.spelling import nearest
 from hudi_reconcile.core.traces import places_of, trace_of
 from hudi_reconcile.rules import gx
 from hudi_reconcile.rules.predicates import members, quoted, type_of, within
+from hudi_reconcile.rules.reach import refuse_reach
 from hudi_reconcile.rules.values import CLOCKS
 
-VIEW = "_hr_batch"
 _LINT = "correct the rule, then: hudi-reconcile rules lint"
 
 
@@ -42,8 +43,8 @@ def asked(rows: DataFrame, rule: Rule, number: int) -> Asked:
     """The expectation that stands for a rule. `number` tells helper columns apart.
 
     Raises:
-        NotRunnableError: a column is missing, a value is none of the column's type, the query is no Spark SQL, or
-            Great Expectations knows no such type or argument.
+        NotRunnableError: a column is missing, a value is none of the column's type, the query is no Spark SQL or reads
+            more than the batch, or Great Expectations knows no such type or argument.
     """
     check = rule.check
     assert isinstance(check, OnBatch)
@@ -90,7 +91,7 @@ def exception_trace(result: Any) -> str:
 
 def sql_text(query: str, batch: str) -> str:
     """The user's query over a view, as a subquery: a command, which Spark would carry out at once, is none."""
-    text = query.replace("{batch}", batch).rstrip("; \t\r\n\v\f")
+    text = bare(query.replace("{batch}", batch))
     return f"SELECT * FROM (\n{text}\n)"
 
 
@@ -104,8 +105,8 @@ def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> Asked:
             return _holding(rule_id, helper, within(rows, check))
         case InSet(column, values) if type_of(rows, column) in CLOCKS:
             return _holding(rule_id, helper, quoted(column).isin(members(rows, column, values)))
-        case Sql(query):
-            _refuse_sql(rows, query)
+        case Sql() | Gx():
+            _refuse_reach(rows, check)
     return Asked(gx.expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not _columns(check))
 
 
@@ -162,18 +163,18 @@ def _refuse_missing(rows: DataFrame, column: str) -> None:
     raise NotRunnableError(f"the lake table has no column {column!r}{hint}")
 
 
-def _refuse_sql(rows: DataFrame, query: str) -> None:
-    rows.createOrReplaceTempView(VIEW)
-    try:
-        rows.sparkSession.sql(sql_text(query, VIEW)).schema  # noqa: B018 - analysed, not run
-    except PySparkException as error:
-        # Of an analysis only: it names the query's words and columns, and no row was read.
-        raise NotRunnableError(f"the query is no Spark SQL on this table: {_first_line(str(error))}") from None
+def _refuse_reach(rows: DataFrame, check: Sql | Gx) -> None:
+    for query in sql_of(check):
+        try:
+            refuse_reach(rows, query)
+        except PySparkException as error:
+            # Of an analysis only: it names the query's words and columns, and no row was read.
+            raise NotRunnableError(f"the query is no Spark SQL on this table: {_first_line(str(error))}") from None
 
 
 def _first_line(text: str) -> str:
     head = re.sub(r"\s+", " ", text.strip().splitlines()[0] if text.strip() else "")
-    return head.replace(VIEW, "{batch}")[:300]
+    return head.replace(BATCH, "{batch}")[:300]
 
 
 def _failure(result: Any) -> str | None:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hudi_reconcile.core.rule_reach import out_of_reach
 from hudi_reconcile.core.spelling import nearest
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ _RULE = "rule"  # of an expectation's meta: whose it is
 
 
 class UnknownExpectationError(ValueError):
-    """No such type, or not these keyword arguments. The message says what is legal and repeats no value."""
+    """No such type, not these keyword arguments, or not known to read the batch only.
+
+    The message says what is legal and repeats no value.
+    """
 
 
 def library() -> Any:
@@ -34,7 +38,8 @@ def expectation(rule_id: str, kind: str, kwargs: Mapping[str, Any]) -> Any:
     """An expectation of a type, marked with the rule that it stands for.
 
     Raises:
-        UnknownExpectationError: there is no such type, or it does not take these arguments.
+        UnknownExpectationError: there is no such type, it does not take these arguments, or it is not known to read the
+            batch only.
     """
     version = library().__version__
     from great_expectations.exceptions import ExpectationNotFoundError  # noqa: PLC0415 - as above
@@ -49,6 +54,8 @@ def expectation(rule_id: str, kind: str, kwargs: Mapping[str, Any]) -> Any:
     for name in kwargs:
         if name not in legal:
             raise UnknownExpectationError(f"{kind} takes no {name!r}{_hint(name, legal)}")
+    if why := out_of_reach(kind, kwargs):
+        raise UnknownExpectationError(why)
     try:
         return made(**{**kwargs, "meta": {**(kwargs.get("meta") or {}), _RULE: rule_id}})
     except Exception as error:  # noqa: BLE001 - each type raises as it likes; the arguments are wrong either way

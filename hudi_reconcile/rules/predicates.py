@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.rules import Between, InSet, Matches, NotNull, OnBatch, Scalar, Unique
-from hudi_reconcile.rules.values import CLOCKS, literal, typed
+from hudi_reconcile.rules.values import CLOCKS, Typed, literal, typed
 
 _COPIES = "_hr_copies"
 _WIDE = "decimal(38,18)"
@@ -94,14 +94,19 @@ def within(rows: DataFrame, check: Between) -> Column:
         if end is None:
             continue
         if numeric:
-            number = literal(typed(end, _WIDE), _WIDE)
+            number = F.expr(literal(typed(end, _WIDE), _WIDE))
             forms = [F.expr(f"try_cast({quoted_name(check.column)} as {form})") for form in (_WIDE, "double")]
             held = F.coalesce(*[_held(form, number, side) for form in forms], F.lit(False))
             inside = inside & F.when(value.isNotNull(), held)
         else:
-            inside = inside & _held(value, literal(typed(end, kind), kind), side)
+            inside = inside & _held(value, _end(typed(end, kind), kind), side)
     return inside
 
 
-def _held(value: Column, end: str, side: str) -> Column:
-    return value >= F.expr(end) if side == "low" else value <= F.expr(end)
+def _end(value: Typed, kind: str) -> Column:
+    """A text never goes through Spark's parser, which would put the environment in for `${env:NAME}`."""
+    return F.lit(value) if isinstance(value, str) else F.expr(literal(value, kind))
+
+
+def _held(value: Column, end: Column, side: str) -> Column:
+    return value >= end if side == "low" else value <= end

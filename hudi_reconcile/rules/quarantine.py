@@ -12,6 +12,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.rules import OnBatch, Rule
 from hudi_reconcile.ports import HELD_RULES, Frame, Held
 from hudi_reconcile.rules.predicates import breaks, quoted
+from hudi_reconcile.rules.reach import confined
 
 
 class SparkQuarantine:
@@ -25,7 +26,8 @@ class SparkQuarantine:
         """The images that break a rule."""
         frame = cast("DataFrame", images)
         try:
-            marks = [F.when(self._breaks(frame, rule), F.lit(rule.id)) for rule in self._rules]
+            with confined(frame.sparkSession):
+                marks = [F.when(self._breaks(frame, rule), F.lit(rule.id)) for rule in self._rules]
             listed = frame.select(*[quoted(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES))
             found = listed.where(F.size(HELD_RULES) > 0).localCheckpoint(eager=True)
             counted = found.select(F.explode(HELD_RULES).alias("rule")).groupBy("rule").count().collect()

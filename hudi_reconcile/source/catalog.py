@@ -35,8 +35,11 @@ def described(
     identity: str,
     rows_estimate: int,
     version: Column | None = None,
+    where: str | None = None,
 ) -> Described:
     """The table as it is read. `name` is its quoted name, `version` what the database calls a row's version, if asked for.
+
+    `where` is the configured condition as it is sent, where that differs.
 
     Raises UsageError for a missing column or key, and for a database without row versions where pulls are to go by them;
     RefusedError for columns that differ only by case.
@@ -56,7 +59,9 @@ def described(
         identity=identity,
         version=version,
     )
-    return Described(table, any(index.not_null and set(index.names) <= set(key) for index in unique))
+    return Described(
+        table, any(index.not_null and set(index.names) <= set(key) for index in unique), where or request.where
+    )
 
 
 def refuse_case_twins(table: str, columns: tuple[Column, ...]) -> None:

@@ -16,10 +16,14 @@ from hudi_reconcile.sql.dialect import Dialect, Digests
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A table as it is read; `key_proven` where the catalog itself rules out keys that are NULL or occur twice."""
+    """A table as it is read; `key_proven` where the catalog itself rules out keys that are NULL or occur twice.
+
+    `where` is the configured condition as it is sent.
+    """
 
     table: SourceTable
     key_proven: bool
+    where: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,15 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class JdbcTarget:
-    """How Spark's JDBC reader reaches the database. `properties` may hold the password: never printed."""
+    """How Spark's JDBC reader reaches the database. `properties` may hold the password: never printed.
+
+    `proof` is SQL that is true where the session has our settings and an error where not, once per statement; empty: none.
+    """
 
     url: str
     properties: Mapping[str, str]
     witness: Witness | None = None
+    proof: str = ""
 
     def __repr__(self) -> str:
         return "JdbcTarget(…)"

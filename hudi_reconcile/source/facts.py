@@ -13,21 +13,24 @@ class ServerFacts:
     """The server, and the role that we are there.
 
     `grant_to_see` is the statement that would let the role see every open transaction (`sees_all`); empty where there is none.
-    `has_tls` is None where only the driver knows. `replica_says` is what a replica tells of its lag, where it is known to tell.
+    `link` is what protects the way to it, in words, and `is_link_safe` whether that is enough. `replica_says` is what a replica
+    tells of its lag, where it is known to tell. `unproven`: why nothing proves that the session cannot write; empty where it is
+    proven.
     """
 
     product: str
     version: str
     place: str
     role: str
-    has_tls: bool | None
-    is_local: bool
+    link: str
+    is_link_safe: bool
     sees_all: bool
     grant_to_see: str
     blind_seconds: float
     is_superuser: bool
     is_replica: bool
     replica_says: str = ""
+    unproven: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,9 @@ class TableFacts:
     """One source table. `indexed` are the columns that lead a whole index; `key_proven` is the catalog's word for it.
 
     `id_cache` is how many ids a session takes at once, where a column's ids come from a sequence that hands out more than one.
-    `can_write` is by a grant: a superuser, who may do everything, is told of once (`ServerFacts.is_superuser`).
+    `can_write` is by a grant: a superuser, who may do everything, is told of once (`ServerFacts.is_superuser`). `asks` is what
+    a view calls that knows who reads it; `runs` what the planner may call as this role, though no statement of ours names it.
+    `has_indexes` is false of what reads other tables, as views and queries do.
     """
 
     table: SourceTable
@@ -52,3 +57,6 @@ class TableFacts:
     can_write: bool
     indexed: frozenset[str]
     id_cache: Mapping[str, int] = field(default_factory=dict)
+    asks: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    has_indexes: bool = True

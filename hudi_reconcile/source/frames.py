@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
 from hudi_reconcile.core.parts import ReadPlan
 from hudi_reconcile.core.segments import RangeSegments, SegmentSet, ranges
+from hudi_reconcile.core.spelling import overlaid
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.source.engine import JdbcTarget
 from hudi_reconcile.sql import statements
@@ -61,14 +62,24 @@ def ranges_read(
 def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
     """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
     witness = target.witness
-    query = plan.query if witness is None else f"select hr_0.*, {witness.expression} as hr_w from ({plan.query}) hr_0"
+    query = _proven(plan.query, target)
+    properties = overlaid({"fetchsize": str(plan.fetch_rows)}, target.properties)
     rows = spark.read.jdbc(
         url=target.url,
         table=f"({query}) hr",
         predicates=list(plan.predicates),
-        properties={"fetchsize": str(plan.fetch_rows), "preferTimestampNTZ": "true", **target.properties},
+        properties=overlaid(properties, {"preferTimestampNTZ": "true"}),
     )
     return _typed(rows if witness is None else _witnessed(rows, witness.expected), columns)
+
+
+def _proven(query: str, target: JdbcTarget) -> str:
+    """The query, of which no row comes unless its session has our settings."""
+    witness, proof = target.witness, target.proof
+    if witness is None and not proof:
+        return query
+    shown = "hr_0.*" if witness is None else f"hr_0.*, {witness.expression} as hr_w"
+    return f"select {shown} from ({query}) hr_0{statements.where((proof,) if proof else ())}"
 
 
 def _witnessed(rows: DataFrame, expected: str) -> DataFrame:

@@ -14,8 +14,10 @@ from zoneinfo import ZoneInfo
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported
+from hudi_reconcile.core.jdbc_tls import JdbcTls, jdbc_tls
 from hudi_reconcile.core.jdbc_url import place_of, product_of
 from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.spelling import overlaid
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued
@@ -25,6 +27,7 @@ from hudi_reconcile.source.jdbc_names import find, parts_of
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql import statements
 from hudi_reconcile.sql.dialects.generic import GenericDialect
+from hudi_reconcile.sql.drivers import DRIVERS, settled
 from hudi_reconcile.sql.products import product
 
 DELAY_MICROS = 5_000_000
@@ -157,23 +160,25 @@ class JdbcEngine:
 
     def jdbc(self) -> JdbcTarget:
         """How Spark reads rows."""
-        return JdbcTarget(self._login.url, {**self._login.properties, "driver": self._login.driver})
+        return JdbcTarget(self._login.url, overlaid(self._login.properties, {"driver": self._login.driver}))
 
     def server_facts(self) -> ServerFacts:
-        """The server as its driver describes it. TLS is the driver's own matter and not known here."""
+        """The server as its driver describes it. TLS is the driver's own matter: known as far as the URL tells."""
         facts = self._database().facts()
+        link = jdbc_tls(self._source.url, self._source.options)
         return ServerFacts(
             product=facts.product,
             version=facts.version,
             place=self.place,
             role=facts.user or "(no name)",
-            has_tls=None,
-            is_local="//" not in self.place,
+            link=link.value,
+            is_link_safe=link in (JdbcTls.LOCAL, JdbcTls.VERIFIED),
             sees_all=False,
             grant_to_see="",
             blind_seconds=DELAY_MICROS / 1_000_000,
             is_superuser=False,
             is_replica=False,
+            unproven="the driver was asked for a read-only connection, and nobody knows here whether the database keeps to it",
         )
 
     def table_facts(self, request: TableRequest) -> TableFacts:
@@ -263,25 +268,24 @@ class JdbcEngine:
         raise refused or SourceError(f"{self.place}: no clock is known", fix="use strategy: full")
 
 
-def _login(source: JdbcSource, driver: str | None, defaults: Mapping[str, str]) -> Login:
+def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> Login:
     if product_of(source.url) == "postgresql":
         raise UsageError(
             "source.url: PostgreSQL is read with its own engine, which sees open transactions and knows its types",
             fix="write postgresql+psycopg://user@host:5432/database",
         )
-    chosen = source.driver or driver
+    known = DRIVERS.get(product_of(source.url))
+    chosen = source.driver or driver or (known.classes[0] if known else None)
     if chosen is None:
         raise UsageError(
             f"{place_of(source.url)}: no JDBC driver is known for jdbc:{product_of(source.url)}",
             fix="name the driver's class as source.driver and its jar under jars.paths",
         )
-    properties = {**defaults, **source.options}
-    if source.password:
-        properties["password"] = source.password
+    ours = {**fixed, "password": source.password} if source.password else dict(fixed)
     return Login(
         url=source.url,
         driver=chosen,
-        properties=properties,
+        properties=settled(product_of(source.url), {}, source.options.items(), ours),
         timeout_seconds=int(source.statement_timeout_seconds),
     )
 

@@ -17,7 +17,7 @@ from hudi_reconcile.core.kinds import Kind
 from hudi_reconcile.core.replica import REPLICA, replica_bound
 from hudi_reconcile.core.values import Moment, SourceTable
 from hudi_reconcile.core.window import watermark_text
-from hudi_reconcile.source import mysql_session, plane
+from hudi_reconcile.source import mysql_login, mysql_session, plane
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued, from_mysql
 from hudi_reconcile.source.engine import Described, JdbcTarget
@@ -54,7 +54,8 @@ class MysqlEngine(ServerEngine):
 
     def __init__(self, connection: Connection) -> None:
         arguments = mysql_session.control_arguments(connection)
-        super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, named=_named))
+        how: Any = {"begin": mysql.begin(connection.statement_timeout_seconds), "connect": mysql_login.login}
+        super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, named=_named, **how))
 
     @property
     def dialect(self) -> Dialect:
@@ -139,8 +140,8 @@ class MysqlEngine(ServerEngine):
             version=version.split("-", maxsplit=1)[0],
             place=self.place,
             role=str(row["role"]),
-            has_tls=bool(self._plane.one("show session status like 'Ssl_cipher'")["Value"]),
-            is_local=mysql_session.is_local(self.connection.host),
+            link=self.connection.transport.state(is_encrypted=self._plane.is_encrypted(mysql_login.is_encrypted)),
+            is_link_safe=self.connection.transport.is_safe,
             sees_all=self._open_work() is not None,
             grant_to_see=f"GRANT PROCESS ON *.* TO '{user}'@'{host}';",
             blind_seconds=mysql.BLIND_DELAY_MICROS / 1_000_000,
@@ -151,21 +152,19 @@ class MysqlEngine(ServerEngine):
 
     def table_facts(self, request: TableRequest) -> TableFacts:
         """Ask the catalog for one table; reads no row. Raises as `describe`."""
-        found = self.describe(request)
+        found, held = self.describe(request), self.indexes(request)
+        known: dict[str, Any] = {
+            "indexed": frozenset() if held is None else held.leading,
+            "has_indexes": held is not None,
+        }
         if request.query is not None:
-            return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset())
+            return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, **known)
         row = self._table(request.table)
         here = {"schema": row["schema_name"], "name": row["name"]}
-        held = self.indexes(request)
         grants = self._plane.one(_WRITES_QUERY, here)["grants"]
-        is_super = self._plane.one(_SERVER_QUERY)["supers"]
-        return TableFacts(
-            found.table,
-            found.key_proven,
-            self._can_read(found.table.name),
-            bool(grants) and not is_super,
-            frozenset() if held is None else held.leading,
-        )
+        can_write = bool(grants) and not self._plane.one(_SERVER_QUERY)["supers"]
+        can_read = self._can_read(found.table.name)
+        return TableFacts(found.table, found.key_proven, can_read=can_read, can_write=can_write, **known)
 
     def indexes(self, request: TableRequest) -> Indexes | None:
         """Indexes over whole columns."""
@@ -274,7 +273,10 @@ def _unique(rows: Sequence[RowMapping]) -> list[UniqueKey]:
     return found
 
 
-_REFUSED, _UNREACHABLE = {1045, 1698, 1251}, {2002, 2003, 2005, 2006, 2013, 1040, 1129, 1130}
+_REFUSED, _UNREACHABLE = (
+    {1045, 1698, 1251},
+    {mysql_login.NO_TLS, mysql_login.NOT_TOLD, 2002, 2003, 2005, 2006, 2013, 1040, 1129, 1130},
+)
 _TIMED_OUT, _NOT_GRANTED = {1969, 3024, 1317, 1205}, {1044, 1142, 1143}
 # Messages about names and grammar; others may hold values of rows.
 _TELLING = {1054, 1064, 1146, 1227, 1345, 1356, 1305, 1193, 1235}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,12 +13,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.jdbc_url import is_jdbc, product_of
-from hudi_reconcile.source import mysql_session, postgres
+from hudi_reconcile.source import mysql_session, postgres_session
 from hudi_reconcile.source.engine import Engine
 from hudi_reconcile.source.mysql import MysqlEngine
 from hudi_reconcile.source.postgres import PostgresEngine
 
 _EXAMPLE = "write postgresql+psycopg://user@host:5432/database, or mysql+pymysql://user@host:3306/database"
+# A comma would name a second host, and a bracket or a question mark end the host in a driver's own grammar.
+_HOST = re.compile(r"[\w.-]*|[0-9A-Fa-f:.]+(%[\w.-]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +32,10 @@ class _Legal:
     parameters: frozenset[str]
 
 
+_POSTGRES_ROOT = Path(".postgresql", "root.crt")  # below the home folder; libpq and pgjdbc both look there
 _MYSQL = _Legal("mysql", 3306, mysql_session.TLS_PARAMETERS)
 _LEGAL = {
-    "postgresql": _Legal("postgresql", 5432, postgres.TLS_PARAMETERS),
+    "postgresql": _Legal("postgresql", 5432, postgres_session.TLS_PARAMETERS),
     "mysql": _MYSQL,
     "mariadb": _MYSQL,
 }
@@ -61,7 +66,10 @@ def own_jars_of(url: str) -> str:
 
 
 def connection_of(url: str, password: str, **settings: Any) -> Connection:
-    """The connection that a SQLAlchemy URL means. Raises UsageError for other engines and unknown parameters."""
+    """The connection that a SQLAlchemy URL means.
+
+    Raises UsageError for other engines, unknown parameters, and a server off this machine that would not be verified.
+    """
     try:
         parsed = sa.make_url(url)
     except (SQLAlchemyError, ValueError) as error:
@@ -79,15 +87,26 @@ def connection_of(url: str, password: str, **settings: Any) -> Connection:
             f"source.url: parameter {', '.join(unknown)} is not allowed (legal: {', '.join(sorted(legal.parameters))})",
             fix=f"remove ?{unknown[0]}=… from source.url",
         )
+    if _HOST.fullmatch(parsed.host or "") is None:
+        raise UsageError("source.url names no one host: letters, digits, . - and _, or an address", fix=_EXAMPLE)
     if not parsed.username or not parsed.database:
         raise UsageError("source.url names no user or no database", fix=_EXAMPLE)
-    return Connection(
+    found = Connection(
         dialect=legal.dialect,
         host=parsed.host or "127.0.0.1",
         port=parsed.port or legal.port,
         database=parsed.database,
         user=parsed.username,
         password=password,
-        tls=tuple(sorted((name, str(value)) for name, value in parsed.query.items())),
+        tls=_tls(legal, {name: str(value) for name, value in parsed.query.items()}),
         **settings,
     )
+    _ = found.transport  # raises where the server would be left unverified
+    return found
+
+
+def _tls(legal: _Legal, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    root = Path.home() / _POSTGRES_ROOT
+    if legal.dialect == "postgresql" and "sslrootcert" not in given and root.is_file():
+        given["sslrootcert"] = str(root)
+    return tuple(sorted(given.items()))

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.repeatable import UNREADABLE, of_message
-from hudi_reconcile.core.retry import Passing, driver_reason, of_text, rounds, wait_seconds
+from hudi_reconcile.core.retry import Passing, driver_reason, fix_of_read, of_text, rounds, wait_seconds
 from hudi_reconcile.ports import ReadCost
 
 log = logging.getLogger("hudi_reconcile")
@@ -134,7 +134,7 @@ def _failed(work: Work, number: int, attempts: int, error: Exception, *, judged:
         return error  # not the database's doing: the caller knows it or it is a bug
     what = "part" if work.parts == 1 else f"part {number + 1} of {work.parts}"
     times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-    fix = "raise source.statement_timeout, then run again" if passing is Passing.CUT else "run the same command again"
+    fix = "raise source.statement_timeout, then run again" if passing is Passing.CUT else fix_of_read(reason)
     return SourceError(
         f"the source failed while rows were read: {work.table}, {what}, {times}: {reason}; nothing was written", fix=fix
     )

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -30,8 +31,10 @@ Named = Callable[[DBAPIError, Connection], SourceError | UsageError]
 class ControlPlane:
     """Small queries on one database, which outlive a broken connection; keeps the texts it sent.
 
-    `driver` is SQLAlchemy's name of the driver; `arguments` are the driver's own and make the session read only, in UTC and
-    bounded.
+    Each statement is sent alone, in a read-only transaction that is rolled back: neither a second statement in its text nor a
+    setting that it changes can make a later one write. `driver` is SQLAlchemy's name of the driver; `arguments` are the driver's
+    own and make the session read only, in UTC and bounded. `begin` opens such a transaction where the driver itself opens none;
+    `connect` opens the driver's connection in its place (SQLAlchemy's `do_connect`).
     """
 
     def __init__(
@@ -41,7 +44,9 @@ class ControlPlane:
         arguments: Mapping[str, Any],
         *,
         named: Named,
+        begin: Sequence[str] = (),
         query: Mapping[str, str] | None = None,
+        connect: Callable[..., Any] | None = None,
     ) -> None:
         self.connection = connection
         self._sent: list[str] = []
@@ -57,11 +62,12 @@ class ControlPlane:
             query=dict(query or {}),
         )
         try:
-            self._engine = sa.create_engine(
-                url, connect_args=dict(arguments), isolation_level="AUTOCOMMIT", pool_size=1, hide_parameters=True
-            )
+            self._engine = sa.create_engine(url, connect_args=dict(arguments), pool_size=1, hide_parameters=True)
         except (NoSuchModuleError, ModuleNotFoundError) as error:
             raise UsageError(f"the {driver} driver is not installed", fix="pip install hudi-reconcile") from error
+        if connect is not None:
+            sa.event.listen(self._engine, "do_connect", connect)
+        _transact_read_only(self._engine, tuple(begin))
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Sequence[sa.RowMapping]:
         """All rows of one statement, sent again where the connection broke. Raises SourceError with the server's reason."""
@@ -98,6 +104,11 @@ class ControlPlane:
         """The first row of a statement that always gives one."""
         return self.rows(sql, parameters)[0]
 
+    def is_encrypted(self, of: Callable[[Any], bool]) -> bool:
+        """Whether the driver's own connection says that it speaks TLS; a server's word for it would prove nothing."""
+        with self._named_errors(), self._engine.connect() as connection:
+            return of(connection.connection.driver_connection)
+
     @property
     def sent(self) -> tuple[str, ...]:
         """The texts of all statements so far, in order."""
@@ -130,6 +141,21 @@ class ControlPlane:
             raise SourceError(
                 f"{self.connection.place}: {type(error).__name__}", fix="run: hudi-reconcile doctor"
             ) from error
+
+
+def _transact_read_only(engine: sa.Engine, begin: tuple[str, ...]) -> None:
+    # SQLAlchemy rolls back whatever a block leaves open, so that settings made within it go too.
+    def say(connection: sa.Connection) -> None:
+        for statement in begin:
+            connection.exec_driver_sql(statement)
+
+    def forbid_writing(opened: Any, _: object) -> None:
+        opened.read_only = True  # psycopg then begins every transaction with READ ONLY
+
+    if begin:
+        sa.event.listen(engine, "begin", say)
+    else:
+        sa.event.listen(engine, "connect", forbid_writing)
 
 
 def _is_broken(error: DBAPIError) -> bool:
@@ -178,6 +204,12 @@ class ServerEngine:
         self._plane.close()
 
 
+def pgjdbc_url(connection: Connection) -> str:
+    """How pgjdbc is called. The name is encoded as it decodes it: one that holds `?` begins no parameter; TLS is a property."""
+    host = f"[{connection.host}]" if ":" in connection.host else connection.host
+    return f"jdbc:postgresql://{host}:{connection.port}/{quote(connection.database, safe='')}"
+
+
 def password_refused(connection: Connection) -> SourceError:
     """The server does not take this user's password."""
     return SourceError(
@@ -190,7 +222,8 @@ def unreachable(connection: Connection, reason: str) -> SourceError:
     """No connection came about, or it broke."""
     return SourceError(
         f"{connection.place}: cannot connect: {reason}",
-        fix="check host, port and network of source.url, then: hudi-reconcile doctor",
+        fix=connection.transport.fix_of(reason)
+        or "check host, port and network of source.url, then: hudi-reconcile doctor",
     )
 
 
@@ -204,6 +237,14 @@ def no_database(connection: Connection) -> SourceError:
 def not_granted(connection: Connection, reason: str) -> SourceError:
     """The user may not read this."""
     return SourceError(f"{connection.place}: {reason}", fix=f"grant SELECT on the table to {connection.user}")
+
+
+def rows_hidden(connection: Connection, reason: str) -> SourceError:
+    """Row-level security would leave rows out: what is not shown would look deleted."""
+    return SourceError(
+        f"{connection.place}: {reason}; SELECT alone does not lift it",
+        fix=f"let {connection.user} see every row: a role with BYPASSRLS, or a view of the table's owner without a policy",
+    )
 
 
 def cancelled(connection: Connection, detail: str) -> SourceError:

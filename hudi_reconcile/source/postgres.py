@@ -5,41 +5,45 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from sqlalchemy import RowMapping
-from sqlalchemy.exc import DBAPIError
+import psycopg
 
 from hudi_reconcile.core.connection import Connection
-from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.repeatable import of_message
+from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.replica import REPLICA, replica_bound
 from hudi_reconcile.core.values import Moment, SourceTable
-from hudi_reconcile.source import plane
+from hudi_reconcile.source import plane, postgres_session
 from hudi_reconcile.source.catalog import UniqueKey, described
 from hudi_reconcile.source.catalogued import Catalogued, from_postgres
 from hudi_reconcile.source.engine import Described, JdbcTarget, Witness
 from hudi_reconcile.source.facts import Indexes, ServerFacts, TableFacts
 from hudi_reconcile.source.plane import CONNECT_SECONDS, ControlPlane, ServerEngine
+from hudi_reconcile.source.postgres_errors import named, said
+from hudi_reconcile.source.postgres_names import PostgresNames, name_of
 from hudi_reconcile.source.postgres_query import describe_query
-from hudi_reconcile.source.postgres_session import is_poolers_refusal, refuse_pooler, session_options, turned_away
+from hudi_reconcile.source.postgres_session import (
+    OneStatement,
+    own_schemas,
+    proof,
+    refuse_pooler,
+    session_options,
+)
 from hudi_reconcile.source.postgres_xmin import standing
 from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql import postgres_catalog as catalog
 from hudi_reconcile.sql import xmin
 from hudi_reconcile.sql.dialect import Dialect, Digests
 from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.sql.drivers import settled
 from hudi_reconcile.sql.pushdown import postgres as pushdown
 
-TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 JDBC_DRIVER = "org.postgresql.Driver"
-# Ordinary, partitioned, foreign tables, views, materialised views.
-_READABLE = {"r", "p", "f", "v", "m"}
 _SNAPSHOT = "pg_current_snapshot()::text"
-_LOOPBACK = ("127.", "localhost", "::1")
 
 _SERVER_QUERY = """
 select current_setting('server_version') as version, current_user::text as role,
-       coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as has_tls,
        pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all,
        (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
        pg_is_in_recovery() as is_replica
@@ -47,28 +51,6 @@ select current_setting('server_version') as version, current_user::text as role,
 
 _TIMELINE_QUERY = """
 select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end as timeline
-"""
-_TABLE_QUERY = """
-select has_table_privilege(c.oid, 'SELECT') as can_read,
-       has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
-         and not (select rolsuper from pg_roles where rolname = current_user) as can_write
-  from pg_class c
- where c.oid = to_regclass(:name)
-"""
-_INDEXES_QUERY = """
-select c.relkind::text as relkind,
-       array(select distinct a.attname::text from pg_index i
-               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-              where i.indrelid = c.oid and i.indisvalid and i.indpred is null) as indexed,
-       (select jsonb_object_agg(a.attname, s.seqcache)
-          from pg_attribute a
-          left join pg_attrdef v on v.adrelid = a.attrelid and v.adnum = a.attnum
-          join pg_depend d on (d.classid = 'pg_attrdef'::regclass and d.objid = v.oid and d.refclassid = 'pg_class'::regclass)
-            or (d.deptype = 'i' and d.classid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum)
-          join pg_sequence s on s.seqrelid in (d.objid, d.refobjid)
-         where a.attrelid = c.oid and s.seqcache > 1) as id_cache
-  from pg_class c
- where c.oid = to_regclass(:name)
 """
 _OWN_ROWS = {"r", "p", "m"}  # of a view and of a foreign table the indexes are elsewhere
 
@@ -82,13 +64,17 @@ class PostgresEngine(ServerEngine):
         arguments = {
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "hudi-reconcile",
+            "hostaddr": "",  # else PGHOSTADDR would send the password to another server than source.url names
             "options": session_options(connection.statement_timeout_seconds),
             # A server that vanished is known after a minute, an answer that it does not confirm after the statement's time.
             "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
             "tcp_user_timeout": math.ceil(connection.statement_timeout_seconds + plane.SWALLOWED_SECONDS) * 1000,
         }  # fmt: skip
-        control = ControlPlane(connection, "postgresql+psycopg", arguments, named=_named, query=dict(connection.tls))
+        tls = postgres_session.tls_parameters(connection, no_clear_text="require_auth")
+        settings = {**arguments, "cursor_factory": OneStatement}
+        control = ControlPlane(connection, "postgresql+psycopg", settings, named=named, query=tls)
         super().__init__(connection, control)
+        self._names = PostgresNames(control, partial(_own_schemas, connection, arguments))
 
     @property
     def dialect(self) -> Dialect:
@@ -127,19 +113,20 @@ class PostgresEngine(ServerEngine):
         """The table as the catalog has it now."""
         self._refuse_pooler()
         if request.query is not None:
-            return describe_query(self._plane, request, server=self._identity())
-        found = self._table(request.table)
-        name = str(found["name"])
+            return describe_query(self._plane, request, self._names.qualified(request), server=self._identity())
+        found = self._names.table(request.table)
+        name = name_of(found)
+        asked = self._names.qualified(request, name)
         columns = tuple(
             postgres.column_of(
                 r["name"], r["type_name"], r["type_mod"], declared=r["declared"], nullable=r["nullable"],
                 type_type=r["type_type"],
             )
-            for r in self._plane.rows(postgres.COLUMNS_QUERY, {"oid": found["oid"]})
+            for r in self._plane.rows(catalog.COLUMNS_QUERY, {"oid": found["oid"]})
         )  # fmt: skip
         unique = [
             UniqueKey(tuple(r["names"]), r["is_primary"], r["not_null"])
-            for r in self._plane.rows(postgres.UNIQUE_KEYS_QUERY, {"oid": found["oid"]})
+            for r in self._plane.rows(catalog.UNIQUE_KEYS_QUERY, {"oid": found["oid"]})
         ]
         server = standing(self._plane, request, found["oid"]) if request.by_version else self._identity()
         return described(
@@ -148,8 +135,9 @@ class PostgresEngine(ServerEngine):
             unique,
             name=name,
             identity=f"{server}/{found['database_oid']}/{name}",
-            rows_estimate=self._estimate(name, request.predicates),
+            rows_estimate=self._estimate(name, asked.predicates),
             version=xmin.COLUMN if request.by_version else None,
+            where=asked.where,
         )
 
     def moment(self) -> Moment:
@@ -171,23 +159,22 @@ class PostgresEngine(ServerEngine):
         return None if found is None else str(int(found, 16))
 
     def jdbc(self) -> JdbcTarget:
-        """Driver and reader properties; the user's extra ones cannot undo ours.
+        """Driver and reader properties; the user's extra ones, in whatever spelling, cannot undo ours.
 
         fetchsize above 0 makes pgjdbc use a cursor instead of loading all rows; timestamps without zone stay without one.
         """
         found = self.connection
-        tls = "".join(f"{'&' if i else '?'}{name}={value}" for i, (name, value) in enumerate(found.tls))
+        # The server ends a statement in time; a network that swallows its answer must not be waited for longer.
+        wait = str(math.ceil(found.statement_timeout_seconds) + plane.SWALLOWED_SECONDS)
+        connect = {"connectTimeout": str(CONNECT_SECONDS), "socketTimeout": wait, "tcpKeepAlive": "true"}
+        defaults = {"ApplicationName": "hudi-reconcile", **connect}
         properties = {
-            **dict(found.jdbc_options),
+            **postgres_session.tls_parameters(found, no_clear_text="requireAuth"),
             "driver": JDBC_DRIVER,
             "user": found.user,
             "prepareThreshold": "-1",  # binary values from the first row on: half the time of parsing text, same values
-            "ApplicationName": "hudi-reconcile",
             "options": session_options(found.statement_timeout_seconds),
-            "connectTimeout": str(CONNECT_SECONDS),
-            # The server ends a statement in time; a network that swallows its answer must not be waited for longer.
-            "socketTimeout": str(math.ceil(found.statement_timeout_seconds) + plane.SWALLOWED_SECONDS),
-            "tcpKeepAlive": "true",
+            "readOnly": "true",  # each transaction of its own says so, too
         }
         if found.password:
             properties["password"] = found.password
@@ -199,7 +186,8 @@ class PostgresEngine(ServerEngine):
                 f"set transaction snapshot '{self._held[0]}'"
             )
         witness = None if self._held is None else self._held[1]
-        return JdbcTarget(f"jdbc:postgresql://{found.host}:{found.port}/{found.database}{tls}", properties, witness)
+        target = settled("postgresql", defaults, found.jdbc_options, properties)
+        return JdbcTarget(plane.pgjdbc_url(found), target, witness, proof())
 
     def server_facts(self) -> ServerFacts:
         """Connect and ask."""
@@ -210,8 +198,8 @@ class PostgresEngine(ServerEngine):
             version=row["version"],
             place=self.place,
             role=row["role"],
-            has_tls=row["has_tls"],
-            is_local=self.connection.host.startswith(_LOOPBACK),
+            link=self.connection.transport.state(is_encrypted=self._plane.is_encrypted(postgres_session.is_encrypted)),
+            is_link_safe=self.connection.transport.is_safe,
             sees_all=row["sees_all"],
             grant_to_see=f'GRANT pg_read_all_stats TO "{row["role"]}";',
             blind_seconds=postgres.BLIND_DELAY_MICROS / 1_000_000,
@@ -223,22 +211,27 @@ class PostgresEngine(ServerEngine):
         """Ask the catalog for one table; reads no row. Raises as `describe`."""
         found = self.describe(request)
         if request.query is not None:
-            return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset())
-        row = self._plane.one(_TABLE_QUERY, {"name": request.table})
-        held = self.indexes(request) or Indexes(frozenset())
-        return TableFacts(found.table, found.key_proven, row["can_read"], row["can_write"], held.leading, held.id_cache)
+            return TableFacts(
+                found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset(), has_indexes=False
+            )
+        row = self._plane.one(catalog.RIGHTS_QUERY, {"oid": self._names.table(request.table)["oid"]})
+        own = self.indexes(request)
+        held = own or Indexes(frozenset())
+        rights = {"can_read": row["can_read"], "can_write": row["can_write"], "asks": tuple(row["asks"])}
+        rights |= {"runs": tuple(row["runs"]), "has_indexes": own is not None}
+        return TableFacts(found.table, found.key_proven, indexed=held.leading, id_cache=held.id_cache, **rights)
 
     def indexes(self, request: TableRequest) -> Indexes | None:
         """Whole, valid indexes, and the sequences behind defaults and identities."""
         if request.query is not None:
             return None
-        row = self._plane.one(_INDEXES_QUERY, {"name": request.table})
+        row = self._plane.one(catalog.INDEXES_QUERY, {"oid": self._names.table(request.table)["oid"]})
         return Indexes(frozenset(row["indexed"]), row["id_cache"] or {}) if row["relkind"] in _OWN_ROWS else None
 
     def statistics(self, table: SourceTable) -> Catalogued:
         """pg_class and pg_stats, as far as this role may see them."""
         names = {"name": table.name, "key": table.key[0], "columns": [column.name for column in table.columns]}
-        return from_postgres([dict(row) for row in self._plane.rows(postgres.STATISTICS_QUERY, names)])
+        return from_postgres([dict(row) for row in self._plane.rows(catalog.STATISTICS_QUERY, names)])
 
     def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
         """The planner's estimate."""
@@ -248,25 +241,6 @@ class PostgresEngine(ServerEngine):
         if not self._has_own_session:
             refuse_pooler(self._plane)
             self._has_own_session = True
-
-    def _table(self, name: str) -> RowMapping:
-        try:
-            rows = self._plane.rows(postgres.TABLE_QUERY, {"name": name})
-        except SourceError as error:
-            if "42602" in error.message or "42601" in error.message:
-                raise UsageError(
-                    f"source.table {name} is not a table name",
-                    fix='quote odd names as SQL does: public."Order Items"',
-                ) from error
-            raise
-        if not rows:
-            raise UsageError(
-                f"table {name} does not exist in {self.place} (or the role may not see its schema)",
-                fix="correct tables[].source.table in reconcile.yaml",
-            )
-        if rows[0]["relkind"] not in _READABLE:
-            raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in reconcile.yaml")
-        return rows[0]
 
     def _identity(self) -> str:
         try:
@@ -281,20 +255,8 @@ class PostgresEngine(ServerEngine):
         return int(plan[0]["Plan"]["Plan Rows"])
 
 
-def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
-    state = getattr(error.orig, "sqlstate", None)
-    reason = next(filter(None, map(str.strip, str(error.orig).splitlines())), type(error.orig).__name__)
-    if state == "28P01" or "password authentication failed" in reason:
-        return plane.password_refused(connection)
-    if is_poolers_refusal(reason):
-        return turned_away(connection.place, reason)
-    if state is None or state.startswith("08"):
-        return plane.unreachable(connection, reason)
-    if state == "3D000":
-        return plane.no_database(connection)
-    if state == "42501":
-        return plane.not_granted(connection, reason)
-    if state == "57014":
-        return plane.cancelled(connection, f": {reason}")
-    said = f"{of_message(reason, state=state)} (SQLSTATE {state})"
-    return SourceError(f"{connection.place}: {said}", fix="run: hudi-reconcile doctor")
+def _own_schemas(connection: Connection, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    try:
+        return own_schemas(connection, arguments)
+    except psycopg.Error as error:
+        raise said(error, connection) from None

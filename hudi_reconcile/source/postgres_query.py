@@ -12,30 +12,32 @@ from hudi_reconcile.source.plane import ControlPlane
 from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.sql import statements
 from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.sql.postgres_catalog import TYPE_NAME
 
 _DATABASE = "select oid from pg_database where datname = current_database()"
 _GRANT_STATE = "42501"
 
 
-def describe_query(plane: ControlPlane, request: TableRequest, *, server: str) -> Described:
-    """The query's answer as a table without any key of its own.
+def describe_query(plane: ControlPlane, request: TableRequest, asked: TableRequest, *, server: str) -> Described:
+    """The query's answer as a table without any key of its own. `asked`: with the schemas of the tables that it names.
 
     Raises UsageError for a query that PostgreSQL does not understand.
     """
-    name = statements.derived(request.query or "")
+    name = statements.derived(asked.query or "")
     try:
         fields = plane.shape(f"select * from {name} limit 0", _fields)
-        plan = plane.one(postgres.estimate_query(name, request.predicates))["QUERY PLAN"]
+        plan = plane.one(postgres.estimate_query(name, asked.predicates))["QUERY PLAN"]
     except SourceError as error:
         if "SQLSTATE 42" in error.message and _GRANT_STATE not in error.message:
             raise UsageError(
                 f"table {request.name}: source.query is refused: {error.message}",
-                fix=f"correct tables[{request.name}].source.query: one SELECT",
+                fix=f"correct tables[{request.name}].source.query: one SELECT; {error.fix}",
             ) from error
         raise
     estimate = int(plan[0]["Plan"]["Plan Rows"])
     identity = f"{server}/{plane.one(_DATABASE)['oid']}/{request.query_id}"
-    return described(request, _columns(plane, fields), (), name=name, identity=identity, rows_estimate=estimate)
+    columns = _columns(plane, fields)
+    return described(request, columns, (), name=name, identity=identity, rows_estimate=estimate, where=asked.where)
 
 
 def _fields(cursor: Any) -> list[tuple[str, int, int]]:
@@ -49,7 +51,7 @@ def _columns(plane: ControlPlane, fields: list[tuple[str, int, int]]) -> tuple[C
     oids = ",".join(str(oid) for _, oid, _ in fields)
     mods = ",".join(str(mod) for _, _, mod in fields)
     types = plane.rows(
-        "select t.typname as type_name, t.typtype::text as type_type, format_type(u.oid, u.mod) as declared"
+        f"select {TYPE_NAME} as type_name, t.typtype::text as type_type, format_type(u.oid, u.mod) as declared"
         f" from unnest('{{{oids}}}'::oid[], '{{{mods}}}'::int[]) with ordinality u(oid, mod, place)"
         " join pg_type t on t.oid = u.oid order by u.place"
     )

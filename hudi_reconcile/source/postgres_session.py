@@ -2,18 +2,30 @@
 
 A pooler between us and the server may drop settings or hand every transaction another session: then times, numbers and
 snapshots would not be what we take them for, so it is refused and never worked around.
+
+Names are looked up in pg_catalog and nowhere else: a function, operator or type that somebody planted in another schema of the
+role's path would run with the reader's rights (CVE-2018-1058). A table is therefore named with its schema.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from hudi_reconcile.core.errors import SourceError
+import psycopg
+from psycopg.pq import Format
+
+from hudi_reconcile.core.connection import Connection
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.transport import NO_CLEAR_TEXT
 from hudi_reconcile.source.plane import ControlPlane
 
+_PATH = "search_path"
 _SETTINGS: Mapping[str, str] = {
     "default_transaction_read_only": "on",
+    _PATH: "pg_catalog",
+    "standard_conforming_strings": "on",  # a backslash in '…' is a letter, as the check of source.where takes it
     "TimeZone": "UTC",
     "DateStyle": "ISO",
     "lc_monetary": "C",
@@ -23,37 +35,129 @@ _SETTINGS: Mapping[str, str] = {
     "row_security": "off",
     "client_encoding": "UTF8",
 }
+# libpq's variables of settings (PostgreSQL documentation 32.15).
+_VARIABLES: Mapping[str, str] = {"TimeZone": "PGTZ", "DateStyle": "PGDATESTYLE", "client_encoding": "PGCLIENTENCODING"}
+TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
+_CLIENT_PARAMETERS = ("sslcert", "sslkey")
 _PID_QUERY = "select pg_backend_pid() as pid"
 _SETTINGS_QUERY = "select pg_backend_pid() as pid, {settings}".format(
     settings=", ".join(f"current_setting('{name}') as \"{name}\"" for name in _SETTINGS)
 )
+LOST = "settings of this session are not in force"
+_DRIVERS_OWN = frozenset({"client_encoding", "extra_float_digits"})  # pgjdbc keeps UTF8, and at least as many digits
 # What pgbouncer says to a session that comes with settings.
 _REFUSAL = "unsupported startup parameter"
 _FIX = "point source.url at the server itself, past the pooler: its port is 5432 where nobody chose another"
 
 
-def session_options(statement_timeout_seconds: float) -> str:
-    """PostgreSQL start-up options that make a session read only, in UTC and bounded."""
+class OneStatement(psycopg.Cursor[Any]):
+    """A cursor that asks for binary answers: libpq then takes one statement, and refuses a text that holds several."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.format = Format.BINARY
+
+
+def session_options(statement_timeout_seconds: float, *, without: str = "") -> str:
+    """PostgreSQL start-up options that make a session read only, in UTC, bounded, and deaf to names outside pg_catalog."""
     settings = {
         **_SETTINGS,
         "lock_timeout": "2000",
         "statement_timeout": str(int(statement_timeout_seconds * 1000)),
     }
-    return " ".join(f"-c {name}={value}" for name, value in settings.items())
+    return " ".join(f"-c {name}={value}" for name, value in settings.items() if name != without)
 
 
-def refuse_pooler(plane: ControlPlane) -> None:
-    """Raises SourceError where the session's settings are not in force, or two statements meet two sessions."""
+def own_schemas(connection: Connection, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """The schemas in which this role finds names without one, in order: by a session of its own, whose path is the role's.
+
+    It sends one function call with the function's schema and no operator, so that nothing planted on that path can run.
+    """
+    settings = {
+        **arguments,
+        **tls_parameters(connection, no_clear_text="require_auth"),
+        "options": session_options(connection.statement_timeout_seconds, without=_PATH),
+    }
+    with psycopg.connect(
+        host=connection.host,
+        port=connection.port,
+        dbname=connection.database,
+        user=connection.user,
+        password=connection.password or None,
+        **settings,
+    ) as opened:
+        row = opened.execute("select pg_catalog.current_schemas(true)").fetchone()
+    return () if row is None else tuple(map(str, row[0]))
+
+
+def proof() -> str:
+    """True where a session of Spark's has the settings that reads rely on; an error that names the others where it has not.
+
+    It holds no column of a row, so the server decides it once per statement. Whatever the session's path is, what it calls is
+    pg_catalog's. The time zone is the JVM's, which may spell UTC in another way.
+    """
+    wanted: dict[str, tuple[str, ...]] = {n: (value,) for n, value in _SETTINGS.items() if n not in _DRIVERS_OWN}
+    wanted |= {"TimeZone": ("UTC", "Etc/UTC", "GMT"), "transaction_read_only": ("on",)}
+    lost = ", ".join(
+        f"case when pg_catalog.split_part(pg_catalog.current_setting('{name}'), ',', 1) operator(pg_catalog.=) any"
+        f" ('{{{','.join(values)}}}'::pg_catalog.text[]) then null else '{name}' end"
+        for name, values in wanted.items()
+    )
+    return (
+        f"(select case when hr_lost operator(pg_catalog.=) '' then true else pg_catalog.current_setting("
+        f"pg_catalog.concat('{LOST}: ', hr_lost)) is not null end"
+        f" from (select pg_catalog.concat_ws(', ', {lost}) as hr_lost offset 0) hr_p)"
+    )
+
+
+def tls_parameters(connection: Connection, *, no_clear_text: str) -> dict[str, str]:
+    """What libpq and pgjdbc are told of TLS; whoever may pose as the server is never sent the password itself."""
+    transport = connection.transport
+    client = {name: value for name, value in connection.tls if name in _CLIENT_PARAMETERS}
+    guard = {no_clear_text: NO_CLEAR_TEXT} if transport.is_exposed else {}
+    return {**transport.parameters, **client, **guard}
+
+
+def is_encrypted(opened: Any) -> bool:
+    """Whether libpq's own end of the connection speaks TLS."""
+    return bool(opened.pgconn.ssl_in_use)
+
+
+def refuse_pooler(plane: ControlPlane, environ: Mapping[str, str] = os.environ) -> None:
+    """Raises where the session's settings are not in force, or two statements meet two sessions.
+
+    UsageError where a variable of the environment is why, else SourceError.
+    """
     first, second = dict(plane.one(_SETTINGS_QUERY)), plane.one(_PID_QUERY)
+    if overruling := overrules(first, environ):
+        names = ", ".join(overruling)
+        raise UsageError(
+            f"{plane.connection.place}: {names} in the environment overrules the settings of our session, and values would be "
+            "read wrong",
+            fix=f"unset {' '.join(overruling)}",
+        )
     why = pooled({str(name): value for name, value in first.items()}, second["pid"])
     if why:
         raise SourceError(f"{plane.connection.place}: {why}", fix=_FIX)
 
 
+def overrules(first: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables of libpq's that took a setting from us: it sends them so that they beat what we ask for.
+
+    >>> overrules({"TimeZone": "Europe/Berlin", "DateStyle": "ISO, MDY", "client_encoding": "UTF8"}, {"PGTZ": "Europe/Berlin"})
+    ('PGTZ',)
+    """
+    return tuple(name for setting, name in _VARIABLES.items() if environ.get(name) and not _is_kept(first, setting))
+
+
+def _is_kept(first: Mapping[str, Any], setting: str) -> bool:
+    # DateStyle comes with the order of days and months, which ISO does not need.
+    return str(first[setting]).split(",", maxsplit=1)[0] == _SETTINGS[setting]
+
+
 def pooled(first: Mapping[str, Any], next_pid: int) -> str:
     """What two statements in a row give away of a pooler; empty where all is as it was asked for."""
-    # DateStyle comes with the order of days and months, which ISO does not need.
-    lost = [name for name, value in _SETTINGS.items() if str(first[name]).split(",", maxsplit=1)[0] != value]
+    lost = [name for name in _SETTINGS if not _is_kept(first, name)]
     if lost:
         return (
             f"settings of our session are not in force ({', '.join(lost)}): a connection pooler such as pgbouncer drops them, "

@@ -51,7 +51,7 @@ class TableSource:
 
     def __init__(self, engine: Engine, request: TableRequest, spark: SparkSession | None, *, zone: str) -> None:
         self._engine = engine
-        self._request = request
+        self._request, self._filter = request, digest_of(request.where)
         self._spark = spark
         self._zone = ZoneInfo(zone)
         self._reads: list[str] = []
@@ -62,7 +62,7 @@ class TableSource:
     def describe(self) -> SourceTable:
         """Columns, key and identity as they are now."""
         found = self._engine.describe(self._request)
-        self._proven_key = found.key_proven
+        self._proven_key, self._request = found.key_proven, replace(self._request, where=found.where)
         return found.table
 
     def moment(self) -> Moment:
@@ -71,7 +71,7 @@ class TableSource:
 
     def standing(self) -> Standing:
         """The configured filter's digest, the server's timeline, and its transactions' ids."""
-        return Standing(digest_of(self._request.where), self._engine.timeline(), self._engine.position())
+        return Standing(self._filter, self._engine.timeline(), self._engine.position())
 
     @property
     def cores(self) -> int:

@@ -10,8 +10,9 @@ from typing import Any
 from hudi_reconcile.spark import gateway
 from hudi_reconcile.spark.inventory import list_jars
 from hudi_reconcile.spark.java import find_java
+from hudi_reconcile.spark.scratch import scratch_folder
 from hudi_reconcile.spark.session import SessionRequest
-from hudi_reconcile.spark.settings import TIME_ZONE_OPTION
+from hudi_reconcile.spark.settings import TIME_ZONE_OPTION, scratch_options
 
 
 @contextmanager
@@ -28,13 +29,14 @@ def bare_jvm(request: SessionRequest, environ: Mapping[str, str] = os.environ) -
         yield running
         return
     jars = [str(jar.path) for jar in list_jars(request.jars, request.conf, environ) if jar.path is not None]
-    conf = {
-        "spark.ui.enabled": "false",
-        "spark.jars": ",".join(jars),
-        "spark.driver.extraJavaOptions": TIME_ZONE_OPTION,
-    }
-    jvm = gateway.launch(conf, find_java(environ))
-    try:
-        yield jvm.gateway.jvm
-    finally:
-        gateway.end(jvm.gateway)
+    with scratch_folder() as scratch:
+        conf = {
+            "spark.ui.enabled": "false",
+            "spark.jars": ",".join(jars),
+            "spark.driver.extraJavaOptions": f"{TIME_ZONE_OPTION} {scratch_options(str(scratch.path))}",
+        }
+        jvm = gateway.launch(conf, find_java(environ), scratch, request.hidden)
+        try:
+            yield jvm.gateway.jvm
+        finally:
+            gateway.end(jvm.gateway)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hudi_reconcile.core.cleaned import cleaner_passed
 from hudi_reconcile.core.errors import ReconcileError, SourceError
 from hudi_reconcile.core.repeatable import of_message
-from hudi_reconcile.core.retry import driver_reason
+from hudi_reconcile.core.retry import driver_reason, fix_of_read
 
 
 def named_failure(error: Exception) -> ReconcileError | None:
@@ -20,4 +20,4 @@ def named_failure(error: Exception) -> ReconcileError | None:
         return cleaner_passed(str(error))
     name, reason = found
     reason = of_message(reason, kind=name, whole=str(error))
-    return SourceError(f"the source failed while rows were read: {reason[:300]}", fix="run the same command again")
+    return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))

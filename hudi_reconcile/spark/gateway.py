@@ -6,17 +6,22 @@ Knows nothing of sessions, jars or tables.
 from __future__ import annotations
 
 import os
+import pwd
 import re
+import shlex
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark.java import JavaRuntime
+from hudi_reconcile.spark.properties import as_properties
+from hudi_reconcile.spark.scratch import Scratch
 
 _STDERR = 2
 _TAIL_LINES = 400
@@ -66,30 +71,49 @@ class Jvm:
     output: JvmOutput
 
 
-def launch(conf: Mapping[str, str], java: JavaRuntime) -> Jvm:
+def launch(conf: Mapping[str, str], java: JavaRuntime, scratch: Scratch, hidden: Collection[str] = ()) -> Jvm:
     """A JVM with Spark on its class path and these settings; no Spark context yet.
 
+    The settings go by a file that only this user may read, for every user of the machine sees command lines. `hidden`
+    are the variables that the JVM does not get: those that hold secrets.
+
     Raises:
-        UsageError: it ended before it answered.
+        UsageError: it ended before it answered, or the user has no name.
     """
-    from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
+    refuse_nameless(os.geteuid())
     read_end, write_end = os.pipe()
     output = JvmOutput(read_end)
-    settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+    settings = scratch.path / "spark.properties"
     try:
-        with _environment(JAVA_HOME=str(java.home)):
-            streams = {"stdout": write_end, "stderr": write_end}
-            gateway = launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark left it bare
+        with _environment(
+            JAVA_HOME=str(java.home), PYSPARK_SUBMIT_ARGS=submit_arguments(settings, conf), **dict.fromkeys(hidden)
+        ):
+            # The folder's lock goes along: it holds as long as the JVM lives, whatever becomes of this process.
+            options = {"stdout": write_end, "stderr": write_end, "pass_fds": (scratch.lock,)}
+            gateway = launch_gateway(None, options)  # type: ignore[no-untyped-call]  # pyspark left it bare
     except PySparkRuntimeError as error:
         if error.getErrorClass() != "JAVA_GATEWAY_EXITED":
             raise
         os.close(write_end)
         raise explain_exit(output.tail(), conf.get("spark.jars.packages")) from error
+    finally:
+        settings.unlink(missing_ok=True)
     os.close(write_end)
     return Jvm(gateway=gateway, output=output)
+
+
+def refuse_nameless(user_id: int, find: Callable[[int], object] = pwd.getpwuid) -> None:
+    """Raises UsageError for a user id without an account, over which Hadoop ends in a NullPointerException."""
+    try:
+        find(user_id)
+    except KeyError:
+        raise UsageError(
+            f"user id {user_id} has no account here, and Hadoop asks for its name",
+            fix=f"run as a user that has one (runAsUser), or add to /etc/passwd: job:x:{user_id}:{user_id}::/:/bin/false",
+        ) from None
 
 
 def end(gateway: Any) -> None:
@@ -131,16 +155,41 @@ def telling_lines(tail: str) -> str:
     return re.sub(r"//[^/@\s]*@", "//***@", " | ".join(list(lines)[:_SHOWN_LINES]))
 
 
+def submit_arguments(settings: Path, conf: Mapping[str, str]) -> str:
+    """Write the settings behind those that spark-submit would read by itself; the arguments with which it reads them."""
+    args = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    base = _spark_defaults()
+    if "--properties-file" in args[:-1]:  # spark-submit takes one such file: the user's goes before ours
+        at = args.index("--properties-file")
+        base = Path(args[at + 1])
+        del args[at : at + 2]
+    before = base.read_text("utf-8") if base is not None and base.is_file() else ""
+    descriptor = os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(f"{before}\n{as_properties(conf)}")
+    return shlex.join(["--properties-file", str(settings), *args])
+
+
+def _spark_defaults() -> Path | None:
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
+    return Path(folder) / "spark-defaults.conf" if folder else None
+
+
 @contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    # launch_gateway takes the environment from this process and from nowhere else.
+def _environment(**values: str | None) -> Iterator[None]:
+    # launch_gateway takes the environment from this process and from nowhere else. None: not there.
     before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+    _put(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        _put(before)
+
+
+def _put(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

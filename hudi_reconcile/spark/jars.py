@@ -132,7 +132,15 @@ def jar_folders(environ: Mapping[str, str], ivy: Path) -> tuple[Path, ...]:
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """Where `jars fetch` puts the jars unless told otherwise."""
     base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "hudi-reconcile" / "jars"
+    return (Path(base) if base else home_folder(environ) / ".cache") / "hudi-reconcile" / "jars"
+
+
+def home_folder(environ: Mapping[str, str]) -> Path:
+    """The user's home; `/` for a user id without an account, as containers have them."""
+    try:
+        return Path.home() if "HOME" not in environ else Path(environ["HOME"])
+    except RuntimeError:
+        return Path("/")
 
 
 def verify(paths: Iterable[Path], lock: Sequence[LockedJar]) -> tuple[Jar, ...]:

@@ -6,6 +6,7 @@ loader. Only here does anything but Spark touch `java.sql`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -169,6 +170,7 @@ def open_database(jvm: Any, login: Login) -> JvmDatabase:
 def _connect(jvm: Any, login: Login) -> Any:
     from py4j.protocol import Py4JJavaError
 
+    _without_derby_log(jvm)
     registry = jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry
     try:
         registry.register(login.driver)
@@ -190,6 +192,13 @@ def _connect(jvm: Any, login: Login) -> Any:
             fix="correct source.url or source.driver (docs/jdbc.md lists both for each product)",
         )
     return connection
+
+
+def _without_derby_log(jvm: Any) -> None:
+    # Derby opens derby.log in the working folder as soon as its driver is loaded; what goes wrong comes as an SQLException.
+    system, key = jvm.java.lang.System, "derby.stream.error.file"
+    if system.getProperty(key) is None:
+        system.setProperty(key, os.devnull)
 
 
 @contextmanager

@@ -16,8 +16,10 @@ from typing import Any
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark import gateway
-from hudi_reconcile.spark.jars import Jar, LockedJar, verify
+from hudi_reconcile.spark.jars import Jar, LockedJar, home_folder, verify
 from hudi_reconcile.spark.java import JavaRuntime
+from hudi_reconcile.spark.scratch import scratch_folder
+from hudi_reconcile.spark.settings import scratch_options
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ class ResolverSettings:
     @property
     def folder(self) -> Path:
         """Ivy's home; resolved jars lie in its `jars`."""
-        return Path(self.ivy) if self.ivy else Path.home() / ".ivy2"
+        return Path(self.ivy) if self.ivy else home_folder(os.environ) / ".ivy2"
 
 
 def resolve(missing: Sequence[LockedJar], settings: ResolverSettings, java: JavaRuntime) -> tuple[Path, ...]:
@@ -55,13 +57,18 @@ def resolve(missing: Sequence[LockedJar], settings: ResolverSettings, java: Java
     """
     coordinates = ",".join(jar.coordinate for jar in missing)
     _log.info("fetching %s (first start only)", coordinates)
-    jvm = gateway.launch({"spark.ui.enabled": "false"}, java)
-    try:
-        if java.from_wheel:
-            _trust_this_machine(jvm.gateway.jvm, os.environ)
-        return _ask_ivy(jvm.gateway.jvm, coordinates, settings)
-    finally:
-        gateway.end(jvm.gateway)
+    with scratch_folder() as scratch:
+        conf = {
+            "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": scratch_options(str(scratch.path)),
+        }
+        jvm = gateway.launch(conf, java, scratch)
+        try:
+            if java.from_wheel:
+                _trust_this_machine(jvm.gateway.jvm, os.environ)
+            return _ask_ivy(jvm.gateway.jvm, coordinates, settings)
+        finally:
+            gateway.end(jvm.gateway)
 
 
 def fetch(

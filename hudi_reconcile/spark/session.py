@@ -5,9 +5,9 @@ Nothing here prints; the JVM's own output goes to stderr (see `gateway`).
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,10 +22,12 @@ from hudi_reconcile.spark import gateway
 from hudi_reconcile.spark.inventory import bring_jars
 from hudi_reconcile.spark.jars import Jar, JarRequest, locked_jars, verify
 from hudi_reconcile.spark.java import JavaRuntime, find_java
+from hudi_reconcile.spark.scratch import Scratch, make_scratch
 from hudi_reconcile.spark.settings import (
     GIVEN,
     HUDI_EXTENSION,
     REQUIRED,
+    SUBSTITUTION,
     TIME_ZONE_OPTION,
     Launch,
     Machine,
@@ -47,17 +49,21 @@ _SUBMIT_FIX = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
-    """What the config says of Spark: `spark.master`, `spark.conf` and `jars`; `short` where few rows are expected."""
+    """What the config says of Spark: `spark.master`, `spark.conf` and `jars`; `short` where few rows are expected.
+
+    `hidden` names the environment variables that hold the config's secrets: a JVM that is started does not get them.
+    """
 
     master: str = "local[*]"
     conf: Mapping[str, str] = field(default_factory=dict)
     jars: JarRequest = field(default_factory=JarRequest)
     short: bool = False
+    hidden: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The open session and what it stands on. `java` is None where spark-submit started the JVM."""
+    """The open session and what it stands on. `java` and `scratch` are None where spark-submit started the JVM."""
 
     spark: SparkSession
     jars: tuple[Jar, ...]
@@ -65,6 +71,7 @@ class Session:
     java_version: str
     spark_version: str
     start_seconds: float
+    scratch: Scratch | None = None
 
 
 @contextmanager
@@ -89,26 +96,36 @@ def start_session(request: SessionRequest, environ: Mapping[str, str] = os.envir
     """
     started = time.monotonic()
     if _jvm_is_running(environ):
-        return _describe(_join(request), None, started)
-    spark, java = _launch(request, environ)
+        return _describe(_join(request), started)
+    scratch = make_scratch()
     try:
-        return _describe(spark, java, started)
+        spark, java = _launch(request, environ, scratch)
     except BaseException:
-        _end(spark)
+        scratch.remove()
         raise
+    try:
+        session = replace(_describe(spark, started), java=java, scratch=scratch)
+    except BaseException:
+        _end(spark, scratch)
+        raise
+    atexit.register(stop_session, session)  # whoever took rows from `hudi_reconcile.changes` stops nothing
+    return session
 
 
 def stop_session(session: Session) -> None:
     """Stop Spark and its JVM, unless spark-submit or a notebook started it. May be called twice."""
+    atexit.unregister(stop_session)
     stopped = session.spark.sparkContext._jsc is None  # noqa: SLF001 - pyspark has no public word for it
-    if session.java is not None and not stopped:
-        _end(session.spark)
+    if session.scratch is not None and not stopped:
+        _end(session.spark, session.scratch)
+    elif session.scratch is not None:
+        session.scratch.remove()
 
 
 # --- our own JVM -----------------------------------------------------------------------------------------------------
 
 
-def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkSession, JavaRuntime]:
+def _launch(request: SessionRequest, environ: Mapping[str, str], scratch: Scratch) -> tuple[SparkSession, JavaRuntime]:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -118,14 +135,14 @@ def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkS
             master=request.master,
             jars=(),
             log_settings=str(log_settings),
-            scratch=tempfile.gettempdir(),
+            scratch=str(scratch.path),
             short=request.short,
         )
         session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
         java = find_java(environ)
         jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]
         conf = session_conf(request.conf, replace(launch, jars=jars), machine)
-        jvm = gateway.launch(conf, java)
+        jvm = gateway.launch(conf, java, scratch, request.hidden)
     if is_local(request.master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark takes any python3 on PATH
     try:
@@ -138,12 +155,15 @@ def _launch(request: SessionRequest, environ: Mapping[str, str]) -> tuple[SparkS
     return SparkSession(context), java
 
 
-def _end(spark: SparkSession) -> None:
+def _end(spark: SparkSession, scratch: Scratch) -> None:
     running = spark.sparkContext._gateway  # noqa: SLF001 - pyspark has no public way to end the JVM
-    spark.stop()
-    if running is not None:
-        gateway.end(running)
-    _forget_gateway()
+    try:
+        spark.stop()
+    finally:
+        if running is not None:
+            gateway.end(running)
+        _forget_gateway()
+        scratch.remove()
 
 
 def _forget_gateway() -> None:
@@ -178,6 +198,7 @@ def _join(request: SessionRequest) -> SparkSession:
     spark = SparkSession.getActiveSession()
     if spark is None:
         spark = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
+    spark.conf.set(SUBSTITUTION, REQUIRED[SUBSTITUTION])  # on in every session that nobody told
     lacking = [key for key, value in REQUIRED.items() if spark.conf.get(key, value if key in GIVEN else None) != value]
     if HUDI_EXTENSION not in (spark.conf.get("spark.sql.extensions", None) or ""):
         lacking.append("spark.sql.extensions")
@@ -191,12 +212,12 @@ def _join(request: SessionRequest) -> SparkSession:
 # --- either way ------------------------------------------------------------------------------------------------------
 
 
-def _describe(spark: SparkSession, java: JavaRuntime | None, started: float) -> Session:
+def _describe(spark: SparkSession, started: float) -> Session:
     _require_hudi(spark)
     return Session(
         spark=spark,
         jars=verify(_loaded_jars(spark), locked_jars()),
-        java=java,
+        java=None,
         java_version=str(jvm_of(spark).java.lang.System.getProperty("java.version")),
         spark_version=spark.version,
         start_seconds=time.monotonic() - started,

@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.spelling import fold
 
 HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 TIME_ZONE_OPTION = "-Duser.timezone=UTC"
 
 _EXTENSIONS = "spark.sql.extensions"
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+
+SUBSTITUTION = "spark.sql.variable.substitute"
 
 # Changing one of these changes what is read, written or called equal.
 REQUIRED = {
@@ -34,6 +37,8 @@ REQUIRED = {
     # A file that the cleaner took, or that is damaged, must end a sweep: without its rows the rest would look complete.
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
+    # With it, Spark puts the environment's secret in for `${env:NAME}` in any SQL text: a column's name or a value may say so.
+    SUBSTITUTION: "false",
 }
 # Those of them that a session has without being told.
 GIVEN = frozenset({"spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles"})
@@ -62,7 +67,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What goes into a JVM that we start ourselves: its master, its jars, its log settings, its scratch folder.
+    """What goes into a JVM that we start ourselves: its master, its jars, its log settings, its scratch folder (0700).
 
     `short`: the run handles few rows, so that compiling quickly is worth more than compiling well.
     """
@@ -122,6 +127,19 @@ def driver_memory(memory_bytes: int) -> str:
     return f"{min(max(memory_bytes // 4, _GIB), 4 * _GIB) >> 20}m"
 
 
+def scratch_options(scratch: str) -> str:
+    r"""Java options by which everything that Java and Spark lay down for a while lies in the scratch folder.
+
+    That is `spark.local.dir` where the user sets none, unpacked native libraries, and what Hudi spills. The counters that
+    a JVM else keeps in /tmp are left out.
+
+    >>> scratch_options("/tmp/a b")
+    '"-Djava.io.tmpdir=/tmp/a b" -XX:-UsePerfData'
+    """
+    quoted = scratch.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"-Djava.io.tmpdir={quoted}" -XX:-UsePerfData'
+
+
 def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
     if not is_local(launch.master):
         return {"spark.master": launch.master}
@@ -131,14 +149,16 @@ def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
         # Loopback only: no port is open to the network, and no host name must resolve.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        # Other users of the machine reach loopback too. Spark makes the secret itself, in its own memory.
+        "spark.authenticate": "true",
         # Spark makes this folder even where nothing goes into it, by default in the working folder.
-        "spark.sql.warehouse.dir": f"{launch.scratch}/hudi-reconcile-warehouse",
+        "spark.sql.warehouse.dir": f"{launch.scratch}/warehouse",
         "spark.sql.shuffle.partitions": str(max(4, 2 * machine.cores)),
     }
 
 
 def _driver_options(launch: Launch, given: str) -> str:
-    options = [TIME_ZONE_OPTION, f"-Dlog4j2.configurationFile={launch.log_settings}"]
+    options = [TIME_ZONE_OPTION, scratch_options(launch.scratch), f"-Dlog4j2.configurationFile={launch.log_settings}"]
     if is_local(launch.master):
         # A collector that shares few cores with the work; the JVM refuses two, so the user's own choice stands.
         options += [] if "GC" in given else ["-XX:+UseParallelGC"]
@@ -154,6 +174,9 @@ def _refuse_contradictions(user: Mapping[str, str]) -> None:
         if key in REQUIRED and value.lower() != REQUIRED[key].lower()
     ]
     problems += [f"{key} belongs into {place}" for key, place in _OURS.items() if key in user]
+    # Spark would not know it; whoever wrote it meant the other one.
+    known = {fold(key): key for key in (*REQUIRED, *_OURS, *_JAVA_OPTIONS, _EXTENSIONS)}
+    problems += [f"{key} is spelled {known[fold(key)]}" for key in user if known.get(fold(key), key) != key]
     problems += [
         f"{option} must not set another user.timezone than UTC"
         for option in _JAVA_OPTIONS

@@ -22,7 +22,12 @@ def derived(query: str) -> str:
     >>> derived("select 1 as a ; ")
     '(select 1 as a\n) hr_q'
     """
-    return f"({query.strip().rstrip(';').rstrip()}\n) hr_q"
+    return f"({bare(query)}\n) hr_q"
+
+
+def bare(query: str) -> str:
+    """A query without the end that people give it."""
+    return query.strip().rstrip(";").rstrip()
 
 
 def select_list(dialect: Dialect, columns: tuple[Column, ...]) -> str:

@@ -31,7 +31,13 @@ from hudi_reconcile.stages.part import partitions_of
 from hudi_reconcile.stages.plan_guards import REPLICA_DELETES, policy_of, refuse_unreplayed
 from hudi_reconcile.stages.remaining import Remaining, other_part, remaining
 from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.requirements import refuse_changed_schema, refuse_changed_standing, refuse_stale, schema_text
+from hudi_reconcile.stages.requirements import (
+    refuse_changed_schema,
+    refuse_changed_standing,
+    refuse_other_rows,
+    refuse_stale,
+    schema_text,
+)
 from hudi_reconcile.stages.scope import hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.sides import Sides
 from hudi_reconcile.stages.taken_over import taken_over
@@ -158,7 +164,9 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     followed = correctable(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
-    planned = comparer.planned(comparer.load(findings_path), None)
+    files = [name.removeprefix("findings/") for name in plan.files]
+    planned = comparer.planned(comparer.load(findings_path, files), None)
+    refuse_other_rows(plan, comparer.count(planned, "action"))
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.gtids import went_back
-from hudi_reconcile.core.plan import POSITION, SCHEMA, TIMELINE, WHERE, Plan, Requirement
+from hudi_reconcile.core.plan import POSITION, SCHEMA, TIMELINE, WHERE, Plan, Requirement, refuse_future
 from hudi_reconcile.core.standing import Standing
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.stages.request import TableJob
@@ -23,7 +23,7 @@ def schema_text(agreement: Agreement) -> str:
 
 
 def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int, accept: Collection[str] = ()) -> None:
-    """Raises RefusedError for a plan of another lake, source or key, or one older than it or the config allows."""
+    """Raises RefusedError for a plan of another lake, source or key, too old for it or the config, or from the future."""
     pairs = (
         ("lake path", plan.lake_path, job.lake_path),
         ("source", plan.source_identity, table.identity),
@@ -35,6 +35,7 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int,
                 f"table {job.name}: the plan of run {plan.run_id} is for {what} {planned}, the config now means {found}",
                 fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
             )
+    refuse_future(plan, now_micros)
     most = min(plan.max_age_micros, job.max_plan_age_micros)
     if now_micros >= plan.created_micros + most and "expired_plan" not in accept:
         hours = (now_micros - plan.created_micros) // _HOUR_MICROS
@@ -42,6 +43,17 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int,
         raise RefusedError(
             f"table {job.name}: the plan of run {plan.run_id} is {hours} h old (limit {limit} h: policy.max_plan_age)",
             fix=f"sweep again: hudi-reconcile sweep -t {job.name}; or apply with --accept expired_plan",
+        )
+
+
+def refuse_other_rows(plan: Plan, rows: Mapping[str, int]) -> None:
+    """Raises RefusedError where the findings hold other corrections, by action, than were counted, guarded and approved."""
+    found = (rows.get("upsert", 0), rows.get("delete", 0))
+    if found != (plan.upserts, plan.deletes):
+        raise RefusedError(
+            f"table {plan.table}: the plan of run {plan.run_id} is of {plan.upserts} upserts and {plan.deletes} deletes,"
+            f" its findings hold {found[0]} and {found[1]}",
+            fix=f"look: hudi-reconcile audit verify; then: hudi-reconcile sweep -t {plan.table}",
         )
 
 

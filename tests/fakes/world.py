@@ -730,7 +730,7 @@ class FakeComparer:
         assert rows == len(rows_of(findings))
         self.disk[path] = [dict(row) for row in rows_of(findings)]
 
-    def load(self, path: str) -> Frame:
+    def load(self, path: str, files: Collection[str]) -> Frame:
         return Frame([dict(row) for row in self.disk[path]])
 
     def planned(self, findings: Frame, action: str | None) -> Frame:

@@ -196,9 +196,12 @@ class RealPlayed:
 
     def sweep(self, run_id: str) -> Swept:
         done = sweep(self._job(run_id), self.edges)
-        if done.draft is not None:
-            done.save(self._findings(done.draft))
-        return done
+        if done.draft is None:
+            return done
+        folder = Path(self._findings(done.draft))
+        done.save(str(folder))
+        files = {f"findings/{path.relative_to(folder)}": "" for path in folder.rglob("*.parquet")}
+        return replace(done, draft=replace(done.draft, files=files))
 
     def findings(self, plan: Plan) -> list[tuple[int, str]]:
         rows = self.spark.read.parquet(self._findings(plan)).select("line", "action").collect()
@@ -217,7 +220,7 @@ class RealPlayed:
         return replace(self.settings, run_id=run_id, **settings)
 
     def _findings(self, plan: Plan) -> str:
-        return str(self.project.folder / plan.plan_id)
+        return str(self.project.folder / plan.run_id)
 
 
 @contextmanager

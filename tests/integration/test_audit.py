@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ class Story:
             assert tool == TOOL
             with patch.context() as elsewhere:
                 if words[0] == "approve":
-                    elsewhere.setattr("getpass.getuser", lambda: "alice")
+                    elsewhere.setattr("pwd.getpwuid", lambda _: SimpleNamespace(pw_name="alice"))
                 out = self.call(*words)
             self.walked.append((line, out, self.codes[-1][1]))
             if words[:2] == ["audit", "lake"] and "json" in words:
@@ -255,8 +256,12 @@ def test_log_whose_end_was_cut_off_is_told_by_the_lake(story: Story) -> None:
     try:
         log.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
         found = story.json("audit", "lake")
+        verified = story.json("audit", "verify", "--lake", "-t", "orders")
     finally:
         log.write_bytes(whole)
+    assert verified["exit_code"] == 1
+    assert [one for one in verified["flaws"] if one["what"].startswith("table orders, commit ")]
+    assert story.json("audit", "verify", "--lake")["flaws"] == []
 
     assert found["exit_code"] == 1
     assert "cut off or rewritten" in str(found["commits"][0]["flaws"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -167,3 +168,30 @@ def test_apply_beside_a_table_of_the_run_that_could_not_be_tried_is_not_called_c
     assert (ran.code, ran.document["outcome"]) == (2, "usage")
     assert (tables["orders"]["outcome"], tables["orders"]["corrections"]["applied"]) == ("corrected", 1)
     assert [one["name"] for one in tables["notes"]["unverified"]] == ["notes"]
+
+
+def test_column_of_a_name_with_control_characters_is_refused_with_the_line_to_add_and_carried_by_it(
+    project: Project,
+) -> None:
+    project.database.execute(
+        'alter table orders add column "a\x1b[31mb" text', "update orders set \"a\x1b[31mb\" = 'x' || order_id"
+    )
+
+    refused = project.json("pull")
+
+    told(refused, 5, "RefusedError", r'compare: {rename: {"a\u001b[31mb": a__31mb}}', "source.columns")
+    assert "\x1b" not in refused.out + refused.err
+    assert not (project.lake / ".hoodie" / "hoodie.properties").exists()
+
+    project.settings["compare"] = {"rename": {"a\x1b[31mb": "a__31mb"}}
+    pull = project.json("pull")
+    project.database.execute("update orders set \"a\x1b[31mb\" = 'y' where order_id = 7")
+    sweep = project.json("sweep")
+    findings = project.run("findings", "latest", "--format", "ndjson")
+    (finding,) = (json.loads(line) for line in findings.out.splitlines())
+
+    assert (pull.code, pull.table["pull"]["rows"]) == (0, 20)
+    assert (sweep.code, sweep.table["findings"]["updated_without_watermark"]) == (1, 1)
+    assert finding["columns"] == ["a\x1b[31mb"]
+    assert "\x1b" not in findings.out + findings.err + sweep.out + sweep.err
+    assert project.json("apply", "latest", "--yes").document["outcome"] == "corrected"

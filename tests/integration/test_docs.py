@@ -1,4 +1,4 @@
-"""The commands of the README for real, in their order, and the numbers of the worked example."""
+"""The commands of docs/first-table.md for real, in their order, with the README's config; the numbers of the worked example."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from tests.support.docs import ROOT, TOOL, blocks, commands
 from tests.support.postgres import Database
 
 README = ROOT / "README.md"
-# Minutes long, or part of the shell that reads the README; tests of their own run them.
+FIRST_TABLE = ROOT / "docs" / "first-table.md"
+# Minutes long, or part of the reader's shell; tests of their own run them.
 NOT_RUN = re.compile(r"make |export |hudi-reconcile (demo|jars fetch)")
 TABLE = """create table orders (order_id bigint primary key, status varchar(10), amount numeric(12, 2),
                                 updated_at timestamptz not null)"""
 ROWS = "insert into orders select i, 'NEW', i, now() - interval '1 hour' + i * interval '1 second' from generate_series(1, 200) i"
 DRIFT = ("update orders set status = 'PAID' where order_id in (5, 50)", "delete from orders where order_id = 7")
-# What the first sweep of the README meets, since the table drifts after the first pull.
+# What the first sweep of the walk meets, since the table drifts after the first pull.
 FOUND_DRIFT = 1
 
 
@@ -42,10 +43,12 @@ def config_for(pg: Database) -> str:
 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.timeout(600)
-def test_commands_of_the_readme_do_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pg: Database) -> None:
+def test_commands_of_the_first_table_do_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pg: Database
+) -> None:
     monkeypatch.chdir(tmp_path)
     pg.execute(TABLE, ROWS)
-    lines = [line for line in commands(README) if not NOT_RUN.match(line)]
+    lines = [line for line in commands(FIRST_TABLE) if not NOT_RUN.match(line)]
     codes: list[tuple[str, int]] = []
 
     for line in lines:

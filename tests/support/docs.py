@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -29,3 +31,10 @@ def shown_calls(document: Path) -> list[list[str]]:
     pattern = re.compile(rf"^\$ {TOOL} (.*)$", re.MULTILINE)
     lines = [found for _, body in _BLOCK.findall(document.read_text("utf-8")) for found in pattern.findall(body)]
     return [shlex.split(line, comments=True) for line in lines]
+
+
+@cache
+def names_of_tests(path: str) -> frozenset[str]:
+    """The names of the test functions of a file."""
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))

@@ -99,6 +99,18 @@ def replicated_maria() -> Iterator[tuple[MariaServer, MariaServer]]:
         yield primary, replica
 
 
+@contextmanager
+def tls_maria(certificate: Path) -> Iterator[MariaServer]:
+    """A server that speaks TLS with this certificate and its key, at every address; skipped or failed as above."""
+    programs = _programs("apt-get install mariadb-server")
+    tls = ("--ssl=1", f"--ssl-cert={certificate}", f"--ssl-key={certificate}", "--bind-address=0.0.0.0")
+    with run_maria(*programs, *tls) as server:
+        with server.connect() as admin, admin.cursor() as cursor:
+            cursor.execute(f"create user {server.user}@'%' identified by '{server.password}'")
+            cursor.execute(f"grant all on *.* to {server.user}@'%'")
+        yield server
+
+
 def _programs(how: str) -> tuple[Path, Path]:
     server, install = find_program("mariadbd", "mysqld"), find_program("mariadb-install-db", "mysql_install_db")
     if server is None or install is None:

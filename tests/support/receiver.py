@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from threading import Event, Thread
 
 SECRET = "T0-canary-path"
 
@@ -56,3 +57,29 @@ def receiver(*statuses: int) -> Iterator[Receiver]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def dripping(start: bytes, drip: bytes, *, every_seconds: float = 0.05) -> Iterator[int]:
+    """The port of a service that answers with `start` and then sends `drip` again and again, and never ends."""
+    over = Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):  # the listener is closed, or the other side went away
+            line, _ = listener.accept()
+            with line:
+                line.sendall(start)
+                while not over.wait(every_seconds):
+                    line.sendall(drip)
+
+    thread = Thread(target=serve)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        over.set()
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()

@@ -12,10 +12,15 @@ from hudi_reconcile.cli.main import group
 from hudi_reconcile.cli.registry import COMMANDS
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.outcome import Outcome
-from tests.support.docs import DOCUMENTS, ROOT, TOOL, blocks, commands, shown_calls
+from tests.support.docs import DOCUMENTS, ROOT, TOOL, blocks, commands, names_of_tests, shown_calls
 
 README = ROOT / "README.md"
+FIRST_TABLE = ROOT / "docs" / "first-table.md"
 CALLS = [(path.name, call) for path in DOCUMENTS for call in shown_calls(path)]
+MOST_WORDS = 800
+NAMED_TESTS = sorted(
+    {test for path in DOCUMENTS for test in re.findall(r"`(tests/[\w/.]+::\w+)`", path.read_text("utf-8"))}
+)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -37,8 +42,8 @@ def test_call_that_a_document_shows_is_one_that_the_tool_takes(document: str, ca
     assert parsed.command is command
 
 
-def test_readme_shows_every_command_of_the_daily_path() -> None:
-    shown = {call[0] for call in shown_calls(README)}
+def test_first_table_shows_every_command_of_the_daily_path() -> None:
+    shown = {call[0] for call in shown_calls(FIRST_TABLE)}
 
     assert {
         "init",
@@ -53,6 +58,13 @@ def test_readme_shows_every_command_of_the_daily_path() -> None:
         "history",
         "report",
     } <= shown
+
+
+@pytest.mark.parametrize("test", NAMED_TESTS)
+def test_test_that_a_document_names_is_there(test: str) -> None:
+    path, name = test.split("::")
+
+    assert name in names_of_tests(path)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
@@ -74,8 +86,8 @@ def test_config_in_the_readme_is_valid(tmp_path: Path) -> None:
     assert [table.name for table in found.tables] == ["orders"]
 
 
-def test_map_in_the_readme_names_every_room_and_no_other() -> None:
-    (house,) = [body for body in blocks(README, "") if body.startswith("hudi_reconcile/")]
+def test_map_of_the_house_names_every_room_and_no_other() -> None:
+    (house,) = [body for body in blocks(ROOT / "CONTRIBUTING.md", "") if body.startswith("hudi_reconcile/")]
     rooms = {path.name for path in (ROOT / "hudi_reconcile").iterdir() if (path / "__init__.py").exists()}
 
     assert set(re.findall(r"^  ([a-z_]+)/ ", house, re.MULTILINE)) == rooms
@@ -88,8 +100,22 @@ def test_exit_codes_in_the_readme_are_those_of_the_outcomes() -> None:
     assert told == {outcome.value: outcome.exit_code for outcome in Outcome}
 
 
-def test_command_that_is_not_built_is_named_in_the_readme() -> None:
-    missing = README.read_text("utf-8").split("## What is not there yet")[1].split("\n## ")[0]
+def test_command_that_is_not_built_is_named_as_such() -> None:
+    missing = FIRST_TABLE.read_text("utf-8").split("## What is not there yet")[1].split("\n## ")[0]
     not_built = {name for name, entry in COMMANDS.items() if entry.target.startswith("not_built")}
 
     assert {name for name in not_built if f"`{name}" not in missing} == set()
+
+
+def test_readme_is_read_in_two_minutes_and_leads_to_every_document() -> None:
+    text = README.read_text("utf-8")
+    linked = {(ROOT / link).resolve() for link in LINK.findall(text)}
+
+    assert len(text.split()) <= MOST_WORDS
+    assert {path for path in (ROOT / "docs").glob("*.md") if path not in linked} == set()
+
+
+def test_commands_of_the_readme_are_those_that_the_first_table_takes() -> None:
+    walked = [call[:1] for call in shown_calls(FIRST_TABLE)]
+
+    assert [call for call in shown_calls(README) if call[:1] not in walked] == []

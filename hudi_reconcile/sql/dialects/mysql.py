@@ -213,8 +213,9 @@ def uncarried(column: Column) -> str | None:
 # Every session of ours, whatever the server's defaults: read only, UTC, no mode that changes what SQL means. MariaDB runs
 # what stands in /*M! */, MySQL what stands in /*!80000 */. A slow or busy reader is not cut off. Rows that were never
 # committed are not read, even where the server's default would.
+_MODE = "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION"
 _SESSION = (
-    "set session time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', net_write_timeout = 3600,"
+    f"set session time_zone = '+00:00', sql_mode = '{_MODE}', net_write_timeout = 3600,"
     " wait_timeout = 28800, lock_wait_timeout = 10, sql_select_limit = 18446744073709551615"
     " /*M!, tx_read_only = 1, tx_isolation = 'READ-COMMITTED' */"
     " /*!80000 , transaction_read_only = 1, transaction_isolation = 'READ-COMMITTED' */"
@@ -227,6 +228,20 @@ def session(statement_timeout_seconds: float | None = None) -> str:
         return _SESSION
     millis = max(int(statement_timeout_seconds * 1000), 1)
     return f"{_SESSION} /*M!, max_statement_time = {millis / 1000:.3f} */ /*!80000 , max_execution_time = {millis} */"
+
+
+# True where a session has what `session` set, an error where not. A function that a view calls may set other values for a
+# session, which no rollback takes back.
+PROOF = (
+    f"(select case when @@session.time_zone = '+00:00' and @@session.sql_mode = '{_MODE}'"
+    " /*M! and @@session.tx_read_only */ /*!80000 and @@session.transaction_read_only */"
+    " then 1 else (select 1 union all select 2) end) = 1"
+)
+
+
+def begin(statement_timeout_seconds: float) -> tuple[str, ...]:
+    """What opens each transaction: the session's settings once more, and that it only reads, which nothing inside can undo."""
+    return session(statement_timeout_seconds), "start transaction read only"
 
 
 _CLOCK = "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))"

@@ -6,6 +6,8 @@ Type facts: PostgreSQL documentation chapter 8 and catalogs pg_type, pg_attribut
 
 from __future__ import annotations
 
+import re
+
 from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.core.segments import KeyRange
 from hudi_reconcile.core.window import watermark_text
@@ -46,6 +48,8 @@ _READ_AS = {Kind.TEXT: "::text", Kind.CHAR: "::text", Kind.UUID: "::text", Kind.
 _NAMES_ONLY = frozenset({"regclass", "regproc", "regprocedure", "regoper", "regoperator", "regtype", "regrole",
                          "regnamespace", "regcollation", "regconfig", "regdictionary", "refcursor"})  # fmt: skip
 _PSEUDO = "p"
+_QUOTED_PART = re.compile(r'"(?:[^"]|"")*"')
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
 
 
 def quote(name: str) -> str:
@@ -55,13 +59,30 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def is_bare(name: str) -> bool:
+    """Whether a SQL-quoted name says no schema."""
+    return "." not in _QUOTED_PART.sub("", name)
+
+
+def relation(schema: str, table: str, *, plain: tuple[bool, bool]) -> str:
+    """A table's name as SQL. `plain`: whether schema and table need no quotes by the server's word, which is not all that counts.
+
+    >>> relation("public", "orders", plain=(True, True)), relation("public", "a; drop", plain=(True, True))
+    ('public.orders', 'public."a; drop"')
+    """
+    parts = zip((schema, table), plain, strict=True)
+    return ".".join(name if bare and _PLAIN_NAME.fullmatch(name) else quote(name) for name, bare in parts)
+
+
 def column_of(
     name: str, type_name: str, type_mod: int, *, declared: str, nullable: bool, type_type: str = "b"
 ) -> Column:
     """The column's kind: OWN_TEXT for arrays, enums, ranges, domains and all that no lake type holds exactly.
 
-    `type_type` is pg_type.typtype. OTHER, with the reason, where a value's text does not say what the value is.
+    `type_name` is `postgres_catalog.TYPE_NAME`, `type_type` pg_type.typtype. OTHER, with the reason, where a value's text does
+    not say what the value is.
     """
+    declared = declared.removeprefix("public.")  # as people write it, whatever our session's path
     if type_name == "numeric":
         return _numeric(name, type_mod, declared=declared, nullable=nullable)
     kind = _PLAIN_KINDS.get(type_name, Kind.OWN_TEXT)
@@ -106,7 +127,18 @@ def _own_text(name: str, native: str) -> str:
     if native == "timestamptz":  # to_char writes 44 BC as 0044: such years keep the server's own text
         iso = f"to_char({name} at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
         return f"case when isfinite({name}) and {name} >= '0001-01-01 00:00:00+00' then {iso} else {name}::text end"
-    return f"{name}::text"
+    return _plain_text(name, native)
+
+
+def _plain_text(name: str, native: str) -> str:
+    """As the server spells it; what is outside pg_catalog by its output function, which `concat` calls.
+
+    The type's owner may have planted a cast to text, which runs as whoever writes `::text` (CREATE CAST, pg_cast).
+    """
+    if "." not in native:
+        return f"{name}::text"
+    # A row of NULLs only is NULL to IS NULL, but not here.
+    return f"case when {name} is distinct from null then concat({name}) end"
 
 
 def text(expression: str) -> str:
@@ -118,7 +150,7 @@ def exact(name: str, column: Column) -> str:
     """As it is: PostgreSQL groups text by its bytes unless a collation is not deterministic; json has no equality."""
     if column.kind in (Kind.TEXT, Kind.CHAR):
         return f'{name} collate "C"'
-    return f"{name}::text" if column.kind is Kind.OWN_TEXT else name
+    return _plain_text(name, column.native) if column.kind is Kind.OWN_TEXT else name
 
 
 def limited(select: str, rows: int) -> str:
@@ -146,7 +178,7 @@ def ranges_query(select: str, table: str, key: str, ranges: tuple[KeyRange, ...]
 
 def hash_predicate(columns: tuple[tuple[str, Column], ...], part: int, parts: int) -> str:
     """One of `parts` disjoint shares of the rows by a hash of the key; NULL parts hash like the empty text."""
-    joined = " || chr(31) || ".join(f"coalesce({name}::text, '')" for name, _ in columns)
+    joined = " || chr(31) || ".join(f"coalesce({_plain_text(name, column.native)}, '')" for name, column in columns)
     return f"(hashtext({joined}) & 2147483647) % {parts} = {part}"
 
 
@@ -198,34 +230,6 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
        end as replayed_micros
 """
 
-TABLE_QUERY = """
-select c.oid, quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name, c.relkind::text as relkind,
-       (select oid from pg_database where datname = current_database()) as database_oid
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace
- where c.oid = to_regclass(:name)
-"""
-
-COLUMNS_QUERY = """
-select a.attname as name, t.typname as type_name, a.atttypmod as type_mod, t.typtype::text as type_type,
-       format_type(a.atttypid, a.atttypmod) as declared, not a.attnotnull as nullable
-  from pg_attribute a join pg_type t on t.oid = a.atttypid
- where a.attrelid = :oid and a.attnum > 0 and not a.attisdropped
- order by a.attnum
-"""
-
-# Unique, complete and immediate indexes only: a partial or deferred one proves nothing about a key.
-UNIQUE_KEYS_QUERY = """
-select i.indisprimary as is_primary,
-       array(select a.attname::text from unnest(i.indkey[0:i.indnkeyatts - 1]) with ordinality k(num, pos)
-               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.num order by k.pos) as names,
-       (select bool_and(a.attnotnull) from pg_attribute a
-         where a.attrelid = i.indrelid and a.attnum = any (i.indkey)) as not_null
-  from pg_index i
- where i.indrelid = :oid and i.indisunique and i.indisvalid and i.indimmediate
-   and i.indpred is null and i.indexprs is null
- order by i.indisprimary desc
-"""
-
 
 def bound(clock: int, oldest: int | None, prepared: int | None, *, sees_all: bool) -> tuple[int, str]:
     """The safe upper bound in UTC microseconds, and in words how it was found (research: correctness 6b, variant F2)."""
@@ -245,29 +249,3 @@ def bound(clock: int, oldest: int | None, prepared: int | None, *, sees_all: boo
 def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
     """The planner's own row estimate, which uses the table's size where it was never analysed (reltuples is -1 then)."""
     return f"explain (format json) select 1 from {table}{statements.where(predicates)}"
-
-
-# One row: the table, its rows as last analysed, the width of the columns that are read, and the key column's own statistics.
-# pg_stats shows only what the role may read. Text is sorted by its bytes under the C locale of libc, in UTF-8.
-STATISTICS_QUERY = """
-select c.relkind::text as relkind, c.reltuples::bigint as rows_known, w.row_bytes,
-       s.null_frac as null_share, s.histogram_bounds::text::text[] as bounds,
-       s.most_common_vals::text::text[] as common, s.most_common_freqs as shares,
-       current_setting('server_encoding') = 'UTF8' and (
-         (l.collprovider = 'c' and l.collcollate in ('C', 'POSIX')) or
-         (l.collprovider = 'd' and d.datcollate in ('C', 'POSIX')
-           and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')) as is_bytewise
-  from pg_class c
-  join pg_namespace n on n.oid = c.relnamespace
-  join pg_database d on d.datname = current_database()
-  left join pg_attribute a on a.attrelid = c.oid and a.attname = :key
-  left join pg_collation l on l.oid = a.attcollation
-  left join lateral (
-    select null_frac, histogram_bounds, most_common_vals, most_common_freqs from pg_stats
-     where schemaname = n.nspname and tablename = c.relname and attname = :key order by inherited desc limit 1) s on true
-  left join lateral (
-    select sum(width)::float8 as row_bytes from (
-      select max(avg_width) as width from pg_stats
-       where schemaname = n.nspname and tablename = c.relname and attname = any (:columns) group by attname) each) w on true
- where c.oid = to_regclass(:name)
-"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -68,3 +69,33 @@ def test_rows_exchange_values_of_a_deferrable_constraint_and_what_breaks_it_at_t
     with pytest.raises(TargetError, match="23505"):
         bring(target, ("u", ["1", "k", "x", None, None, None]))
     assert pg.query("select a, note from copy order by a") == [(1, "y"), (2, "x")]
+
+
+def test_nothing_that_others_planted_on_the_writers_path_runs_when_rows_are_brought(
+    pg: Database, target: PostgresTarget
+) -> None:
+    pg.execute(
+        "drop table copy",
+        "create table copy (id bigint primary key, note text, raw bytea)",
+        "create schema evil",
+        *(
+            f"create function evil.{name} returns {kind} language plpgsql as $$ begin return {value}; end $$"
+            for name, kind, value in (
+                ("current_schemas(boolean)", "name[]", "'{evil}'"),
+                ("to_regclass(text)", "regclass", "'pg_catalog.pg_class'::regclass"),
+                ("format_type(oid, int)", "text", "'text'"),
+                ("decode(text, text)", "bytea", "'x'"),
+                ("same(bigint, bigint)", "boolean", "true"),
+            )
+        ),
+        "create operator evil.= (leftarg = bigint, rightarg = bigint, function = evil.same)",
+        f"alter database {pg.name} set track_functions = 'all'",
+    )
+    path = replace(target, url=f"{target.url}?options=-csearch_path%3Devil,public,pg_catalog")
+
+    columns = {"id": "bigint", "note": "string", "raw": "binary"}
+    path.apply(iter([("u", ("1", "a", "00ff")), ("u", ("2", "b", None))]), columns, ["id"])
+    path.apply(iter([("d", ("1", None, None))]), columns, ["id"])
+
+    assert pg.query("select id, note, raw from copy") == [(2, "b", None)]
+    assert pg.query("select funcname from pg_stat_user_functions") == []

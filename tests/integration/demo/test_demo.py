@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.docs import ROOT, blocks
 
 
 @pytest.mark.timeout(900)
@@ -33,7 +36,19 @@ def test_demo_without_java_on_path_ends_well_and_leaves_its_reports(tmp_path: Pa
     ]
     assert all(Path(one["path"]).is_file() for one in document["reports"])
     assert "499 rows on both sides, and not one differs" in done.stderr
+    assert story_of_the_readme() - without_numbers(done.stderr) == set()
     assert password_is_nowhere_but_in_its_file(folder)
+
+
+def story_of_the_readme() -> set[str]:
+    """What the README shows of the demo."""
+    (shown,) = blocks(ROOT / "README.md", "text")
+    return without_numbers(shown)
+
+
+def without_numbers(text: str) -> set[str]:
+    """The lines, whatever the counts and instants in them."""
+    return {re.sub(r"\d[\d,]*", "#", line).strip() for line in text.splitlines()}
 
 
 def path_without_java(tmp_path: Path) -> Path:

@@ -68,7 +68,7 @@ def test_missing_privilege_tells_whom_to_grant(pg: Database) -> None:
     pg.execute("create table t (id int primary key)")
     login = role(pg, "blind")
     try:
-        error = fails(pg, "select * from t", **login)
+        error = fails(pg, "select * from public.t", **login)
     finally:
         drop_role(pg, login)
 
@@ -84,11 +84,13 @@ def test_rows_that_a_policy_would_hide_from_the_role_are_an_error_and_never_left
     )
     login = role(pg, "filtered", "grant select on t to {}")
     try:
-        error = fails(pg, "select count(*) from t", **login)
+        error = fails(pg, "select count(*) from public.t", **login)
     finally:
         drop_role(pg, login)
 
     assert "row-level security" in error.message
+    assert "BYPASSRLS" in error.fix
+    assert "grant SELECT" not in error.fix
 
 
 def test_statement_beyond_its_time_is_cancelled_and_named(pg: Database) -> None:
@@ -108,7 +110,7 @@ def test_servers_timeline_and_the_filters_digest_are_told(pg: Database) -> None:
 def test_session_refuses_to_write_and_speaks_utc(pg: Database) -> None:
     pg.execute("create table t (id int primary key)")
 
-    assert "read-only" in fails(pg, "insert into t values (1)").message
+    assert "read-only" in fails(pg, "insert into public.t values (1)").message
     assert "read-only" in fails(pg, "create table u (id int)").message
     assert pg.query("select count(*) from t") == [(0,)]
     with engine(pg) as found:

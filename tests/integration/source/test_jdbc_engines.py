@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -350,6 +352,27 @@ def test_mistyped_path_of_an_embedded_database_makes_no_new_one(h2: Project) -> 
         h2.source = {"url": url}
         assert h2.run("pull").code == 3
     assert [path for path in h2.folder.iterdir() if path.name.startswith("shpo")] == []
+
+
+def test_doctor_leaves_nothing_in_the_working_folder_and_no_attribute_makes_a_derby_database(tmp_path: Path) -> None:
+    text = """\
+version: 1
+source: {url: "jdbc:derby:%s"}
+tables:
+  - {name: orders, source: {table: orders, key: [id]}, lake: {path: lake}}
+"""
+    ended = {}
+    # The second one is let through to the driver, which boots: it finds no database.
+    for url in (f"{tmp_path}/newdb;create=true", f"{tmp_path}/newdb"):
+        (tmp_path / "reconcile.yaml").write_text(text % url, encoding="utf-8")
+        call = [sys.executable, "-m", "hudi_reconcile", "doctor"]
+        ended[url] = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+
+    made, missing = ended.values()
+    assert "reconcile.yaml:2: source.url: attribute create: expected false" in made.stdout, made
+    assert "cannot connect to jdbc:derby" in missing.stdout, missing
+    assert (made.returncode, missing.returncode) == (2, 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["reconcile.yaml"]
 
 
 def test_doctor_asks_the_driver_and_names_what_it_cannot_see(h2: Project) -> None:

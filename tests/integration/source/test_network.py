@@ -89,6 +89,6 @@ def test_answers_that_never_come_end_in_an_error_after_the_statements_own_time(
     with source_behind(table, spark, limit_seconds=0.9) as (source, between):
         columns = source.describe().columns
         between.swallowed_after_bytes = 100_000
-        read = frames.JdbcRead("select id as c0, note as c1 from t", ("1 = 1",))
+        read = frames.JdbcRead("select id as c0, note as c1 from public.t", ("1 = 1",))
         with pytest.raises(Py4JJavaError, match=r"I/O error|timed out"):
             frames.read(spark, source._engine.jdbc(), read, columns).collect()

@@ -84,7 +84,7 @@ def test_part_that_is_read_without_a_transaction_is_torn_and_known_by_its_witnes
     table = found.describe()
     with engine(pg) as other, other.one_snapshot():
         pg.execute("update t set v = 1 where id = 1")
-        plan = frames.JdbcRead("select id as c0, v as c1 from t", ("1 = 1",))
+        plan = frames.JdbcRead("select id as c0, v as c1 from public.t", ("1 = 1",))
         assert sums(frames.read(spark, other.jdbc(), plan, table.columns)) == (ROWS, 0)
         # Spark opens a transaction only where rows are fetched in portions; without one the snapshot has no effect.
         whole = replace(plan, fetch_rows=0)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark.jars import locked_jars
 from hudi_reconcile.spark.session import Session, SessionRequest, start_session, stop_session
-from hudi_reconcile.spark.settings import GIVEN, REQUIRED
+from hudi_reconcile.spark.settings import GIVEN, REQUIRED, SUBSTITUTION
 
 # A whole life of a session, in its own process: Hudi written and read, noise on the JVM's stdout, one JSON on ours.
 LIFE = """
@@ -90,10 +90,12 @@ def test_session_names_every_loaded_jar_with_its_locked_hash(spark_session: Sess
 
 
 def test_running_session_is_joined_and_not_stopped(spark_session: Session) -> None:
+    spark_session.spark.conf.unset(SUBSTITUTION)  # as in a session of somebody else's
     joined = start_session(SessionRequest())
     stop_session(joined)
 
     assert joined.java is None
+    assert joined.spark.sql("select '${env:PATH}'").first() == ("${env:PATH}",)
     assert joined.spark.sparkContext is spark_session.spark.sparkContext
     assert spark_session.spark.range(3).count() == 3
 

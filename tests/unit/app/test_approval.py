@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -24,7 +25,6 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan import Plan
 from hudi_reconcile.core.provenance import UNDONE_PLANS
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
-from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.core.test_plan import PLAN
@@ -74,7 +74,7 @@ def table_run(call: Call) -> TableRun:
 
 def log_in(monkeypatch: pytest.MonkeyPatch, login: str) -> None:
     user, host = login.split("@")
-    monkeypatch.setattr("getpass.getuser", lambda: user)
+    monkeypatch.setattr("pwd.getpwuid", lambda _: SimpleNamespace(pw_name=user))
     monkeypatch.setattr("socket.gethostname", lambda: host)
 
 
@@ -131,7 +131,7 @@ def test_planner_who_edits_the_sweeps_result_cannot_approve_the_plan(
     monkeypatch.setenv(actors.NAME, "night")
     log_in(monkeypatch, "cron@other")
 
-    with pytest.raises(EvidenceError, match=r"result\.json is not what the audit log has of it"):
+    with pytest.raises(RefusedError, match=r"result\.json is not what the audit log has of it"):
         allowed(table_run(call), plan)
 
 

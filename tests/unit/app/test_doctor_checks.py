@@ -11,14 +11,15 @@ from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.values import SourceTable
 from hudi_reconcile.source.facts import ServerFacts, TableFacts
 from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.sql.dialects import mysql
 
 SERVER = ServerFacts(
     product="PostgreSQL",
     version="18.4",
     place="postgresql://127.0.0.1:5432/shop",
     role="reader",
-    has_tls=False,
-    is_local=True,
+    link="no TLS (this machine)",
+    is_link_safe=True,
     sees_all=True,
     grant_to_see='GRANT pg_read_all_stats TO "reader";',
     blind_seconds=5.0,
@@ -56,7 +57,8 @@ def test_good_server_and_table_are_ok_throughout() -> None:
         (replace(SERVER, sees_all=False), "safe bound", 'GRANT pg_read_all_stats TO "reader";'),
         (replace(SERVER, is_superuser=True), "role", "SELECT only"),
         (replace(SERVER, is_replica=True), "replica", "pull.overlap"),
-        (replace(SERVER, is_local=False), "source", "sslmode=verify-full"),
+        (replace(SERVER, unproven="nobody knows"), "read only", "nothing but SELECT"),
+        (replace(SERVER, link="no TLS", is_link_safe=False), "source", "sslmode=verify-full"),
     ],
 )
 def test_weakness_of_the_server_is_a_warning_with_its_fix(server: ServerFacts, name: str, fix: str) -> None:
@@ -69,6 +71,8 @@ def test_weakness_of_the_server_is_a_warning_with_its_fix(server: ServerFacts, n
 @pytest.mark.parametrize(
     ("facts", "name", "status", "fix"),
     [
+        (replace(FACTS, asks=("current_user",)), "orders: rows", "warn", "read a view without it"),
+        (replace(FACTS, runs=("app.f()",)), "orders: functions", "warn", "trust its owner"),
         (replace(FACTS, can_write=True), "orders: role", "warn", "SELECT-only"),
         (replace(FACTS, key_proven=False), "orders: key", "warn", 'unique index on ("order_id")'),
         (
@@ -135,3 +139,43 @@ def test_incrementing_column_is_judged_beside_the_watermark(
 def test_jars_that_are_not_here_yet_are_named() -> None:
     assert jar_check([], 2).status == "ok"
     assert "a:b:1 will be fetched" in jar_check(["a:b:1"], 2).detail
+
+
+def test_columns_that_the_lake_cannot_hold_are_warned_of_with_the_line_that_renames_them() -> None:
+    odd = (
+        replace(ODD, name="Order No", lake_name="Order No", kind=Kind.TEXT),
+        replace(ODD, name="a b", lake_name="a_b"),
+    )
+    found = list(table_checks("orders", with_columns(ID, CHANGED, *odd), replace(REQUEST, exclude=("a b",))))
+
+    assert [(check.name, check.status, check.fix) for check in found if check.status != "ok"] == [
+        ("orders: columns", "warn", 'compare: {rename: {"Order No": Order_No}}, or leave them out with source.columns')
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "fixes"),
+    [
+        ({"indexed": frozenset()}, ["CREATE INDEX `orders_updated_at` ON `shop`.`Order Items` (`updated_at`)"]),
+        (
+            {"table": replace(TABLE, name="`shop`.`v`", columns=(ID, replace(CHANGED, nullable=True)))},
+            ["make `updated_at` of `shop`.`v` NOT NULL, or after pulls: hudi-reconcile sweep -t orders"],
+        ),
+        ({"key_proven": False}, ["create a unique index on (`order_id`) over NOT NULL columns"]),
+    ],
+)
+def test_fix_is_in_the_words_of_the_databases_own_sql(changed: dict[str, object], fixes: list[str]) -> None:
+    facts = replace(FACTS, **{"table": replace(TABLE, name="`shop`.`Order Items`"), **changed})  # type: ignore[arg-type]
+
+    assert [check.fix for check in table_checks("orders", facts, REQUEST, mysql) if check.status != "ok"] == fixes
+
+
+def test_view_gets_no_statement_that_only_a_table_takes() -> None:
+    columns = (ID, replace(CHANGED, nullable=True))
+    facts = replace(with_columns(*columns), key_proven=False, indexed=frozenset(), has_indexes=False)
+
+    fixes = [check.fix for check in table_checks("orders", facts, REQUEST) if check.status != "ok"]
+    assert fixes == [
+        "read a table instead, of which an index proves the key; this one has no indexes of its own",
+        "after pulls: hudi-reconcile sweep -t orders",
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.app.doctor_checks import Check
-from hudi_reconcile.app.doctor_lake import folder_check, lake_checks
+from hudi_reconcile.app.doctor_lake import folder_check, lake_checks, open_folder_check
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.values import Instant, SourceTable
 from hudi_reconcile.ports import Origin
@@ -122,3 +122,20 @@ def test_path_that_is_not_local_is_said_to_be_unchecked() -> None:
     found = lake_check(job("s3a://bucket/orders"), SOURCE)
 
     assert (found.status, "not a local path" in found.detail) == ("warn", True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "allowed", "warned"), [(0o755, 0o700, True), (0o700, 0o700, False), (0o2750, 0o750, False)]
+)
+def test_folder_that_lets_in_more_people_than_it_should_is_warned_of(
+    tmp_path: Path, mode: int, allowed: int, *, warned: bool
+) -> None:
+    tmp_path.chmod(mode)
+
+    found = list(open_folder_check("reports mode", tmp_path, allowed, f"chmod {allowed:04o} {tmp_path}"))
+
+    assert [(check.status, check.fix) for check in found] == ([("warn", f"chmod 0700 {tmp_path}")] if warned else [])
+
+
+def test_folder_that_is_not_there_yet_is_not_warned_of(tmp_path: Path) -> None:
+    assert list(open_folder_check("reports mode", tmp_path / "none", 0o700, "")) == []

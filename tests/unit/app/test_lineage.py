@@ -66,6 +66,15 @@ def test_service_that_stays_down_is_tried_for_one_event_only_and_said_without_it
     assert (len(server.bodies), len(waited)) == (3, 2)
 
 
+def test_slow_service_is_not_begun_with_when_the_time_of_all_is_over() -> None:
+    clock = iter([0.0, 0.0, 61.0]).__next__
+    with receiver(200) as server:
+        said = send(EVENTS, server.url, SECRET, clock=clock)
+
+    assert said == "2 of 3 events were not taken: no time was left after 60 s"
+    assert len(server.bodies) == 1
+
+
 def test_event_that_is_refused_for_good_is_not_sent_again_and_hinders_no_other() -> None:
     waited: list[float] = []
     with receiver(422, 200) as server:

@@ -176,12 +176,27 @@ def test_plan_whose_line_was_written_anew_without_the_key_that_seals_the_log_is_
         folder.finish()
     made = replace(plan, run_id=folder.run_id)
     unread = Store(config.reports, KeyRing(audit_key("n" * 32, "audit.key")))
-    assert (plan_of(sealed, made.run_id, "orders"), plan_of(unread, made.run_id, "orders")) == (made, made)
+    assert plan_of(sealed, made.run_id, "orders") == made
+    with pytest.raises(RefusedError, match=r"sealed with key .* which is not the one given"):
+        plan_of(unread, made.run_id, "orders")
 
     edit_both(config, made, hashed=True)
 
     with pytest.raises(RefusedError, match="the audit log was edited"):
         plan_of(sealed, made.run_id, "orders")
+
+
+@pytest.mark.parametrize("cut", [{}, {"kind": "round"}, {"kind": "hash", "columns": None, "count": 1}])
+def test_plan_with_a_right_id_and_a_cut_that_no_sweep_makes_is_refused(
+    config: Config, plan: Plan, cut: dict[str, Any]
+) -> None:
+    forged = replace(plan, segmentation=cut)
+    path = config.reports / plan.run_id / "orders" / "plan.json"
+    path.write_text(json.dumps(plan_document(forged)))
+    (config.reports / "audit.jsonl").unlink()
+
+    with pytest.raises(RefusedError, match="cuts the table in a way that no sweep does"):
+        plans_of(config, plan.run_id, ())
 
 
 def test_id_that_is_of_no_plan_of_the_run_is_refused_beside_one_that_is(config: Config, plan: Plan) -> None:

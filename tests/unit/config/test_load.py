@@ -61,6 +61,8 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "password": "",
         "driver": None,
         "jdbc": {},
+        "trust_properties": False,
+        "insecure": False,
         "time_zone": "UTC",
         "max_connections": 4,
         "statement_timeout": "5m",

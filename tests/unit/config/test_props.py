@@ -200,6 +200,53 @@ def test_url_that_names_no_one_database_is_refused_without_repeating_it(url: str
     assert url not in problem
 
 
+def test_parameters_of_the_url_are_options_here_unused_or_wrong_and_are_told_by_name() -> None:
+    url = "jdbc:mysql://db/shop?sslMode=VERIFY_IDENTITY&serverTimezone=UTC&connectTimeout=500"
+    found = read(text_of(jdbc__url=url))
+
+    assert found.config.source.jdbc == {"connectTimeout": "500"}
+    assert found.config.source.url.endswith("?sslmode=verify-full")
+    assert "serverTimezone in the URL is not used: the tool settles it itself" in found.notes
+    (weak,) = refused(text_of(jdbc__url="jdbc:mysql://db/shop?useSSL=true&verifyServerCertificate=true"))
+    assert "sslmode=verify-ca checks no name" in weak
+    (problem,) = refused(text_of(jdbc__url="jdbc:postgresql://db/shop?socketFactory=evil.F&stringtype=unspecified"))
+    assert "hoodie.streamer.jdbc.url: parameter socketFactory is nothing that PostgreSQL may be told" in problem
+    assert "evil.F" not in problem
+
+
+def test_extra_option_that_is_not_listed_is_refused_on_its_line_in_any_case_unless_trusted() -> None:
+    problems = refused(text_of(jdbc__extra__options__opTions="x", jdbc__extra__options__sslfactory="evil.F"))
+
+    assert [problem.split(": ")[1] for problem in problems] == [
+        "hoodie.streamer.jdbc.extra.options.opTions", "hoodie.streamer.jdbc.extra.options.sslfactory",
+    ]  # fmt: skip
+    trusted = read(text_of(jdbc__extra__options__sslfactory="a.F", jdbc__trust__properties="true")).config.source
+    assert (trusted.trust_properties, trusted.jdbc) == (True, {"sslfactory": "a.F"})
+
+
+def test_option_of_hudis_that_is_the_tools_is_refused_in_any_case() -> None:
+    (problem,) = refused(text_of(Write__concurrency__mode="SINGLE_WRITER"))
+
+    assert "hoodie.Write.concurrency.mode: is set by the tool itself" in problem
+
+
+@pytest.mark.parametrize(("name", "table"), [("orders", "s.orders"), ("public.orders", "public.orders")])
+def test_current_schema_is_the_schema_of_an_unqualified_table(name: str, table: str) -> None:
+    found = read(text_of(jdbc__url="jdbc:postgresql://db/shop?currentSchema=s", jdbc__table__name=name))
+
+    assert found.config.tables[0].source.table == table
+    assert found.config.source.jdbc == {}
+
+
+@pytest.mark.parametrize(("schema", "name"), [("a,b", "orders"), ("s", "(select 1 as id) x")])
+def test_current_schema_that_names_no_one_table_is_refused(schema: str, name: str) -> None:
+    url = f"jdbc:postgresql://db/shop?currentSchema={schema}"
+
+    (problem,) = refused(text_of(jdbc__url=url, jdbc__table__name=name, datasource__write__recordkey__field="id"))
+
+    assert "parameter currentSchema" in problem
+
+
 def test_other_products_stay_jdbc_with_user_and_driver() -> None:
     found = read(text_of(jdbc__url="jdbc:h2:/data/shop", jdbc__driver__class="org.h2.Driver"))
 
@@ -212,7 +259,8 @@ def test_config_that_is_written_down_means_the_same(tmp_path: Path) -> None:
         jdbc__incr__pull="true",
         jdbc__table__incr__column__name="at",
         jdbc__password__file="pw",
-        jdbc__extra__options__queryTimeout="${not a reference}",
+        jdbc__trust__properties="true",
+        jdbc__extra__options__note="${not a reference}",
         datasource__write__partitionpath__field="region",
     )
     found = read(text)

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from hudi_reconcile.core.approved import Approved
+from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.evidence.approvals import approvals
-from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
 
@@ -54,5 +54,5 @@ def test_log_that_was_edited_approves_nothing(store: Store, write_run: RunWriter
     }
     log.write_text("".join(edited[edit]))
 
-    with pytest.raises(EvidenceError, match="cannot be trusted"):
+    with pytest.raises(RefusedError, match="cannot be trusted"):
         list(approvals(store.reports))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.evidence.compared import newest_compared
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
@@ -36,5 +37,8 @@ def test_newer_run_that_cannot_be_read_is_not_passed_over(store: Store, write_ru
     write_run("sweep", "orders")
     (store.reports / write_run("sweep", "orders") / "result.json").write_text("{")
 
+    with pytest.raises(RefusedError):
+        newest_compared(store, "orders")
+    (store.reports / "audit.jsonl").unlink()
     with pytest.raises(EvidenceError):
         newest_compared(store, "orders")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 
+from hudi_reconcile.core.rule_verdict import RuleResult
 from hudi_reconcile.evidence.history import UNREADABLE, history
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.text import past_tables_text
@@ -37,7 +39,9 @@ def test_history_names_a_run_that_cannot_be_read(store: Store, write_run: RunWri
     runs = list(history(store, tables=["orders"]))
 
     assert [(run.run_id, run.outcome) for run in runs] == [(newer, "drift"), (damaged, UNREADABLE)]
-    assert "tables" in runs[1].why
+    assert "changed since" in runs[1].why
+    (store.reports / "audit.jsonl").unlink()
+    assert "result.json is damaged: run_id: Field required" in list(history(store))[1].why
 
 
 def test_history_says_how_much_of_a_table_was_compared(store: Store, write_run: RunWriter) -> None:
@@ -47,6 +51,7 @@ def test_history_says_how_much_of_a_table_was_compared(store: Store, write_run: 
     part = {"segments": 9, "compared": 4, "never_compared": 0, "oldest_utc": "2026-03-01T10:00:00Z"}
     document["tables"][0]["coverage"] = part
     path.write_text(json.dumps(document))
+    (store.reports / "audit.jsonl").unlink()
 
     (run,) = history(store)
 
@@ -62,9 +67,10 @@ def test_line_of_the_history_says_of_a_table_what_the_run_itself_says_in_its_tre
     run_id = write_run()
     path = store.reports / run_id / "result.json"
     document = json.loads(path.read_text())
-    document["tables"][0] |= {"plan_id": "p", "rules": [{"status": "fail", "severity": "error"}]}
+    document["tables"][0] |= {"plan_id": "p", "rules": [asdict(RuleResult("one", "error", "fail", 3))]}
     document["tables"][0]["corrections"]["applied_before"] = 2
     path.write_text(json.dumps(document))
+    (store.reports / "audit.jsonl").unlink()
 
     (run,) = history(store)
 

@@ -6,14 +6,14 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.evidence import audit
 from hudi_reconcile.evidence.approvals import approvals
-from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.keys import NO_KEYS, AuditKeyError, KeyRing, audit_key
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
@@ -127,10 +127,12 @@ def test_approvals_count_only_from_a_log_that_ends_sealed(tmp_path: Path) -> Non
     audit.append(tmp_path / "audit.jsonl", line)
 
     assert len(list(approvals(tmp_path))) == 1
-    with pytest.raises(EvidenceError, match="not sealed though there is a key"):
+    with pytest.raises(RefusedError, match="not sealed though there is a key"):
         list(approvals(tmp_path, KEY))
+    head = audit.read_tail(tmp_path / "audit.jsonl").head
     audit.append(tmp_path / "audit.jsonl", line, KEY)
-    assert len(list(approvals(tmp_path, KEY))) == 2
+    assert len(list(approvals(tmp_path, KEY))) == 1
+    assert len(list(approvals(tmp_path, replace(KEY, unsealed_head=head)))) == 2
     with pytest.raises(AuditKeyError):
         list(approvals(tmp_path, WRONG))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ import pytest
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit
 from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.logged import UntrustedError
+from hudi_reconcile.evidence.purge import Old, purge
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store
 
 NOON_MICROS = 1_795_262_400_000_000
@@ -26,6 +30,7 @@ BEGIN = """
 import os, sys
 from pathlib import Path
 from hudi_reconcile.evidence import run_folder
+from hudi_reconcile.evidence.logged import UntrustedError
 from hudi_reconcile.evidence.store import Store
 folder = Store(Path(sys.argv[1])).begin(1)
 """
@@ -116,15 +121,45 @@ def test_run_of_a_living_process_survives_the_start_of_another(store: Store, res
 
 
 def test_run_that_dies_between_log_and_rename_is_published_by_the_next(store: Store) -> None:
-    building = die_between_log_and_rename(store)
-    seen_before = store.run_ids()
+    run_id = die_between_log_and_rename(store).name.removeprefix(".tmp-")
 
+    assert (store.run_ids(), store.folder_ids()) == ([run_id], [])
+    with pytest.raises(UntrustedError, match=f"{run_id} is missing.*killed before") as refused:
+        store.result(run_id)
+    assert "the next run gives it" in refused.value.fix
     with store.begin(NOON_MICROS):
-        seen_after = store.run_ids()
+        seen_after = store.folder_ids()
 
-    logged = [line["run_id"] for line in audit.records(store.reports / "audit.jsonl")]
-    assert seen_before == []
-    assert seen_after == logged == [building.name.removeprefix(".tmp-")]
+    assert seen_after == [line["run_id"] for line in audit.records(store.reports / "audit.jsonl")] == [run_id]
+    with pytest.raises(EvidenceError, match="damaged"):  # it is read again, and says no more than it was given
+        store.result(run_id)
+
+
+def test_reader_never_takes_a_run_that_is_being_named_or_purged_for_a_missing_one(
+    store: Store, write_run: RunWriter
+) -> None:
+    first, done = write_run("sweep"), threading.Event()
+
+    def write() -> None:
+        for _ in range(60):
+            old = write_run("sweep")
+            purge(store, Old((old,), (), 0), {"by": "a", "ended_utc": "e"})
+        done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    reader, seen, told = Store(store.reports), 0, list[str]()
+    while not done.is_set():
+        seen += 1
+        for run_id in reader.run_ids():
+            try:
+                reader.result(run_id)
+            except (EvidenceError, UntrustedError) as error:  # its files go one by one
+                told.append(error.message)
+    writer.join()
+
+    assert (reader.run_ids(), seen > 1) == ([first], True)
+    assert [message for message in told if "folder is missing" in message] == []
 
 
 def test_run_changed_between_its_death_and_the_next_is_not_published(store: Store) -> None:
@@ -132,9 +167,26 @@ def test_run_changed_between_its_death_and_the_next_is_not_published(store: Stor
     (building / "result.json").write_text("{}")
 
     with store.begin(NOON_MICROS):
-        seen = store.run_ids()
+        seen = store.folder_ids()
 
     assert seen == []
+    assert (building / "result.json").read_text() == "{}"  # what a line names is nobody's to remove
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/"), lambda path: path.mkdir()])
+def test_run_that_somebody_took_the_name_of_and_put_something_in_stops_no_later_run(
+    store: Store, write_run: RunWriter, put: Callable[[Path], None]
+) -> None:
+    first = write_run()
+    hidden = (store.reports / first).rename(store.reports / f".tmp-{first}")
+    put(hidden / "put")
+
+    later = write_run()
+
+    assert store.resolve("latest") == later
+    assert (hidden / "result.json").exists() or store.result(first)
+    (store.reports / first).mkdir(exist_ok=True)  # and a name that is taken stops none either
+    assert write_run() > later
 
 
 def test_run_without_result_cannot_be_finished(store: Store) -> None:
@@ -191,12 +243,18 @@ def test_latest_without_any_run_says_what_to_run_first(store: Store) -> None:
     assert not store.reports.exists()
 
 
-@pytest.mark.parametrize(("text", "said"), [('{"version": 2}', "version 2"), ("{", "no JSON"), ("[1]", "version None")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [('{"version": 2}', "version 2"), ("{", "no JSON document of this"), ("[1]", "version None")],
+)
 def test_result_of_an_unknown_version_is_a_named_error(
     store: Store, write_run: RunWriter, text: str, said: str
 ) -> None:
     run_id = write_run()
     (store.reports / run_id / "result.json").write_text(text)
+    with pytest.raises(UntrustedError, match="changed since"):
+        store.result(run_id)
+    (store.reports / "audit.jsonl").unlink()
 
     with pytest.raises(EvidenceError, match=said):
         store.result(run_id)
@@ -209,6 +267,9 @@ def test_plan_of_an_unknown_version_is_a_named_error_and_a_missing_one_is_none(
     absent = store.plan(run_id, "orders")
     (store.reports / run_id / "orders").mkdir()
     (store.reports / run_id / "orders" / "plan.json").write_text(json.dumps({"version": 9}))
+    with pytest.raises(UntrustedError, match=r"plan\.json of run .* was changed since"):
+        store.plan(run_id, "orders")
+    (store.reports / "audit.jsonl").unlink()
 
     with pytest.raises(EvidenceError, match="version 9"):
         store.plan(run_id, "orders")

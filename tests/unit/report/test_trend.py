@@ -89,6 +89,16 @@ def test_last_proofs_name_their_runs() -> None:
     assert "20261102T020000Z" in trend.last_right
 
 
+def test_runs_that_are_not_to_be_believed_are_counted_beside_the_trend() -> None:
+    past = [past_run(19, "orders", "drift", 9), {**past_run(18, "orders", "clean", 0), "tables": [], "why": "changed"}]
+
+    trend = trend_of("orders", past)
+
+    assert trend is not None
+    assert len(trend.points) == 1
+    assert trend.unread.startswith("1 earlier run is left out")
+
+
 def test_only_the_newest_comparisons_are_shown_and_other_tables_are_not() -> None:
     past = [past_run(1 + number % 28, "orders", "drift", number) for number in range(MOST_POINTS + 5)]
 

@@ -31,6 +31,16 @@ def test_refusal_of_any_jdbc_driver_is_the_sources_and_shows_no_value(text: str,
     assert "geheim" not in found.message
 
 
+@pytest.mark.parametrize("missing", ["function base()", 'relation "orders"', 'type "mood"', "operator app.= app.ci"])
+def test_name_that_a_function_of_the_source_does_not_find_gets_its_fix(missing: str) -> None:
+    said = f"x\nCaused by: org.postgresql.util.PSQLException: ERROR: {missing} does not exist\n\tat y"
+
+    found = named_failure(FromSparkError(said))
+
+    assert found is not None
+    assert "alter function f set search_path" in found.fix
+
+
 @pytest.mark.parametrize(
     "text",
     [

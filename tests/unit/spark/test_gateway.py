@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import os
+import stat
+from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.spark.gateway import JvmOutput, explain_exit
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.spark.gateway import JvmOutput, explain_exit, refuse_nameless, submit_arguments
 
 IVY = """:: problems summary ::
 :::: WARNINGS
@@ -59,3 +62,39 @@ def test_output_after_the_start_goes_to_stderr_without_known_noise_and_is_kept_w
 
     assert capfd.readouterr().err == "# WARNING: disk full\n"
     assert "Instrumentation" in tail
+
+
+def test_settings_go_by_a_file_of_their_owner_behind_the_defaults_that_spark_submit_would_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.a from-defaults\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+
+    arguments = submit_arguments(tmp_path / "settings", {"spark.b": "secret"})
+
+    assert arguments == f"--properties-file {tmp_path / 'settings'} pyspark-shell"
+    assert (tmp_path / "settings").read_text().split() == ["spark.a", "from-defaults", "spark.b=secret"]
+    assert stat.S_IMODE((tmp_path / "settings").stat().st_mode) == 0o600
+
+
+def test_users_own_properties_file_goes_before_ours_and_his_other_arguments_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text("spark.a mine\n")
+    own = f"--conf spark.c=1 --properties-file {tmp_path / 'mine'} pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", own)
+
+    arguments = submit_arguments(tmp_path / "settings", {"spark.a": "ours"})
+
+    assert arguments == f"--properties-file {tmp_path / 'settings'} --conf spark.c=1 pyspark-shell"
+    assert (tmp_path / "settings").read_text().split() == ["spark.a", "mine", "spark.a=ours"]
+
+
+def test_user_id_without_an_account_is_refused_with_the_line_that_gives_it_one() -> None:
+    refuse_nameless(os.geteuid(), lambda _: object())
+
+    with pytest.raises(UsageError, match="user id 12345 has no account") as refused:
+        refuse_nameless(12345, dict[int, object]().__getitem__)
+
+    assert "job:x:12345:12345:" in refused.value.fix

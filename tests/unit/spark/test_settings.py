@@ -52,6 +52,19 @@ def test_settings_against_correctness_are_refused_all_at_once() -> None:
     assert [key for key in user if key not in refused.value.message] == []
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("spark.sql.session.timezone", "spark.sql.session.timeZone"),
+        ("spark.Jars", "spark.jars"),
+        ("spark.driver.extrajavaoptions", "spark.driver.extraJavaOptions"),
+    ],
+)
+def test_key_of_ours_in_another_case_is_refused_with_its_spelling(key: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"{key} is spelled {meant}"):
+        session_conf({key: "x"}, LOCAL, MACHINE)
+
+
 def test_required_value_in_other_case_is_no_contradiction() -> None:
     assert session_conf({"spark.sql.session.timeZone": "utc"}, LOCAL, MACHINE)["spark.sql.session.timeZone"] == "UTC"
 

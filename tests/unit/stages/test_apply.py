@@ -134,6 +134,17 @@ def test_plan_older_than_a_day_is_refused() -> None:
     assert applied(world, plan, Approval(accept=frozenset({"expired_plan"}))).outcome is Outcome.CORRECTED
 
 
+@pytest.mark.parametrize("action", ["upsert", "delete"])
+@pytest.mark.parametrize("times", [0, 2])
+def test_findings_that_hold_other_corrections_than_the_plan_counts_are_refused(action: str, times: int) -> None:
+    world, plan = drifted()
+    found = world.disk["findings"]
+    one = next(row for row in found if row["action"] == action)
+    world.disk["findings"] = [row for row in found if row is not one] + [one] * times
+
+    refuse(world, plan, "is of 2 upserts and 1 deletes, its findings hold")
+
+
 def test_age_that_the_policy_allows_is_the_plans_own() -> None:
     world, plan = drifted(max_plan_age_micros=3_600_000_000)
     world.clock.now_micros = plan.created_micros + 3_600_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from psycopg import sql
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.target.postgres import PostgresTarget, TargetColumn, check_columns, fix_of, statements
@@ -16,15 +17,15 @@ COLUMNS = ["other", "id", 'odd "name"', "part"]
 
 
 def texts(key: list[str]) -> list[str]:
-    return [one.as_string(None) for one in statements('s."T"', TYPES, COLUMNS, key)]
+    return [one.as_string(None) for one in statements(sql.Identifier("s", "T"), TYPES, COLUMNS, key)]
 
 
 def test_rows_are_deleted_and_upserted_by_key_with_the_types_of_the_target_and_quoted_names() -> None:
     delete, insert = texts(["id"])
 
-    assert delete == """delete from s."T" t using _hr_changes s where s.op = 'd' and t."id" = "s"."c1"::bigint"""
+    assert delete == """delete from "s"."T" t using _hr_changes s where s.op = 'd' and t."id" = "s"."c1"::bigint"""
     assert insert == (
-        'insert into s."T" ("id", "odd ""name""", "part") select "s"."c1"::bigint, decode("s"."c2", \'hex\'), '
+        'insert into "s"."T" ("id", "odd ""name""", "part") select "s"."c1"::bigint, decode("s"."c2", \'hex\'), '
         '"s"."c3"::character varying from _hr_changes s where s.op <> \'d\' on conflict ("id") do update set '
         '"odd ""name""" = excluded."odd ""name""", "part" = excluded."part"'
     )
@@ -34,13 +35,13 @@ def test_keys_with_a_null_part_which_no_constraint_knows_again_are_deleted_befor
     _, nulls, _ = texts(["id", "part"])
 
     assert nulls == (
-        'delete from s."T" t using _hr_changes s where ("s"."c3"::character varying is null) and '
+        'delete from "s"."T" t using _hr_changes s where ("s"."c3"::character varying is null) and '
         't."id" is not distinct from "s"."c1"::bigint and t."part" is not distinct from "s"."c3"::character varying'
     )
 
 
 def test_table_of_nothing_but_its_key_is_kept_in_step_too() -> None:
-    _, insert = statements("t", {"id": TYPES["id"]}, COLUMNS, ["id"])
+    _, insert = statements(sql.Identifier("t"), {"id": TYPES["id"]}, COLUMNS, ["id"])
 
     assert insert.as_string(None).endswith('on conflict ("id") do nothing')
 

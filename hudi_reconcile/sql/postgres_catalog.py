@@ -1,0 +1,162 @@
+"""What PostgreSQL is asked of its catalog: tables, columns, keys, rights, indexes, statistics. Pure text."""
+
+from __future__ import annotations
+
+# The first of some names that is a relation's. Names come as data, and are quoted here (`relation`), never by the server.
+TABLE_QUERY = """
+select c.oid, n.nspname::text as schema_name, c.relname::text as table_name, c.relkind::text as relkind,
+       quote_ident(n.nspname) = n.nspname as plain_schema, quote_ident(c.relname) = c.relname as plain_table,
+       (select oid from pg_database where datname = current_database()) as database_oid
+  from unnest(cast(:names as text[])) with ordinality hr_n(name, place)
+  join pg_class c on c.oid = to_regclass(hr_n.name)
+  join pg_namespace n on n.oid = c.relnamespace
+ order by hr_n.place limit 1
+"""
+
+# The name of type `t`: bare where it is PostgreSQL's own, `domain NAME` where it stands for such a one, else with its schema.
+# Who owns a type may own casts of it, too; casts of a domain are those of its base type.
+TYPE_NAME = """(
+  with recursive hr_b(oid, base) as (
+    select t.oid, t.typbasetype union all select o.oid, o.typbasetype from hr_b join pg_type o on o.oid = hr_b.base)
+  select case when t.typnamespace = 'pg_catalog'::regnamespace then t.typname::text
+              when o.typnamespace = 'pg_catalog'::regnamespace then 'domain ' || o.typname
+              else n.nspname || '.' || t.typname end
+    from hr_b join pg_type o on o.oid = hr_b.oid join pg_namespace n on n.oid = t.typnamespace
+   where hr_b.base = 0)"""
+
+COLUMNS_QUERY = f"""
+select a.attname as name, {TYPE_NAME} as type_name, a.atttypmod as type_mod, t.typtype::text as type_type,
+       format_type(a.atttypid, a.atttypmod) as declared, not a.attnotnull as nullable
+  from pg_attribute a join pg_type t on t.oid = a.atttypid
+ where a.attrelid = :oid and a.attnum > 0 and not a.attisdropped
+ order by a.attnum
+"""
+
+# Unique, complete and immediate indexes only: a partial or deferred one proves nothing about a key.
+UNIQUE_KEYS_QUERY = """
+select i.indisprimary as is_primary,
+       array(select a.attname::text from unnest(i.indkey[0:i.indnkeyatts - 1]) with ordinality k(num, pos)
+               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.num order by k.pos) as names,
+       (select bool_and(a.attnotnull) from pg_attribute a
+         where a.attrelid = i.indrelid and a.attnum = any (i.indkey)) as not_null
+  from pg_index i
+ where i.indrelid = :oid and i.indisunique and i.indisvalid and i.indimmediate
+   and i.indpred is null and i.indexprs is null
+ order by i.indisprimary desc
+"""
+
+# Columns of some tables, and types, that are an extension's which PostgreSQL also takes for one of its own, by themselves or
+# through domains, elements and fields: under our path such a type's operators are not found, and its values would be compared as
+# that other one, without an error. `op_schema` is where its `=` is.
+OTHER_TEXT_QUERY = """
+with recursive hr_t(name, is_column, oid) as (
+  select a.attname::text, true, a.atttypid
+    from unnest(cast(:names as text[])) hr_n(name)
+    join pg_attribute a on a.attrelid = to_regclass(hr_n.name) and a.attnum > 0 and not a.attisdropped
+  union
+  select hr_n.name, false, to_regtype(hr_n.name)::oid from unnest(cast(:types as text[])) hr_n(name)
+  union
+  select hr_p.name, hr_p.is_column, hr_p.oid from hr_t join pg_type t on t.oid = hr_t.oid cross join lateral (
+    select hr_t.name, hr_t.is_column, t.typbasetype as oid where t.typtype = 'd'
+    union all select hr_t.name, hr_t.is_column, t.typelem where t.typcategory = 'A'
+    union all select a.attname::text, true, a.atttypid from pg_attribute a
+               where a.attrelid = nullif(t.typrelid, 0) and a.attnum > 0 and not a.attisdropped) hr_p)
+select distinct hr_t.name, hr_t.is_column, format_type(b.oid, null) as type,
+       quote_ident(coalesce((select min(n.nspname::text) from pg_operator p join pg_namespace n on n.oid = p.oprnamespace
+                              where p.oprleft = b.oid and p.oprright = b.oid and p.oprname = '='), m.nspname)) as op_schema
+  from hr_t
+  join pg_type b on b.oid = hr_t.oid and b.typnamespace <> 'pg_catalog'::regnamespace
+  join pg_namespace m on m.oid = b.typnamespace
+  join pg_cast x on x.castsource = b.oid and x.castcontext = 'i'
+  join pg_type o on o.oid = x.casttarget and o.typnamespace = 'pg_catalog'::regnamespace
+ order by 1
+"""
+
+# `asks`: what the text of a view, and of views below it, calls that knows who reads: rows may be hidden without a word.
+# `runs`: functions of people (no superuser, not us) in indexes, statistics, partition keys and constraints of what is read:
+# where one is called with constants, the planner calls it in the reader's session, whatever the path (eval_const_expressions).
+RIGHTS_QUERY = """
+select has_table_privilege(c.oid, 'SELECT') as can_read,
+       has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+         and not (select rolsuper from pg_roles where rolname = current_user) as can_write,
+       array(
+         with recursive hr_v(oid) as (
+           select c.oid where c.relkind = 'v'
+           union
+           select v.oid from hr_v join pg_rewrite r on r.ev_class = hr_v.oid
+             join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+             join pg_class v on v.oid = d.refobjid and v.relkind = 'v')
+         select n.nspname || '.' || p.proname || '()'
+           from hr_v join pg_rewrite r on r.ev_class = hr_v.oid
+           join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+           join pg_proc p on p.oid = d.refobjid and p.prosecdef
+           join pg_namespace n on n.oid = p.pronamespace
+         union
+         select lower(m[1]) from hr_v, regexp_matches(pg_get_viewdef(hr_v.oid),
+           '\\m(current_user|session_user|current_role|current_setting|pg_has_role|has_\\w+_privilege)\\M', 'gi') m
+         order by 1) as asks,
+       array(
+         with recursive hr_r(oid) as (
+           select c.oid
+           union
+           select b.oid from hr_r cross join lateral (
+             select i.inhrelid from pg_inherits i where i.inhparent = hr_r.oid
+             union all
+             select d.refobjid from pg_class v join pg_rewrite r on r.ev_class = v.oid
+               join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+              where v.oid = hr_r.oid and v.relkind = 'v') b(oid)),
+         hr_o(kind, oid) as (
+           select 'pg_class'::regclass, oid from hr_r
+           union all select 'pg_class'::regclass, i.indexrelid from hr_r join pg_index i on i.indrelid = hr_r.oid
+           union all select 'pg_statistic_ext'::regclass, s.oid from hr_r join pg_statistic_ext s on s.stxrelid = hr_r.oid
+           union all select 'pg_constraint'::regclass, k.oid from hr_r join pg_constraint k on k.conrelid = hr_r.oid)
+         select distinct n.nspname || '.' || p.proname || '()'
+           from hr_o join pg_depend d on d.classid = hr_o.kind and d.objid = hr_o.oid
+           left join pg_operator o on d.refclassid = 'pg_operator'::regclass and o.oid = d.refobjid
+           join pg_proc p on p.oid = case d.refclassid when 'pg_proc'::regclass then d.refobjid else o.oprcode::oid end
+           join pg_namespace n on n.oid = p.pronamespace and n.nspname <> 'pg_catalog'
+           join pg_roles w on w.oid = p.proowner and not w.rolsuper and w.rolname <> current_user
+          order by 1) as runs
+  from pg_class c
+ where c.oid = :oid
+"""
+INDEXES_QUERY = """
+select c.relkind::text as relkind,
+       array(select distinct a.attname::text from pg_index i
+               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+              where i.indrelid = c.oid and i.indisvalid and i.indpred is null) as indexed,
+       (select jsonb_object_agg(a.attname, s.seqcache)
+          from pg_attribute a
+          left join pg_attrdef v on v.adrelid = a.attrelid and v.adnum = a.attnum
+          join pg_depend d on (d.classid = 'pg_attrdef'::regclass and d.objid = v.oid and d.refclassid = 'pg_class'::regclass)
+            or (d.deptype = 'i' and d.classid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum)
+          join pg_sequence s on s.seqrelid in (d.objid, d.refobjid)
+         where a.attrelid = c.oid and s.seqcache > 1) as id_cache
+  from pg_class c
+ where c.oid = :oid
+"""
+
+# One row: the table, its rows as last analysed, the width of the columns that are read, and the key column's own statistics.
+# pg_stats shows only what the role may read. Text is sorted by its bytes under the C locale of libc, in UTF-8.
+STATISTICS_QUERY = """
+select c.relkind::text as relkind, c.reltuples::bigint as rows_known, w.row_bytes,
+       s.null_frac as null_share, s.histogram_bounds::text::text[] as bounds,
+       s.most_common_vals::text::text[] as common, s.most_common_freqs as shares,
+       current_setting('server_encoding') = 'UTF8' and (
+         (l.collprovider = 'c' and l.collcollate in ('C', 'POSIX')) or
+         (l.collprovider = 'd' and d.datcollate in ('C', 'POSIX')
+           and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')) as is_bytewise
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_database d on d.datname = current_database()
+  left join pg_attribute a on a.attrelid = c.oid and a.attname = :key
+  left join pg_collation l on l.oid = a.attcollation
+  left join lateral (
+    select null_frac, histogram_bounds, most_common_vals, most_common_freqs from pg_stats
+     where schemaname = n.nspname and tablename = c.relname and attname = :key order by inherited desc limit 1) s on true
+  left join lateral (
+    select sum(width)::float8 as row_bytes from (
+      select max(avg_width) as width from pg_stats
+       where schemaname = n.nspname and tablename = c.relname and attname = any (:columns) group by attname) each) w on true
+ where c.oid = to_regclass(:name)
+"""

@@ -1,0 +1,127 @@
+"""What a rule's query may reach, by a real Spark session that has everything to steal: environment, files, tables, functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from hudi_reconcile.core.rule_verdict import Measured
+from hudi_reconcile.core.rules import Between, Check, Gx, Rule, Sql
+from hudi_reconcile.ports import Frame
+from hudi_reconcile.rules.engine import SparkRules
+from hudi_reconcile.rules.reach import OutOfReachError, refuse_reach
+from tests.support.rule_queries import (
+    LEGAL,
+    LEGAL_EXPECTATIONS,
+    REFUSED_EXPECTATIONS,
+    SEEN_AT_LOAD,
+    SEEN_BY_SPARK,
+    VARIABLES,
+)
+
+CANARY = "CANARY-5b1f"
+# Great Expectations calls conditions in Spark's SQL an old way of writing them.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The rows that rules judge, and what they must not reach."""
+
+    rows: DataFrame
+    folder: Path
+
+    def query(self, text: str) -> str:
+        """The query with the file and the environment of this place."""
+        path = os.environ["PATH"].replace("\\", "").replace("'", "")
+        return (
+            text.replace("SECRET_FILE", str(self.folder / "secret"))
+            .replace("CANARY_ENV", "PATH")
+            .replace("= 'x'", f"= '{path}'")
+        )
+
+    def counted(self, *checks: Check) -> list[Measured]:
+        """What the engine says of each check."""
+        rules = tuple(Rule(f"r{number}", check) for number, check in enumerate(checks))
+        found = SparkRules().measured(Frame(self.rows), rules)
+        return [found[rule.id] for rule in rules]
+
+
+@pytest.fixture(scope="module")
+def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("reach")
+    (folder / "secret").write_text(f"{CANARY}\n")
+    spark.range(3).createOrReplaceTempView("other")
+    spark.udf.register("canary_udf", lambda: CANARY)
+    columns = ("id", "cast(id as string) v", "array(id) a", "timestamp'2026-01-01' ts", "'{}' j")
+    yield Place(spark.range(4).selectExpr(*columns), folder)
+    spark.catalog.dropTempView("other")
+    spark.sql("DROP TEMPORARY FUNCTION IF EXISTS canary_udf")
+
+
+def test_no_query_reaches_the_environment_a_file_another_table_or_foreign_code(place: Place) -> None:
+    refused = [Sql(place.query(text)) for text in (*SEEN_AT_LOAD, *SEEN_BY_SPARK)]
+
+    found = place.counted(*refused)
+
+    assert [check.query for check, one in zip(refused, found, strict=True) if not one.problem] == []
+    assert [one.problem for one in found if CANARY in one.problem or os.environ["PATH"] in one.problem] == []
+    assert not Path("gone").exists()
+
+
+def test_no_expectation_carries_such_a_query(place: Place) -> None:
+    expectations = [(kind, kwargs) for kind, kwargs in REFUSED_EXPECTATIONS if "${" not in str(kwargs)]
+
+    found = place.counted(*(Gx(kind, kwargs) for kind, kwargs in expectations))
+
+    assert [kwargs for (_, kwargs), one in zip(expectations, found, strict=True) if not one.problem] == []
+
+
+def test_refused_query_is_not_even_analysed_which_would_evaluate_parts_of_it(place: Place) -> None:
+    # Spark evaluates VALUES, LIMIT and the arguments of range as it analyses them.
+    call = f"reflect('java.lang.System', 'setProperty', 'hr.canary', '{CANARY}')"
+    queries = (f"SELECT * FROM {{batch}} JOIN (VALUES ({call})) t", f"SELECT * FROM {{batch}} LIMIT length({call})",
+               f"SELECT * FROM {{batch}}, range(length({call}))", f"SELECT * FROM {{batch}}, IDENTIFIER({call})")  # fmt: skip
+
+    assert all(one.problem for one in place.counted(*map(Sql, queries)))
+    jvm = place.rows.sparkSession._jvm
+    assert jvm is not None
+    assert jvm.java.lang.System.getProperty("hr.canary") is None
+
+
+def test_function_that_took_the_name_of_one_of_sparks_is_refused(spark: SparkSession) -> None:
+    apart = spark.newSession()
+    rows = apart.range(1).selectExpr("id", "'x' v")
+    refuse_reach(rows, "SELECT soundex(v) FROM _hr_batch")
+    apart.udf.register("soundex", lambda _: CANARY)
+
+    with pytest.raises(OutOfReachError, match="the query uses PythonUDF"):
+        refuse_reach(rows, "SELECT soundex(v) FROM _hr_batch")
+
+
+def test_variables_of_spark_stay_text_in_queries_conditions_and_values(place: Place) -> None:
+    conditions = Gx("expect_table_row_count_to_equal", {
+        "value": 0, "condition_parser": "spark", "row_condition": "'${env:PATH}' LIKE '%/%'"})  # fmt: skip
+    named = Place(place.rows.select(F.lit("${env:PATH}").alias("s")), place.folder)
+
+    queries = place.counted(
+        *(Sql(text.replace("CANARY_ENV", "PATH").replace("CANARY%", "%/%")) for text in VARIABLES), conditions
+    )
+    (between,) = named.counted(Between("s", "${env:PATH}", "${env:PATH}"))
+
+    assert [(one.problem, one.failed_rows) for one in (*queries, between)] == [("", 0)] * (len(VARIABLES) + 2)
+    assert place.rows.sparkSession.conf.get("spark.sql.runSQLOnFiles") == "true"
+
+
+def test_queries_of_the_batch_and_expectations_on_it_are_legal(place: Place) -> None:
+    for text in LEGAL:
+        refuse_reach(place.rows, text.replace("{batch}", "_hr_batch").rstrip(";"))
+
+    found = place.counted(Sql(LEGAL[0]), *(Gx(kind, kwargs) for kind, kwargs in LEGAL_EXPECTATIONS[:4]))
+    assert [one.problem for one in found if one.problem] == []

@@ -1,0 +1,72 @@
+"""`reports` is a path, or a path with the mode of its folders; and the config knows which variables hold secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hudi_reconcile.config.fields import Place
+from hudi_reconcile.config.load import Loaded, parse_config
+from hudi_reconcile.config.show import shown_tree
+from hudi_reconcile.core.errors import ConfigError
+
+PLACE = Place("reconcile.yaml", Path("/srv"))
+REST = """
+version: 1
+source: {url: "postgresql://reader@h/db", password: "${env:SHOP_PASSWORD}"}
+tables:
+  - {name: orders, source: {table: public.orders}, lake: {path: lake/orders}, pull: {strategy: full}}
+"""
+
+
+def load(text: str, **env: str) -> Loaded:
+    return parse_config(REST + text, PLACE, env, lambda _: "")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "mode"),
+    [
+        ("", "/srv/reports", 0o700),
+        ("reports: evidence", "/srv/evidence", 0o700),
+        ("reports: {path: evidence}", "/srv/evidence", 0o700),
+        ('reports: {mode: "0750"}', "/srv/reports", 0o750),
+        ('reports: {path: "${env:PLACE}", mode: "2770"}', "/evidence", 0o2770),
+    ],
+)
+def test_reports_are_a_path_and_a_mode_that_is_the_owners_alone_unless_said(text: str, path: str, mode: int) -> None:
+    config = load(text, PLACE="/evidence").config
+
+    assert (config.reports, config.reports_mode) == (Path(path), mode)
+
+
+@pytest.mark.parametrize(
+    "mode", ["'0777'", "'0702'", "'0650'", "'07'", "'0o750'", "0750", "750", "'rwx'", "'4750'", "true"]
+)
+def test_mode_that_lets_others_write_or_the_owner_not_is_refused(mode: str) -> None:
+    with pytest.raises(ConfigError, match=r'reports: mode is the mode .* "0700" or "0750"'):
+        load(f"reports: {{mode: {mode}}}")
+
+
+def test_unknown_key_of_reports_is_refused_by_name_with_the_legal_ones() -> None:
+    with pytest.raises(ConfigError, match="reports: unknown key 'modes'; legal: path, mode"):
+        load('reports: {modes: "0750"}')
+
+
+def test_reports_are_shown_as_they_are_given_and_a_reference_in_them_is_not() -> None:
+    assert shown_tree(load("reports: evidence"))["reports"] == "/srv/evidence"
+    shown = shown_tree(load('reports: {path: "${env:PLACE}", mode: "0750"}', PLACE="/evidence"))
+    assert shown["reports"] == {"path": "***", "mode": "0750"}
+
+
+def test_output_below_reports_is_refused_where_reports_have_a_mode_too() -> None:
+    with pytest.raises(ConfigError, match="lies among the runs"):
+        load('reports: {path: evidence, mode: "0750"}\noutputs: {ndjson: evidence/audit.jsonl}')
+
+
+def test_config_knows_the_variables_of_its_secrets_and_no_others() -> None:
+    text = 'audit: {key: "${env:AUDIT_KEY}"}\noutputs: {webhook: {url: "${env:HOOK}"}}\nreports: "${env:PLACE}"'
+
+    config = load(text, HOOK="https://h/x", PLACE="/evidence").config
+
+    assert config.secret_variables == {"SHOP_PASSWORD", "AUDIT_KEY", "HOOK"}

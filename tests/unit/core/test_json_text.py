@@ -1,0 +1,57 @@
+"""JSON and Avro schemas of other programs, of whatever shape."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudi_reconcile.core.commit_counts import parse_counts
+from hudi_reconcile.core.consumers import parse_position
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.json_text import avro_fields
+from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.streamer import position
+from hudi_reconcile.lake.lease import parse_lease
+from hudi_reconcile.lake.metadata import parse_checkpoint, parse_keys
+from hudi_reconcile.lake.table import table_of
+
+DEEP = "[" * 100_000
+LONG = "9" * 5_000
+
+
+@pytest.mark.parametrize("text", [DEEP, LONG, f'{{"a": {DEEP}', "", "NaN", '"\\ud800"'])
+def test_text_of_any_shape_is_a_named_error(text: str) -> None:
+    for parse in (parse_counts, parse_keys, parse_checkpoint, lambda one: parse_position(one, "c", "p")):
+        with pytest.raises(LakeError):
+            parse(text)
+    assert parse_lease(text) is None
+
+
+@pytest.mark.parametrize(
+    "schema", [DEEP, LONG, "3", "{}", '{"fields": 3}', '{"fields": [3, {}, {"name": "a"}, {"type": 1}]}']
+)
+def test_schema_of_any_shape_says_nothing_and_the_table_is_told_all_the_same(schema: str) -> None:
+    properties = {
+        "hoodie.table.name": "t",
+        "hoodie.table.type": "COPY_ON_WRITE",
+        "hoodie.table.version": "9",
+        "hoodie.table.recordkey.fields": "id",
+        "hoodie.table.create.schema": schema,
+    }
+
+    assert list(avro_fields(schema)) == []
+    assert table_of("/lake", properties, ()).name == "t"
+
+
+@pytest.mark.parametrize(
+    "text", ["1e9999999", "1e999999999", "-1e999999", "1e-999999999", "9" * 500, "sNaN", "Infinity"]
+)
+def test_checkpoint_of_another_tool_that_no_database_holds_is_no_watermark(text: str) -> None:
+    assert position(Kind.DECIMAL, text) is None
+    assert position(Kind.INTEGER, text) is None
+
+
+def test_checkpoint_of_many_digits_is_read_to_the_last() -> None:
+    found = position(Kind.DECIMAL, "1" + "0" * 40)
+
+    assert found is not None
+    assert found.earliest != found.latest
