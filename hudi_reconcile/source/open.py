@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,6 +20,8 @@ from hudi_reconcile.source.mysql import MysqlEngine
 from hudi_reconcile.source.postgres import PostgresEngine
 
 _EXAMPLE = "write postgresql+psycopg://user@host:5432/database, or mysql+pymysql://user@host:3306/database"
+# SQLAlchemy 2.1 decodes %3A in a database's name; 2.0 leaves it as it stands, and another database would be asked for.
+_IS_DATABASE_DECODED = sa.make_url("x://u@h/%25").database == "%"
 # A comma would name a second host, and a bracket or a question mark end the host in a driver's own grammar.
 _HOST = re.compile(r"[\w.-]*|[0-9A-Fa-f:.]+(%[\w.-]+)?")
 
@@ -95,7 +98,7 @@ def connection_of(url: str, password: str, **settings: Any) -> Connection:
         dialect=legal.dialect,
         host=parsed.host or "127.0.0.1",
         port=parsed.port or legal.port,
-        database=parsed.database,
+        database=parsed.database if _IS_DATABASE_DECODED else unquote(parsed.database),
         user=parsed.username,
         password=password,
         tls=_tls(legal, {name: str(value) for name, value in parsed.query.items()}),
