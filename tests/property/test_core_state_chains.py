@@ -89,7 +89,7 @@ def expected(own: list[str], asked: list[Commit], *, is_begun: bool) -> list[tup
 
 
 @given(histories())
-def test_no_fewer_moments_could_show_all_the_states_and_reading_in_pairs_takes_no_fewer(
+def test_no_fewer_moments_could_show_all_the_states_and_reading_in_pairs_takes_no_fewer_without_services(
     history: History,
 ) -> None:
     found = chains(history, None)
@@ -103,7 +103,9 @@ def test_no_fewer_moments_could_show_all_the_states_and_reading_in_pairs_takes_n
         if any(show_all(found, set(some), history) for some in combinations(candidates, size))
     )
     assert len(moments) == fewest
-    assert len(moments) <= len({look[0] for look in looks_of(history[2], done_of(history), None)})
+    # Pairs are read as a commit was written, and not after a service of that state, which may take a moment of its own.
+    if not history[1]:
+        assert len(moments) <= len({look[0] for look in looks_of(history[2], done_of(history), None)})
 
 
 def chains(history: History, archived: str | None) -> tuple[StateChain, ...]:
