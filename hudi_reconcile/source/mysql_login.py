@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NoReturn
 
-from pymysql.connections import Connection
+from pymysql import connections
 from pymysql.constants import CLIENT
 from pymysql.err import OperationalError
 
@@ -19,7 +19,7 @@ _TELLING: Final = ("caching_sha2_password", "sha256_password", "mysql_old_passwo
 NO_TLS, NOT_TOLD = 2026, 2059  # the client's own error numbers: CR_SSL_CONNECTION_ERROR, CR_AUTH_PLUGIN_CANNOT_LOAD
 
 
-class Login(Connection):  # type: ignore[misc]  # PyMySQL has no types
+class Login(connections.Connection):  # type: ignore[misc]  # PyMySQL has no types
     """A connection that stops before the password where the server does not offer what was asked for."""
 
     _auth_plugin_name: str
@@ -33,7 +33,7 @@ class Login(Connection):  # type: ignore[misc]  # PyMySQL has no types
 
 
 class _Refusal:
-    def __init__(self, _: Connection) -> None: ...
+    def __init__(self, _: connections.Connection) -> None: ...
 
     def authenticate(self, _: Any) -> NoReturn:
         raise OperationalError(NOT_TOLD, "the server asks for the password in clear text, and nothing proves who it is")
