@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes bench-rules examples kills consumer-kills change-histories strategies foreign writers screenshots sbom advisories soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes bench-rules examples sample-report sample-page kills consumer-kills change-histories strategies foreign writers screenshots sbom advisories soak lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,12 @@ bench-rules: setup ## rules by check beside Great Expectations alone: the same v
 
 examples: setup ## the examples in real Dagster and Airflow, and against the schemas of GitHub workflows and Kubernetes
 	@$(BIN)/pytest -q tests/long/test_example_hosts.py
+
+sample-report: setup ## play the shop anew for reports/sample: a pull, drift, and the night's run with rules/orders.yaml
+	@$(BIN)/python -m tests.support.sample reports/sample
+
+sample-page: setup ## render reports/sample/report.html anew from the files beside it, where the report's look or words changed
+	@$(BIN)/python -m tests.support.sample reports/sample --page
 
 strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
 	@$(BIN)/pytest -q tests/long/test_strategies.py

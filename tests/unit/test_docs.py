@@ -93,6 +93,14 @@ def test_map_of_the_house_names_every_room_and_no_other() -> None:
     assert set(re.findall(r"^  ([a-z_]+)/ ", house, re.MULTILINE)) == rooms
 
 
+def test_map_of_the_house_names_every_folder_at_the_top() -> None:
+    (house,) = [body for body in blocks(ROOT / "CONTRIBUTING.md", "") if body.startswith("hudi_reconcile/")]
+    ignored = re.findall(r"^/?([\w-]+)/$", (ROOT / ".gitignore").read_text("utf-8"), re.MULTILINE)
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."} - {*ignored}
+
+    assert set(re.findall(r"^([a-z_]+)/", house, re.MULTILINE)) == folders
+
+
 def test_exit_codes_in_the_readme_are_those_of_the_outcomes() -> None:
     rows = re.findall(r"^\| (\d) \| ((?:`\w+`(?:, )?)+) \|", README.read_text("utf-8"), re.MULTILINE)
     told = {outcome: int(code) for code, names in rows for outcome in re.findall(r"\w+", names)}
