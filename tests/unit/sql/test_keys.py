@@ -7,7 +7,7 @@ import pytest
 from hudi_reconcile.core.keys import Key
 from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.sql.dialect import Dialect
-from hudi_reconcile.sql.dialects import mysql, oracle, postgres, sqlserver
+from hudi_reconcile.sql.dialects import mysql, postgres
 from hudi_reconcile.sql.keys import keys_predicate, without_keys
 
 ID = Column("id", Kind.INTEGER, "bigint", bits=64)
@@ -42,8 +42,6 @@ def test_key_of_which_nothing_can_be_said_is_none() -> None:
     [
         (postgres, """("raw" = '\\x0AFF'::bytea)"""),
         (mysql, "(`raw` = x'0AFF')"),
-        (oracle, """("raw" = hextoraw('0AFF'))"""),
-        (sqlserver, "([raw] = 0x0AFF)"),
     ],
 )
 def test_bytes_are_said_by_their_hex_digits(dialect: Dialect, test: str) -> None:
@@ -61,8 +59,6 @@ def test_text_that_means_something_to_a_literal_is_not_said(text: str) -> None:
     [
         (postgres, """("code"::text = 'O''Brien ß')"""),
         (mysql, """(`code` = 'O''Brien ß')"""),
-        (oracle, """("code" = 'O''Brien ß')"""),
-        (sqlserver, """([code] = N'O''Brien ß')"""),
     ],
 )
 def test_text_is_quoted_as_the_dialect_reads_it(dialect: Dialect, test: str) -> None:
