@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import hudi_reconcile
-from hudi_reconcile.app.engines import session_request
+from hudi_reconcile.app.connections import session_request
 from hudi_reconcile.config.load import load_config
-from hudi_reconcile.core.changes import QUERY_TYPES
+from hudi_reconcile.core.changes.queries import QUERY_TYPES
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.spark.session import open_session
 

@@ -19,10 +19,10 @@ import psycopg
 import shop
 from pyspark.sql import DataFrame, SparkSession
 
+from hudi_reconcile.app.connections import World, open_world, with_session
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.demo.postgres import run_postgres
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.pull.pull import pull
 
 TABLE = """  - name: orders_{turn}
     source: {{table: public.orders}}

@@ -22,7 +22,7 @@ from typing import Any
 from gx_alone import KEY, SAID, Verdict, rows, rules_file, validated
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.app.engines import session_request
+from hudi_reconcile.app.connections import session_request
 from hudi_reconcile.app.rules import run_check
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.load import load_config

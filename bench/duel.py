@@ -32,7 +32,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.metadata import CHECKPOINT, PREFIX, parse_checkpoint
+from hudi_reconcile.lake.timeline import CHECKPOINT, PREFIX, parse_checkpoint
 from hudi_reconcile.spark.session import open_session
 
 NOW = "clock_timestamp() at time zone 'UTC'"

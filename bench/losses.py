@@ -23,18 +23,17 @@ from typing import Any
 import psycopg
 import shop
 
+from hudi_reconcile.app.connections import World, open_world, with_session
 from hudi_reconcile.app.jobs import job_of, request_of
-from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.marks import Mark, rank
+from hudi_reconcile.core.pull.cursor import Mark, next_checkpoint, next_window, rank
 from hudi_reconcile.core.result import DRIFT_KINDS
-from hudi_reconcile.core.window import next_checkpoint, next_window
+from hudi_reconcile.databases.postgres.engine import PostgresEngine
 from hudi_reconcile.demo.postgres import run_postgres
-from hudi_reconcile.source.postgres import PostgresEngine
 from hudi_reconcile.sql import windows
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.sweep import sweep
-from hudi_reconcile.stages.watermarks import watermark_of
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import sweep
+from hudi_reconcile.stages.watermark import watermark_of
 
 CREATE = """
 create sequence ids;

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import shop
 
+from hudi_reconcile.app.connections import open_world, with_session
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.world import open_world, with_session
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.request import Mode
-from hudi_reconcile.stages.sweep import sweep
+from hudi_reconcile.stages.job import Mode
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import sweep
 
 MODES: tuple[Mode, ...] = ("stream", "pushdown", "auto")
 CHUNK = 65_536

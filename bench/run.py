@@ -19,12 +19,12 @@ import by_hand
 import reladiff_side
 import shop
 
+from hudi_reconcile.app.connections import World, open_world, with_session
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.sweep import sweep
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import sweep
 
 Mode = Callable[[], Mapping[str, int] | int]
 

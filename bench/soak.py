@@ -20,13 +20,13 @@ from pathlib import Path
 import psycopg
 import shop
 
+from hudi_reconcile.app.connections import World, open_world, with_session
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.world import World, open_world, with_session
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.sweep import Swept, sweep
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 
 RESERVED = 100  # every hundredth key is left to the planter
 NOW = "clock_timestamp() at time zone 'UTC'"

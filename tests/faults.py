@@ -107,7 +107,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "S20": (f"{_SNAPSHOT}::test_snapshot_whose_owner_died_fails_every_read_and_is_never_another_moment",),
     "S21": (
         f"{_SNAPSHOT}::test_part_that_is_read_without_a_transaction_is_torn_and_known_by_its_witness",
-        "tests/unit/source/test_open.py::test_users_jdbc_options_cannot_undo_what_correctness_needs",
+        "tests/unit/databases/test_registry.py::test_users_jdbc_options_cannot_undo_what_correctness_needs",
     ),
     "S24": (
         f"{_CASES}::test_empty_source_is_drift_that_only_its_own_word_applies",
@@ -259,7 +259,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     ),
     "N6": (
         "tests/integration/app/test_doctor.py::test_pooler_in_between_fails_with_the_way_past_it",
-        "tests/unit/source/test_postgres_session.py::test_settings_that_are_not_in_force_and_a_second_session_give_a_pooler_away",
+        "tests/unit/databases/test_postgres_session.py::test_settings_that_are_not_in_force_and_a_second_session_give_a_pooler_away",
     ),
     "C1": (f"{_APPLY}::test_keys_that_hardly_meet_are_refused_as_a_wrong_mapping",),
     "C2": (
@@ -275,12 +275,12 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_GUARDS}::test_deletes_beyond_the_limits_are_refused_without_and_allowed_with_the_plans_number",
     ),
     "C4": (
-        "tests/unit/source/test_open.py::test_jdbc_url_of_mysql_is_refused_with_the_reason_and_the_way_out",
+        "tests/unit/databases/test_registry.py::test_jdbc_url_of_mysql_is_refused_with_the_reason_and_the_way_out",
         f"{_MYSQL}::test_every_type_is_read_exactly_from_an_unfriendly_server",
     ),
     "C5": (
         f"{_MYSQL}::test_every_type_is_read_exactly_from_an_unfriendly_server",
-        "tests/unit/sql/test_mysql.py::test_column_is_read_so_that_the_driver_cannot_alter_it",
+        "tests/unit/databases/test_mysql_dialect.py::test_column_is_read_so_that_the_driver_cannot_alter_it",
     ),
     "H1": (
         f"{_APPLY}::test_plan_of_another_place_is_refused",

@@ -5,25 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from hudi_reconcile.app.actor import actor
-from hudi_reconcile.app.approval import apart, planner_of
-from hudi_reconcile.app.clock import HostClock, utc_text
+from hudi_reconcile.app.approvals import apart, planner_of
 from hudi_reconcile.app.commands import PlanFile, plans_of
-from hudi_reconcile.app.datasets import ends_of
-from hudi_reconcile.app.outputs import deliver
+from hudi_reconcile.app.host import HostClock, actor, utc_text
+from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.run import Call, Finished, finish, made_by
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.trust import sentences
-from hudi_reconcile.core.approval import Actor, refuse_own_word
-from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Plan, refuse_future
-from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_document
-from hudi_reconcile.evidence.approvals import APPROVE
-from hudi_reconcile.evidence.store import LATEST, Store
-from hudi_reconcile.evidence.undone import undone_by
+from hudi_reconcile.core.plan.approvals import Actor, refuse_own_word
+from hudi_reconcile.core.plan.plan import Plan, refuse_future
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import Approved, Corrections
+from hudi_reconcile.evidence.store import LATEST, Store, undone_by
+from hudi_reconcile.evidence.trust import APPROVE
 
 
 def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tuple[str, ...]) -> Mapping[str, PlanFile]:

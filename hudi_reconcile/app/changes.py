@@ -1,19 +1,24 @@
-"""`changes`: what changed in one table between two instants. Opens Spark and the lake; never the source, and writes nothing."""
+"""`changes`: what changed in one table between two instants. Opens Spark and the lake; never the source, and writes nothing.
+
+How far the named consumers of changes are behind. Opens Spark and the lake; never the source, and writes nothing.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from hudi_reconcile.app.engines import session_request, trusted_roots
-from hudi_reconcile.app.masks import LakeMasks, lake_masks
+from hudi_reconcile.app.connections import session_request, trusted_roots
+from hudi_reconcile.app.host import HostClock
+from hudi_reconcile.app.jobs import LakeMasks, lake_masks
 from hudi_reconcile.app.store import store_of
-from hudi_reconcile.change_queries.query import (
+from hudi_reconcile.changefeed.postgres_sink import PostgresTarget
+from hudi_reconcile.changefeed.query import (
     Findings,
     answered,
     as_frame,
@@ -30,21 +35,27 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.change_log import is_shorter
-from hudi_reconcile.core.change_range import EARLIEST, LATEST, Commit, Cut, Span, instant_text, span_of
-from hudi_reconcile.core.changes import QUERY_TYPES, QueryType
-from hudi_reconcile.core.consumers import Position, begun_at, check_place, deliveries, fed_with, reached
+from hudi_reconcile.core.changes.consumers import (
+    Lag,
+    Position,
+    begun_at,
+    check_place,
+    deliveries,
+    fed_with,
+    lag_of,
+    reached,
+)
+from hudi_reconcile.core.changes.queries import QUERY_TYPES, QueryType, correction_of
+from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, Span, instant_text, is_shorter, span_of
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.provenance import correction_of
-from hudi_reconcile.core.values import LakeTable
-from hudi_reconcile.evidence.logged import UntrustedError
-from hudi_reconcile.evidence.names import is_run_id
+from hudi_reconcile.core.tables.values import LakeTable
+from hudi_reconcile.evidence.run_folder import is_run_id
+from hudi_reconcile.evidence.trust import UntrustedError
 from hudi_reconcile.lake.changes.history import HudiHistory
-from hudi_reconcile.lake.frames import evaluating
-from hudi_reconcile.lake.positions import Positions
+from hudi_reconcile.lake.changes.positions import Positions
+from hudi_reconcile.lake.reads import evaluating
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import Session, open_session, start_session
-from hudi_reconcile.target.postgres import PostgresTarget
 
 FEW_BYTES = (
     64 << 20
@@ -123,7 +134,7 @@ def feed(config: Config, asked: Asked, consumer: str, deliver: Deliver, *, commi
     """Hand a consumer what completed since its stored position, or since `asked.start` where that is no `earliest`.
 
     With `commit` the position moves on once `deliver` has returned, and a second call for the consumer is refused meanwhile.
-    A delivery that was cut short comes again, the same range first (`core/consumers.py`).
+    A delivery that was cut short comes again, the same range first (`core/changes/consumers.py`).
     """
     with open_session(replace(session_request(config), short=True)) as session:
         positions = Positions(session.spark, asked.table.lake.path)
@@ -282,3 +293,27 @@ def _findings(
         except UntrustedError as error:
             notes.append(f"findings of run {sweep} are not used, its corrections have no kind: {error.message}")
     return folders, tuple(notes)
+
+
+def lags(config: Config, tables: Collection[str]) -> Mapping[str, tuple[Lag, ...]]:
+    """Of each table, in the order of the config, its consumers by name; `tables` empty: of all.
+
+    Raises UsageError for an unknown table, LakeError for a position that cannot be read.
+    """
+    chosen = [config.table(name) for name in tables] or config.tables
+    with open_session(replace(session_request(config), short=True)) as session:
+        return {table.name: _lags(session, table.lake.path) for table in chosen}
+
+
+def _lags(session: Session, path: str) -> tuple[Lag, ...]:
+    positions = Positions(session.spark, path).all()
+    if not positions:
+        return ()
+    try:
+        history = HudiHistory(session.spark, path)
+        commits = history.commits()
+        cut = history.cut(commits)
+    except UsageError as error:
+        return tuple(Lag(one.consumer, one.kind, one.instant, one.pending, why=error.message) for one in positions)
+    now = HostClock().utc_micros()
+    return tuple(lag_of(one, commits, cut, now) for one in positions)

@@ -1,42 +1,85 @@
-"""What `pull`, `sweep`, `apply` and `run` do, table by table: the stages in order, and the evidence they leave."""
+"""What `pull`, `sweep`, `apply` and `run` do, table by table: the stages in order, and the evidence they leave.
+
+A sweep of some partitions, or within a budget: what each table is to compare, and how long it may take.
+
+`pull --dry-run`: what each table's pull would do, without a run folder, a lease or a row.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from hudi_reconcile.app.approval import allowed, with_people
-from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.part import ALL, Asked, Watch
-from hudi_reconcile.app.plan_document import plan_document
-from hudi_reconcile.app.rule_files import RuleSets, rule_sets
-from hudi_reconcile.app.rules import check_after, quarantine_of
+from hudi_reconcile.app.approvals import allowed, with_people
+from hudi_reconcile.app.connections import World, open_world, with_session
+from hudi_reconcile.app.jobs import job_of, refuse_not_built
+from hudi_reconcile.app.rules import RuleSets, check_after, quarantine_of, rule_sets
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
-from hudi_reconcile.app.store import chosen_tables, store_of
+from hudi_reconcile.app.store import chosen_tables, plan_document, store_of
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.core import coverage
-from hudi_reconcile.core import plan as plans
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import LakeError, ReconcileError, RefusedError, UsageError
-from hudi_reconcile.core.left_out import left_out
 from hudi_reconcile.core.outcome import Outcome, gravest
-from hudi_reconcile.core.plan import Approval
-from hudi_reconcile.core.result import Cost, Failure, TableResult
-from hudi_reconcile.core.rule_verdict import not_run
-from hudi_reconcile.core.rules import RuleSet
-from hudi_reconcile.core.uncorrected import ERROR, REFUSED, untouched
+from hudi_reconcile.core.plan import plan as plans
+from hudi_reconcile.core.plan.apply_outcome import ERROR, REFUSED, untouched
+from hudi_reconcile.core.plan.plan import Approval
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Cost, Failure
+from hudi_reconcile.core.result_queries import left_out
+from hudi_reconcile.core.rules.rules import RuleSet
+from hudi_reconcile.core.rules.verdict import not_run
+from hudi_reconcile.core.sweep import coverage
+from hudi_reconcile.core.sweep.segments import share_seconds
 from hudi_reconcile.evidence.files import tree_hashes
-from hudi_reconcile.evidence.known import known_columns
-from hudi_reconcile.evidence.plan_file import plan_of
-from hudi_reconcile.evidence.store import COMPARED
-from hudi_reconcile.stages.apply import apply
-from hudi_reconcile.stages.apply_result import LandedError
-from hudi_reconcile.stages.evolve import CannotFollowError
-from hudi_reconcile.stages.pull import NO_APPROVAL, pull
-from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.sweep import Swept, sweep
-from hudi_reconcile.stages.uncorrected import Listing
+from hudi_reconcile.evidence.history import known_columns, past_coverage
+from hudi_reconcile.evidence.store import COMPARED, plan_of
+from hudi_reconcile.stages.apply.apply import apply
+from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.apply.uncorrected import Listing
+from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.pull.dry_run import PullPlan, dry_run
+from hudi_reconcile.stages.pull.pull import NO_APPROVAL, pull
+from hudi_reconcile.stages.pull.schema import CannotFollowError
+from hudi_reconcile.stages.sweep.sweep import Swept, sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line says: partitions as Hudi stores them, and a budget with its text."""
+
+    partitions: tuple[str, ...] = ()
+    budget_seconds: float | None = None
+    budget_text: str = ""
+
+
+ALL = Asked()
+
+
+@dataclass(slots=True)
+class Watch:
+    """Shares a budget out among the tables, in their order. It begins with the first of them: Spark's start is not in it."""
+
+    asked: Asked
+    tables: tuple[str, ...]
+    until: float | None = field(default=None, init=False)
+
+    def part_of(self, one: TableRun) -> Part:
+        """What this table compares."""
+        asked, budget = self.asked, self.asked.budget_seconds
+        if budget is None:
+            return Part(asked.partitions)
+        now = one.edges.clock.monotonic_seconds()
+        if self.until is None:
+            self.until = now + budget
+        left = len(self.tables) - self.tables.index(one.table.name)
+        earlier = past_coverage(one.store, one.table.name)
+        return Part(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier)
+
 
 NONE_LEFT: Mapping[str, TableResult] = {}
 
@@ -241,3 +284,45 @@ def _joined(swept: TableResult, applied: TableResult) -> TableResult:
         notes=tuple(dict.fromkeys((*swept.notes, *applied.notes))),
         provenance={**swept.provenance, **applied.provenance},
     )
+
+
+_RUN = "dry-run"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What every table's pull would do, or why it would be refused. `trust` are the checks that the config gives up."""
+
+    outcome: Outcome
+    tables: tuple[dict[str, Any], ...]
+    trust: tuple[str, ...] = ()
+
+
+def plan_pull(call: Call, *, full: bool) -> Planned:
+    """Plan the pulls of a call. A table that would be refused does not hide the others."""
+    refuse_not_built(call.config, call.tables)
+    with open_world(call.config) as world:
+        for table in call.tables:
+            world.expect_rows(table)  # a wrong name or password fails before Spark has started
+        with with_session(world, expected_rows=0):
+            found = [_one(world, table, full=full) for table in call.tables]
+    outcome = gravest(outcome for outcome, _ in found)
+    return Planned(outcome, tuple(document for _, document in found), sentences(call.config))
+
+
+def _one(world: World, table: TableConfig, *, full: bool) -> tuple[Outcome, dict[str, Any]]:
+    try:
+        return Outcome.CLEAN, _document(dry_run(job_of(table, _RUN), world.edges(table), full=full))
+    except ReconcileError as error:
+        failure = {"type": error.type, "message": error.message, "fix": error.fix}
+        return error.outcome, {"name": table.name, "error": failure}
+
+
+def _document(plan: PullPlan) -> dict[str, Any]:
+    found = dataclasses.asdict(plan)
+    document = {"name": found.pop("table"), "error": None, **found}
+    if plan.read is not None:
+        document["read"]["rows"] = plan.read.rows
+    if plan.create is not None:
+        document["create"]["columns"] = [{"name": name, "type": kind} for name, kind in plan.create.columns]
+    return document

@@ -13,19 +13,19 @@ from dataclasses import replace
 from typing import Any
 
 from hudi_reconcile.app.changes import change_log
-from hudi_reconcile.app.engines import session_request
-from hudi_reconcile.app.masks import LakeMasks, lake_masks
+from hudi_reconcile.app.connections import session_request
+from hudi_reconcile.app.jobs import LakeMasks, lake_masks
 from hudi_reconcile.app.store import store_of
-from hudi_reconcile.change_queries.query import Findings, answered, first_of, held, printed, summed, told
+from hudi_reconcile.changefeed.query import Findings, answered, first_of, held, printed, summed, told
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.change_range import EARLIEST, Commit, Cut, span_of
+from hudi_reconcile.core.changes.queries import correction_of
+from hudi_reconcile.core.changes.range import EARLIEST, Commit, Cut, span_of
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.provenance import correction_of
-from hudi_reconcile.evidence.names import is_run_id
+from hudi_reconcile.evidence.run_folder import is_run_id
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.lake.changes.history import HudiHistory
-from hudi_reconcile.lake.frames import evaluating
+from hudi_reconcile.lake.reads import evaluating
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import Session, open_session
 

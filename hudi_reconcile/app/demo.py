@@ -13,15 +13,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hudi_reconcile.app.clock import HostClock
+from hudi_reconcile.app.archive import Room
 from hudi_reconcile.app.commands import plans_of, run_apply, run_pull, run_sweep
+from hudi_reconcile.app.connections import session_request
 from hudi_reconcile.app.demo_text import Story
-from hudi_reconcile.app.engines import session_request
-from hudi_reconcile.app.evidence import Room
+from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.run import Call, Finished
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UnverifiedError, UsageError
-from hudi_reconcile.core.plan import Approval
+from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.demo.shop import LEAST_ROWS, Shop, drift, open_shop, till_at_work

@@ -1,20 +1,28 @@
-"""From a table's config to what the stages and the source are asked: plain values, and refusals of what is not built yet."""
+"""From a table's config to what the stages and the source are asked: plain values, and refusals of what is not built yet.
+
+What of a lake table's columns is shown where no source was asked: by the config, and by the columns' names.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
+from hudi_reconcile.changefeed.lines import Mask
+from hudi_reconcile.compare.findings import hmac_column
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import NotBuiltError
-from hudi_reconcile.core.jdbc_url import is_jdbc
-from hudi_reconcile.core.masking import SHOW, Masking
-from hudi_reconcile.core.result import CompareSettings
-from hudi_reconcile.core.standing import digest_of
-from hudi_reconcile.core.values import PartitionField
-from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.core.pull.source_lineage import digest_of
+from hudi_reconcile.core.result_parts import CompareSettings
+from hudi_reconcile.core.source.jdbc import is_jdbc
+from hudi_reconcile.core.tables.masking import SHOW, Masking, masking_notes, shown_names
+from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.core.tables.values import LakeTable, PartitionField
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.stages.job import TableJob
 
 
 def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
@@ -123,3 +131,31 @@ def sides_of(table: TableConfig) -> dict[str, str]:
     name = source.table or f"query {digest_of(source.query)}"
     where = f" where {digest_of(source.where)}" if source.where else ""
     return {"lake_path": table.lake.path, "source_of": f"{name}{where}"}
+
+
+@dataclass(frozen=True, slots=True)
+class LakeMasks:
+    """The masked columns of a lake table, `hmac` or `redact` by lake name, and what to say of those masked for their names."""
+
+    hidden: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def shown(self, key: bytes) -> Mapping[str, Mask]:
+        """What is shown in place of the values; `key` is for `hmac`."""
+        return {name: None if how == "redact" else partial(hmac_column, key=key) for name, how in self.hidden.items()}
+
+
+def lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
+    """Which columns of the lake table are masked: those that a sweep masks, and what only the lake has by its name there."""
+    sources = {lake_name: source for source, lake_name in table.compare.rename.items()}
+    columns = {sources.get(one.name, one.name): one.name for one in lake.columns}
+    derived = [field.lake_name for field in table.lake.partition_by]
+    shown = shown_names(
+        columns,
+        key=[sources.get(name, name) for name in lake.record_key],
+        moving=job_of(table, "").moving,
+        in_paths=[*in_full(table.lake.partition_by), *derived],
+    )
+    masking = masking_of(table)
+    hidden = {columns[name]: how for name, how in masking.of_columns(columns, shown).items()}
+    return LakeMasks(hidden, masking_notes(masking, columns, shown))

@@ -1,26 +1,49 @@
 """Tells others of a run: files for CI servers, monitoring and log shippers, and GitHub's own ways.
 
 The run is on disk by then. What cannot be written is said and changes no exit code.
+
+Sends OpenLineage events to a service, one POST an event, as its HTTP transport does.
+
+A receiver that is down costs no more than a few tries of one event: the others are not tried then. With one that is slow,
+no event is begun after a minute.
+
+Posts JSON to services of others. Addresses and keys are secrets: no message of ours repeats them.
+
+A socket's timeout holds for one read, so a service that drips a byte a second could hold a run for ever. A post has a
+deadline for all of it: name look-up, connection, TLS, request and answer.
+
+A table's two sides as OpenLineage names datasets. Pure: nothing of a URL but engine, host, port and database.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import posixpath
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-from hudi_reconcile.app.lineage import send
-from hudi_reconcile.app.posting import post
-from hudi_reconcile.config.outputs import OutputsConfig
+from hudi_reconcile.config.model import Config, OutputsConfig
+from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.pull.retry import wait_seconds
+from hudi_reconcile.core.source.jdbc import is_jdbc
 from hudi_reconcile.evidence.files import replace_file
-from hudi_reconcile.report.github import summary, workflow_commands
-from hudi_reconcile.report.junit import junit
-from hudi_reconcile.report.openlineage import Ends, openlineage
-from hudi_reconcile.report.prometheus import prometheus
-from hudi_reconcile.report.webhook import message
+from hudi_reconcile.report.outputs.github import summary, workflow_commands
+from hudi_reconcile.report.outputs.junit import junit
+from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, openlineage
+from hudi_reconcile.report.outputs.prometheus import prometheus
+from hudi_reconcile.report.outputs.webhook import message
 
 Document = Mapping[str, Any]
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -91,3 +114,185 @@ def lines(run: Document) -> str:
 def _append(path: Path, text: str) -> None:
     with path.open("a", encoding="utf-8", newline="\n") as file:
         file.write(text)
+
+
+TIMEOUT_SECONDS = 10.0
+_TOO_MANY, _SERVER_ERROR = 429, 500
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """Why a document was not taken. `may_pass`: the other side may take it later."""
+
+    why: str
+    may_pass: bool
+
+
+def post(
+    url: str, document: str, headers: Mapping[str, str] | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> NotTaken | None:
+    """Send one JSON document, once; None where the other side took it in time. Never raises, never names the address.
+
+    An answer is its status and headers; a body is not read.
+    """
+    call = _Call(timeout_seconds)
+    request = partial(Request, url, document.encode(), {**(headers or {}), "Content-Type": "application/json"})
+    # Daemon: neither a name look-up, which nothing can interrupt, nor a service keeps the process from ending.
+    thread = Thread(target=call.make, args=(request,), name="post", daemon=True)
+    thread.start()
+    thread.join(timeout_seconds)
+    return call.end()
+
+
+# --- helpers ---
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """What is sent is meant for the address of the config, and for no other."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        """Never."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """One post in a thread of its own. `end` says what came of it by then, and breaks off what is still under way."""
+
+    timeout_seconds: float
+    _connections: list[HTTPConnection] = field(default_factory=list)
+    _found: NotTaken | None = None
+    _is_over: bool = False
+    _lock: Lock = field(default_factory=Lock)
+
+    def make(self, request: partial[Request]) -> None:
+        found = self._sent(request)
+        with self._lock:
+            if not self._is_over:
+                self._is_over, self._found = True, found
+
+    def end(self) -> NotTaken | None:
+        with self._lock:
+            if not self._is_over:
+                self._is_over = True
+                self._found = NotTaken(f"no answer within {self.timeout_seconds:g} s", may_pass=True)
+        for connection in self._connections:
+            if (line := connection.sock) is not None:
+                with suppress(OSError):  # closed by now
+                    line.shutdown(socket.SHUT_RDWR)
+        return self._found
+
+    def _sent(self, request: partial[Request]) -> NotTaken | None:
+        try:
+            opener = build_opener(_NoRedirect, _Plain(self._connections), _Secure(self._connections))
+            with opener.open(request(method="POST"), timeout=self.timeout_seconds):
+                return None
+        except HTTPError as error:
+            error.close()
+            may_pass = error.code == _TOO_MANY or error.code >= _SERVER_ERROR
+            return NotTaken(f"the other side answered {error.code}", may_pass)
+        except (URLError, HTTPException, OSError, ValueError) as error:
+            reason = getattr(error, "reason", None)
+            name = type(reason if isinstance(reason, Exception) else error).__name__
+            return NotTaken(f"no answer ({name})", may_pass=not isinstance(error, ValueError))
+
+
+class _Plain(HTTPHandler):
+    """Keeps the connection that it opens, so that somebody else can break it off."""
+
+    def __init__(self, opened: list[HTTPConnection]) -> None:
+        super().__init__()
+        self._opened = opened
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(_kept, self._opened, HTTPConnection), req)
+
+
+class _Secure(HTTPSHandler):
+    """As `_Plain`, with TLS that verifies certificate and name: the default of Python's."""
+
+    def __init__(self, opened: list[HTTPConnection]) -> None:
+        super().__init__()
+        self._opened = opened
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(_kept, self._opened, HTTPSConnection), req)
+
+
+def _kept(opened: list[HTTPConnection], kind: type[HTTPConnection], host: str, **settings: float) -> HTTPConnection:
+    opened.append(kind(host, **settings))  # type: ignore[arg-type]
+    return opened[-1]
+
+
+TRIES = 3
+TOTAL_SECONDS = 60.0
+
+
+def send(
+    events: Sequence[str],
+    url: str,
+    api_key: str | None,
+    *,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    total_seconds: float = TOTAL_SECONDS,
+    wait: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> str:
+    """Send each event; empty where all were taken, else how many were not, and why. Never raises.
+
+    What may pass (no answer, 429, 5xx) is tried three times; an event may then arrive twice, under the same run id. One that
+    is refused for good hinders no other. After `total_seconds` no further one is begun.
+    """
+    until = clock() + total_seconds
+    headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+    refused: list[str] = []
+    for number, event in enumerate(events):
+        if clock() >= until:
+            refused += [f"no time was left after {total_seconds:g} s"] * (len(events) - number)
+            break
+        found = _tried(lambda event=event: post(url, event, headers, timeout_seconds=timeout_seconds), wait)  # type: ignore[misc]
+        if found is None:
+            continue
+        refused.append(found.why)
+        if found.may_pass:
+            refused += [found.why] * (len(events) - number - 1)
+            break
+    if not refused:
+        return ""
+    return f"{len(refused)} of {len(events)} events were not taken: {'; '.join(dict.fromkeys(refused))}"
+
+
+def _tried(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) -> NotTaken | None:
+    found = act()
+    for attempt in range(1, TRIES):
+        if found is None or not found.may_pass:
+            break
+        wait(wait_seconds(attempt))
+        found = act()
+    return found
+
+
+_ENGINES = {"postgresql": ("postgres", 5432), "mysql": ("mysql", 3306), "mariadb": ("mysql", 3306)}
+
+
+def ends_of(config: Config, tables: tuple[TableConfig, ...]) -> Mapping[str, Ends]:
+    """Both datasets of each table, by the table's name."""
+    return {table.name: Ends(_source(config.source.url, table), _lake(table.lake.path)) for table in tables}
+
+
+def _source(url: str, table: TableConfig) -> Dataset:
+    name = (table.source.table or f"query of {table.name}").replace('"', "").replace("`", "")
+    if is_jdbc(url):  # such URLs may hold anything
+        return Dataset(":".join(url.split(":")[:2]), name)
+    parts = urlsplit(url)
+    engine, port = _ENGINES.get(parts.scheme.split("+")[0], (parts.scheme, 0))
+    database = parts.path.strip("/")
+    return Dataset(
+        f"{engine}://{parts.hostname or ''}:{parts.port or port}", f"{database}.{name}" if database else name
+    )
+
+
+def _lake(path: str) -> Dataset:
+    parts = urlsplit(path)
+    if not parts.scheme or parts.scheme == "file":
+        return Dataset("file", posixpath.normpath(parts.path or path))
+    return Dataset(f"{parts.scheme}://{parts.netloc}", parts.path.strip("/"))

@@ -1,29 +1,36 @@
-"""What `check` does, and the rules inside `run`: reads the rules files, opens the engine, judges each table."""
+"""What `check` does, and the rules inside `run`: reads the rules files, opens the engine, judges each table.
+
+The rules files that the config names, read and checked.
+
+What `rules lint` does: every rules file read as `check` would, without a database, a lake or Spark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.jobs import job_of, sides_of
-from hudi_reconcile.app.rule_files import rule_sets
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.rules_load import FIX, load_rules
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.errors import ReconcileError, UsageError
-from hudi_reconcile.core.open_drift import after_apply, open_drift
+from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
-from hudi_reconcile.core.rule_verdict import not_run, quarantining
-from hudi_reconcile.core.rules import RuleSet, Severity, day_of
-from hudi_reconcile.evidence.compared import Comparison, newest_compared
+from hudi_reconcile.core.result_queries import after_apply, open_drift
+from hudi_reconcile.core.rules.rules import Gx, Rule, RuleSet, Severity, day_of
+from hudi_reconcile.core.rules.verdict import can_hold, doubt, not_run, quarantining
+from hudi_reconcile.evidence.history import Comparison, newest_compared
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
-from hudi_reconcile.report.wording import reasons
+from hudi_reconcile.report.words.verdict import reasons
 from hudi_reconcile.rules.quarantine import SparkQuarantine
-from hudi_reconcile.stages.apply_result import LandedError
-from hudi_reconcile.stages.check import RuleJob, check, with_rules
-from hudi_reconcile.stages.own_checks import Compared
+from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.check import Compared, RuleJob, check, with_rules
 
 
 def with_rules_only(call: Call, named: tuple[str, ...]) -> tuple[Call, tuple[str, ...]]:
@@ -120,3 +127,115 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: Compared
     return check(
         job, one.edges, SparkRules(), compared=compared, keys_folder=lambda rule: one.folder.rule_keys(name, rule)
     )
+
+
+RuleSets = Mapping[str, RuleSet]
+
+
+def rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
+    """The rules of the tables that have a file. Raises ConfigError with the problems of all files at once."""
+    found: dict[str, RuleSet] = {}
+    errors: list[ConfigError] = []
+    for table in tables:
+        if table.rules is not None:
+            try:
+                rules = load_rules(table.rules, shown=shown_path(table.rules), table=table.name)
+                found[table.name] = with_something_to_hold(table, rules)
+            except ConfigError as error:
+                errors.append(error)
+    refuse_all(errors)
+    return found
+
+
+def refuse_all(errors: Sequence[ConfigError]) -> None:
+    """Raises ConfigError with the problems of all files, where there are any."""
+    if errors:
+        problems = tuple(problem for error in errors for problem in error.problems)
+        raise ConfigError(problems, fix=FIX, more=sum(error.more for error in errors))
+
+
+def with_something_to_hold(table: TableConfig, rules: RuleSet) -> RuleSet:
+    """The rules. Raises ConfigError where `policy.quarantine` goes by them and none of them can hold a correction back."""
+    if table.policy.quarantine and not any(map(can_hold, rules.rules)):
+        why = "has no not_null, between, in_set or matches of severity error: `policy.quarantine` holds nothing back"
+        raise ConfigError((f"{rules.file}:1: {why}",), fix="add such a rule, or remove `quarantine` from the policy")
+    return rules
+
+
+def shown_path(path: Path) -> str:
+    """The path as people in the working folder would type it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """A rules file that is right, and what its author may have overlooked."""
+
+    file: str
+    table: str
+    rules: int
+    waivers: int
+    notes: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        """What is in it, in words."""
+        waivers = f", {self.waivers} waiver{'s' * (self.waivers != 1)}" if self.waivers else ""
+        return f"table {self.table}, {self.rules} rule{'s' * (self.rules != 1)}{waivers}"
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The same for scripts."""
+        return {
+            "file": self.file, "table": self.table, "rules": self.rules, "waivers": self.waivers, "notes": list(self.notes)
+        }  # fmt: skip
+
+
+def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, ...]:
+    """What the files hold; those of the config where none are named.
+
+    Raises:
+        ConfigError: anything is wrong with any of them; all problems at once.
+        UsageError: the config names no rules file.
+    """
+    named: list[tuple[Path, TableConfig | None]] = [(path, None) for path in files]
+    if config is not None:
+        named = [(table.rules, table) for table in config.tables if table.rules is not None]
+    if not named:
+        raise UsageError("the config names no rules file", fix="name one: hudi-reconcile rules lint FILE")
+    found: list[Linted] = []
+    errors: list[ConfigError] = []
+    for path, table in named:
+        try:
+            found.append(_linted(_loaded(path, table)))
+        except ConfigError as error:
+            errors.append(error)
+    refuse_all(errors)
+    return tuple(found)
+
+
+def _loaded(path: Path, table: TableConfig | None) -> RuleSet:
+    if table is None:
+        return load_rules(path, shown=shown_path(path), table=None, doubt=_doubt)
+    return with_something_to_hold(table, load_rules(path, shown=shown_path(path), table=table.name, doubt=_doubt))
+
+
+def _linted(rules: RuleSet) -> Linted:
+    today = day_of(HostClock().utc_micros())
+    expired = [one for one in rules.waivers if not one.holds(today)]
+    notes = tuple(f"the waiver of {one.rule} expired on {one.expires}: it waives nothing" for one in expired)
+    return Linted(rules.file, rules.table, len(rules.rules), len(rules.waivers), notes)
+
+
+def _doubt(rule: Rule) -> str | None:
+    """Types and arguments of Great Expectations are known to itself only; it is loaded for them alone."""
+    if not isinstance(rule.check, Gx):
+        return doubt(rule.check)
+    from hudi_reconcile.rules.expectations import UnknownExpectationError, expectation  # noqa: PLC0415 - takes seconds to load
+
+    try:
+        expectation(rule.id, rule.check.type, rule.check.kwargs)
+    except UnknownExpectationError as error:
+        return str(error)
+    return None

@@ -1,4 +1,7 @@
-"""The runs of a config and their tables, with the keys that seal their log: read when a run begins, never kept."""
+"""The runs of a config and their tables, with the keys that seal their log: read when a run begins, never kept.
+
+`plan.json` as it is written and shown: the plan, with its times as people read them.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from hudi_reconcile.app.host import utc_text
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Secret, read_text_file
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, audit_key
+from hudi_reconcile.core.plan.plan import Plan, document
+from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
 from hudi_reconcile.evidence.store import Store
 
 
@@ -50,3 +55,8 @@ def ring_of_file(path: Path) -> KeyRing:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the key file {path} cannot be read", fix="name another file: --key-file PATH") from error
     return KeyRing(audit_key(text.removesuffix("\n").removesuffix("\r"), str(path)))
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """All of it follows from the plan itself."""
+    return document(plan, created_utc=utc_text(plan.created_micros), expires_utc=utc_text(plan.expires_micros))

@@ -11,11 +11,10 @@ from typing import Final
 import click
 
 from hudi_reconcile.cli import streams
-from hudi_reconcile.core.command_lines import with_config
-from hudi_reconcile.core.errors import ReconcileError
-from hudi_reconcile.core.spelling import nearest
+from hudi_reconcile.core.errors import ReconcileError, nearest
+from hudi_reconcile.core.result_queries import with_config
 
-_ROOM: Final = "hudi_reconcile.cli"
+_ROOM: Final = "hudi_reconcile.cli.commands"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +37,12 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
     (
         "Set up",
         (
-            Entry("init", "init_command:init", "Write a commented config, one rules file and .gitignore."),
-            Entry("doctor", "doctor:doctor", "Check every precondition, one line each, with the fix."),
-            Entry("config", "config_commands:config", "Show or check the config; its JSON Schema.", is_group=True),
-            Entry("rules", "rules_commands:rules", "Check the rules files; their JSON Schema.", is_group=True),
-            Entry("jars", "jars_commands:jars", "List or fetch the jars that Spark needs.", is_group=True),
-            Entry("demo", "demo_command:demo", "The whole story on an embedded PostgreSQL and a Hudi table."),
+            Entry("init", "setup:init", "Write a commented config, one rules file and .gitignore."),
+            Entry("doctor", "setup:doctor", "Check every precondition, one line each, with the fix."),
+            Entry("config", "setup:config", "Show or check the config; its JSON Schema.", is_group=True),
+            Entry("rules", "rules:rules", "Check the rules files; their JSON Schema.", is_group=True),
+            Entry("jars", "setup:jars", "List or fetch the jars that Spark needs.", is_group=True),
+            Entry("demo", "setup:demo", "The whole story on an embedded PostgreSQL and a Hudi table."),
         ),
     ),
     (
@@ -51,26 +50,26 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
         (
             Entry("pull", "work:pull", "Bring new and changed rows into the lake."),
             Entry("sweep", "work:sweep", "Compare source and lake; write a plan, never the lake."),
-            Entry("plan", "evidence_commands:plan", "Show what apply would do, and the guards."),
-            Entry("approve", "approve_command:approve", "Say that a plan may be applied, in the audit log."),
+            Entry("plan", "look:plan", "Show what apply would do, and the guards."),
+            Entry("approve", "audit:approve", "Say that a plan may be applied, in the audit log."),
             Entry("apply", "work:apply", "Carry out a plan in one commit, and verify it."),
-            Entry("undo", "undo_command:undo", "Take an apply back: one commit, only what nobody touched since."),
+            Entry("undo", "work:undo", "Take an apply back: one commit, only what nobody touched since."),
             Entry("run", "work:run", "Pull, sweep, apply if asked, rules, report: the nightly entry."),
-            Entry("state", "state_commands:state", "Show or set the checkpoint of a table.", is_group=True),
-            Entry("check", "rules_commands:check", "Run the rules alone: the CI gate."),
+            Entry("state", "work:state", "Show or set the checkpoint of a table.", is_group=True),
+            Entry("check", "rules:check", "Run the rules alone: the CI gate."),
         ),
     ),
     (
         "Look",
         (
-            Entry("findings", "evidence_commands:findings", "List every finding of a run."),
-            Entry("diff", "diff_command:diff", "Show which findings came, went and stayed between two runs."),
-            Entry("changes", "changes_command:changes", "List what changed in a table, and what was a correction."),
-            Entry("report", "evidence_commands:report", "Rebuild the HTML report from a run's files."),
-            Entry("history", "evidence_commands:history", "List runs and their outcomes, newest first."),
+            Entry("findings", "look:findings", "List every finding of a run."),
+            Entry("diff", "look:diff", "Show which findings came, went and stayed between two runs."),
+            Entry("changes", "changes:changes", "List what changed in a table, and what was a correction."),
+            Entry("report", "look:report", "Rebuild the HTML report from a run's files."),
+            Entry("history", "look:history", "List runs and their outcomes, newest first."),
             Entry(
                 "audit",
-                "audit_commands:audit",
+                "audit:audit",
                 "Verify the log and the commits of all runs; let old runs go.",
                 is_group=True,
             ),

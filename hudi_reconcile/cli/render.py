@@ -10,12 +10,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
-from hudi_reconcile.core.terminal import without_commands
-from hudi_reconcile.report.advice import advice
-from hudi_reconcile.report.rule_words import rule_lines
-from hudi_reconcile.report.scope import scope_lines
-from hudi_reconcile.report.uncorrected import LeftView, left_of
-from hudi_reconcile.report.wording import counted, coverage_text, drift_rows, has_gaps, reasons, trust_lines, verdict
+from hudi_reconcile.core.safe_text import without_commands
+from hudi_reconcile.report.words.advice import advice
+from hudi_reconcile.report.words.rules import rule_lines
+from hudi_reconcile.report.words.scope import LeftView, left_of, scope_lines
+from hudi_reconcile.report.words.verdict import (
+    counted,
+    coverage_text,
+    drift_rows,
+    has_gaps,
+    reasons,
+    trust_lines,
+    verdict,
+)
 
 _MARGIN = 14
 

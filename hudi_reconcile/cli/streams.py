@@ -2,6 +2,8 @@
 
 The JVM inherits file descriptor 1, so that one is pointed at stderr and our output keeps a copy of the real stdout.
 Without `take_stdout` (tests, embedding) output goes to whatever `sys.stdout` is.
+
+PURE: what every JSON document on stdout starts with (contract §3).
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from hudi_reconcile.core.terminal import json_safe, printable, without_commands
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.safe_text import json_safe, printable, without_commands
 
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong here: whoever read stdout stopped
@@ -174,3 +177,20 @@ def _open_if_closed(descriptor: int, flags: int) -> None:
         if nowhere != descriptor:
             os.dup2(nowhere, descriptor)
             os.close(nowhere)
+
+
+def head(
+    command: str | None,
+    outcome: Outcome,
+    *,
+    exit_code: int | None = None,
+    error: Mapping[str, object] | None = None,
+) -> dict[str, object]:
+    """The five fields that are always there; `exit_code` differs from the outcome's own after an interruption only."""
+    return {
+        "version": 1,
+        "command": command,
+        "outcome": outcome.value,
+        "exit_code": outcome.exit_code if exit_code is None else exit_code,
+        "error": error,
+    }

@@ -11,8 +11,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.closeness import rows_are_close
-from hudi_reconcile.compare.sides import (
+from hudi_reconcile.compare.columns import (
     Shape,
     digested,
     in_scope,
@@ -24,8 +23,9 @@ from hudi_reconcile.compare.sides import (
     source_values,
     watermark_micros,
 )
-from hudi_reconcile.core.segments import SegmentSet
-from hudi_reconcile.core.values import IN_SCOPE
+from hudi_reconcile.compare.equality import rows_are_close
+from hudi_reconcile.core.sweep.segments import SegmentSet
+from hudi_reconcile.core.tables.values import IN_SCOPE
 
 SEQNO = "_hoodie_commit_seqno"
 COMMIT_TIME = "_hoodie_commit_time"

@@ -1,6 +1,6 @@
 """The canonical text of values as Spark columns, and digests of it: the lake's half of a comparison by pushdown.
 
-The same bytes as core/canon.py, which holds the table; ANSI on or off. Native expressions only, in steps of inner selects:
+The same bytes as core/tables/canonical_text.py, which holds the table; ANSI on or off. Native expressions only, in steps of inner selects:
 one expression that names a costly part twice is computed twice, and of floats Spark would not come back for minutes.
 """
 
@@ -10,13 +10,21 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.canonical import canonical
-from hudi_reconcile.compare.row_text import plain_text, row_text, text_bucket, text_digest
-from hudi_reconcile.compare.sides import Shape, Side, segment_column, values_of
-from hudi_reconcile.core import canon
-from hudi_reconcile.core.agreement import Compared
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.compare.columns import (
+    Shape,
+    Side,
+    plain_text,
+    row_text,
+    segment_column,
+    text_bucket,
+    text_digest,
+    values_of,
+)
+from hudi_reconcile.compare.equality import canonical
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.core.tables import canonical_text
+from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.kinds import Kind
 
 _MANTISSA_BITS = 52
 _ONE = 1 << _MANTISSA_BITS
@@ -45,16 +53,16 @@ def text_digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColum
     return found.select(*kept, digest, segment.alias("segment"))
 
 
-def collected(rows: DataFrame) -> tuple[canon.SegmentSum, ...]:
+def collected(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
     """The digests of rows that have `segment` and `digest` (60 bits), ordered by segment: one Spark job."""
-    digest, low = F.col("digest"), F.lit((1 << canon.HALF_BITS) - 1).cast("bigint")
+    digest, low = F.col("digest"), F.lit((1 << canonical_text.HALF_BITS) - 1).cast("bigint")
     sums = rows.groupBy("segment").agg(
         F.count(digest).alias("rows"),
-        F.sum(F.shiftright(digest, canon.HALF_BITS)).alias("high"),
+        F.sum(F.shiftright(digest, canonical_text.HALF_BITS)).alias("high"),
         F.sum(digest.bitwiseAND(low)).alias("low"),
     )
     names = ("segment", "rows", "high", "low")
-    found = (canon.SegmentSum(*(int(row[name] or 0) for name in names)) for row in sums.collect())
+    found = (canonical_text.SegmentSum(*(int(row[name] or 0) for name in names)) for row in sums.collect())
     return tuple(sorted(found, key=lambda one: one.segment))
 
 

@@ -1,33 +1,48 @@
-"""The comparer of one table: implements `ports.Comparer` over Spark frames."""
+"""The comparer of one table: implements `ports.Comparer` over Spark frames.
+
+Segment digests of two frames in one Spark job: which segments differ, and how many rows each side has.
+
+What a comparison on fewer digits cuts off: from each value, and in how many source rows. Cuts, never rounds.
+
+Counts of findings by kind, partition and day, by copies, and of late rows by lateness: small jobs over findings.
+
+The planned corrections that were not made: each key with its reason, as a line for people and scripts.
+
+A line holds the key and no other value of the row: what the row looked like is in the findings of the plan's sweep.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import cast
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import (
-    absence,
-    anatomy,
-    candidates,
-    corrections,
-    digests,
-    findings,
-    precision,
-    uncorrected,
-    versions,
-)
+from hudi_reconcile.compare import candidates, corrections, findings
 from hudi_reconcile.compare.canonical_text import collected, text_digested
-from hudi_reconcile.compare.sides import Shape, kept, scoped
-from hudi_reconcile.compare.spelling import Masks
-from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.anatomy import Anatomy, fullest
-from hudi_reconcile.core.canon import SegmentSum
-from hudi_reconcile.core.classify import PendingRange
-from hudi_reconcile.core.keys import Key
-from hudi_reconcile.core.segments import Segmentation, SegmentSet
+from hudi_reconcile.compare.columns import Shape, digested, kept, only, scoped
+from hudi_reconcile.compare.corrections import APPLIED, LANDED
+from hudi_reconcile.compare.equality import canonical, source_value
+from hudi_reconcile.compare.findings import Masks, key_struct
+from hudi_reconcile.core.sweep.drift import PendingRange
+from hudi_reconcile.core.sweep.drift_profile import (
+    LATENESS_SECONDS,
+    MOST_CELLS,
+    Anatomy,
+    Cell,
+    Lateness,
+    day_text,
+    fullest,
+    lateness,
+)
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.canonical_text import SegmentSum
+from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest
 
 
@@ -44,11 +59,11 @@ class SparkComparer:
 
     def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """One entry per segment that holds a row on either side."""
-        return digests.segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
+        return segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
 
     def source_digests(self, source: Frame) -> tuple[SegmentSum, ...]:
         """The source's rows digested alone."""
-        return digests.source_digests(_frame(source), self._shape)
+        return source_digests(_frame(source), self._shape)
 
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
@@ -72,7 +87,7 @@ class SparkComparer:
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""
-        return precision.hidden_rows(scoped(_frame(source)), self._shape.agreement.cut)
+        return hidden_rows(scoped(_frame(source)), self._shape.agreement.cut)
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:
         """Rows by the values of one column."""
@@ -98,9 +113,9 @@ class SparkComparer:
     def anatomy(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift lies; four small jobs."""
         drift = corrections.planned_keys(_frame(frame))
-        cells, other_rows = fullest(anatomy.cells_of(drift, timed=timed), rows)
-        lateness = None if reached_micros is None else anatomy.lateness_of(drift, reached_micros)
-        return Anatomy(cells, other_rows, self.differing_columns(Frame(drift)), lateness, *anatomy.held_of(drift))
+        cells, other_rows = fullest(cells_of(drift, timed=timed), rows)
+        lateness = None if reached_micros is None else lateness_of(drift, reached_micros)
+        return Anatomy(cells, other_rows, self.differing_columns(Frame(drift)), lateness, *held_of(drift))
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""
@@ -109,7 +124,7 @@ class SparkComparer:
 
     def to_delete(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; one job."""
-        return absence.keys_to_delete(_frame(rechecked), self._shape, most)
+        return corrections.keys_to_delete(_frame(rechecked), self._shape, most)
 
     def held_rows(self, source: Frame) -> tuple[Frame, int]:
         """Rows of the source, materialised, and counted."""
@@ -118,7 +133,7 @@ class SparkComparer:
 
     def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
         """Deletes whose key is there have moved; materialised."""
-        return Frame(absence.still_there(_frame(rechecked), None if there is None else _frame(there), self._shape))
+        return Frame(corrections.still_there(_frame(rechecked), None if there is None else _frame(there), self._shape))
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
         """Corrections of these record keys get the status `held`; materialised."""
@@ -133,12 +148,12 @@ class SparkComparer:
     ) -> Frame:
         """The corrections that one commit made, marked; materialised."""
         made, *others = [self._versions(pair, segments) for pair in (around, *later)]
-        return Frame(versions.landed(_frame(rechecked), made, others, self._shape))
+        return Frame(corrections.landed(_frame(rechecked), made, others, self._shape))
 
     def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
         """The plan's rows in the version that a commit carried them into; materialised."""
         around = self._versions((before, at), self.segments_of(plan))
-        return Frame(versions.carried(_frame(plan), action, around, self._shape))
+        return Frame(corrections.carried(_frame(plan), action, around, self._shape))
 
     def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""
@@ -159,11 +174,11 @@ class SparkComparer:
 
     def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""
-        return Frame(uncorrected.ended(_frame(rows), column, reasons, self._shape))
+        return Frame(ended(_frame(rows), column, reasons, self._shape))
 
     def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of these keys; materialised."""
-        return Frame(uncorrected.uncorrected(_frame(planned), [*map(_frame, ends)], self._shape, self._table))
+        return Frame(uncorrected(_frame(planned), [*map(_frame, ends)], self._shape, self._table))
 
     def segments_of(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""
@@ -182,3 +197,147 @@ class SparkComparer:
 
 def _frame(frame: Frame) -> DataFrame:
     return cast("DataFrame", frame)
+
+
+_LOW_HALF = (1 << 32) - 1
+_SUMS = ("source_rows", "lake_rows", "high", "low")
+
+
+def segment_digests(
+    source: DataFrame, lake: DataFrame, shape: Shape, segments: SegmentSet | None
+) -> tuple[SegmentDigest, ...]:
+    """Digest both sides at the same time and hold them against each other, segment by segment.
+
+    A row's 64-bit digest is summed as two 32-bit halves, the lake's with a minus: equal segments sum to zero. One sum of
+    64-bit values would wrap after a few rows; the halves hold to 2^31 rows a segment. Ordered by segment; segments
+    without a row on either side are left out.
+    """
+    # Each side is summed before they meet: a union in front of the sums would cost a copy of every row.
+    ours = _sums(digested(scoped(source), "source", shape), segments, sign=1)
+    theirs = _sums(digested(scoped(lake), "lake", shape), segments, sign=-1)
+    met = ours.unionAll(theirs).groupBy("segment").agg(*[F.sum(name).alias(name) for name in _SUMS])
+    found = [
+        SegmentDigest(
+            segment=row["segment"],
+            source_rows=row["source_rows"],
+            lake_rows=row["lake_rows"],
+            equal=row["source_rows"] == row["lake_rows"] and row["high"] == 0 and row["low"] == 0,
+        )
+        for row in met.collect()
+    ]
+    return tuple(sorted(found, key=lambda item: item.segment))
+
+
+def source_digests(rows: DataFrame, shape: Shape) -> tuple[SegmentSum, ...]:
+    """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
+    found = _sums(digested(scoped(rows), "source", shape), None, sign=1).collect()
+    sums = (SegmentSum(row["segment"], row["source_rows"], row["high"], row["low"]) for row in found)
+    return tuple(sorted(sums, key=lambda item: item.segment))
+
+
+def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFrame:
+    chosen = rows if segments is None else only(rows, segments)
+    counted, absent = F.count(F.lit(1)), F.lit(0).cast("bigint")
+    digest = F.col("digest")
+    return chosen.groupBy("segment").agg(
+        (counted if sign > 0 else absent).alias("source_rows"),
+        (counted if sign < 0 else absent).alias("lake_rows"),
+        (sign * F.sum(F.shiftright(digest, 32).cast("bigint"))).alias("high"),
+        (sign * F.sum(digest.bitwiseAND(F.lit(_LOW_HALF)))).alias("low"),
+    )
+
+
+def hidden_rows(source: DataFrame, items: tuple[Compared, ...]) -> dict[str, int]:
+    """Rows whose value is more than what is left of it, by column. One job that reads these columns only."""
+    if not items:
+        return {}
+    counts = [F.count(F.when(_hides(item, source_value(item)), 1)).alias(f"n{i}") for i, item in enumerate(items)]
+    row = source.agg(*counts).collect()[0]
+    return {item.column.name: int(row[f"n{i}"]) for i, item in enumerate(items)}
+
+
+def _hides(item: Compared, value: SparkColumn) -> SparkColumn:
+    """True where something is cut off; NULL hides nothing, and NaN is NaN in any width."""
+    left = canonical(item, value)
+    if item.as_float:
+        return left.cast("double") != value
+    if item.column.kind is Kind.DECIMAL:
+        return left != value
+    return left != F.unix_micros(value.cast("timestamp"))
+
+
+_DAY_MICROS = 86_400_000_000
+_LATE = "late_arriving"
+
+
+def cells_of(drift: DataFrame, *, timed: bool) -> tuple[Cell, ...]:
+    """The fullest cells. `timed`: the watermark is a time, in microseconds."""
+    days = F.floor(F.coalesce("source_micros", "lake_micros") / F.lit(_DAY_MICROS)).cast("bigint")
+    found = (
+        drift.select(
+            "kind",
+            F.get_json_object("line", "$.lake.partition_path").alias("place"),
+            (days if timed else F.lit(None).cast("bigint")).alias("day"),
+        )
+        .groupBy("kind", "place", "day")
+        .count()
+        .orderBy(F.desc("count"), "kind", "place", "day")
+        .limit(MOST_CELLS)
+        .collect()
+    )
+    return tuple(Cell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
+
+
+def held_of(drift: DataFrame) -> tuple[int, int]:
+    """Drifted keys that the lake does not hold, and its rows beyond the first of a key."""
+    copies = F.col("lake_copies")
+    (found,) = drift.agg(
+        F.count(F.when(copies == 0, 1)).alias("missing"), F.sum(F.greatest(copies - 1, F.lit(0))).alias("extra")
+    ).collect()
+    return found["missing"], found["extra"] or 0
+
+
+def lateness_of(drift: DataFrame, reached_micros: int) -> Lateness | None:
+    """How far the late rows lie below the checkpoint; None where there is none."""
+    late = drift.where(F.col("kind") == _LATE).select((F.lit(reached_micros) - F.col("source_micros")).alias("behind"))
+    ends = [F.col("behind") >= end * 1_000_000 for end in (0, *LATENESS_SECONDS)]
+    behind = [F.count(F.when(end, 1)).alias(f"behind_{place}") for place, end in enumerate(ends)]
+    row = late.agg(
+        F.count(F.lit(1)).alias("rows"), F.count("behind").alias("marked"), F.max("behind").alias("most"), *behind
+    )
+    (found,) = row.collect()
+    counts = [found[f"behind_{place}"] for place in range(len(ends))]
+    return lateness(found["rows"], found["marked"], counts, found["most"])
+
+
+RULES = "rules"
+
+
+def ended(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: Shape) -> DataFrame:
+    """Keys by what a column says of them, in the words of `reasons` where it has one; without those that were corrected."""
+    said = F.col(column)
+    reason = reduce(lambda other, one: F.when(said == one, reasons[one]).otherwise(other), reasons, said)
+    rules = F.col(RULES) if RULES in rows.columns else F.array().cast("array<string>")
+    left = rows.where(~said.isin(APPLIED, LANDED))
+    return left.select(*shape.key_names, reason.alias("reason"), rules.alias(RULES))
+
+
+def uncorrected(planned: DataFrame, ends: Sequence[DataFrame], shape: Shape, table: str) -> DataFrame:
+    """The planned corrections of these keys, each with `reason`, `rules` and its `line`. Materialised."""
+    left = reduce(DataFrame.unionByName, ends).alias("e")
+    plan = planned.drop("reason", RULES, "line").alias("p")
+    same = [F.col(f"p.{name}").eqNullSafe(F.col(f"e.{name}")) for name in shape.key_names]
+    rows = plan.join(left, reduce(Column.__and__, same)).select("p.*", "e.reason", f"e.{RULES}")
+    line = F.to_json(
+        F.struct(
+            F.lit(table).alias("table"),
+            F.col("kind"),
+            key_struct(shape).alias("key"),
+            F.col("action"),
+            F.col("columns"),
+            F.col("reason"),
+            F.col(RULES),
+        ),
+        {"ignoreNullFields": "false"},
+    )
+    return rows.withColumn("line", line).localCheckpoint(eager=True)

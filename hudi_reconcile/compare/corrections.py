@@ -1,14 +1,23 @@
-"""A plan's keys read once more: which may still be corrected, which moved, which were superseded, and what came of it."""
+"""A plan's keys read once more: which may still be corrected, which moved, which were superseded, and what came of it.
+
+What a plan's own commits did to the versions of its keys, told by the lake's snapshots around them.
+
+The keys of a plan's deletes as they are asked for at the source once more, and what comes of the answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.candidates import by_key
-from hudi_reconcile.compare.sides import Shape
+from hudi_reconcile.compare.columns import Shape, values_of
+from hudi_reconcile.compare.equality import canonical
+from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import HELD_RULES
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
@@ -111,3 +120,78 @@ def _lake_keys(shape: Shape) -> list[Column]:
         )
         for item in shape.agreement.key
     ]
+
+
+Pair = tuple[DataFrame, DataFrame]
+
+
+def landed(rechecked: DataFrame, around: Pair, later: Sequence[Pair], shape: Shape) -> DataFrame:
+    """Mark as `landed` what one commit between two lake snapshots made, and what is still as it left it. Materialised.
+
+    The commit made it where the key was as compared just before, and just after has one new version with the compared
+    image, or none where it was to be deleted. Nobody else's commit lies between the two. `later` are the snapshots around
+    other commits of ours, oldest first: a version that one of them carried into another is still as the first left it.
+    """
+    marked = _beside(rechecked, around, shape)
+    as_compared = F.col("before_seqnos").eqNullSafe(F.col("planned_seqnos"))
+    changed = ~F.col("at_seqnos").eqNullSafe(F.col("before_seqnos"))
+    written = (F.size("at_seqnos") == 1) & F.col("lake_digest").eqNullSafe(F.col("planned_digest"))
+    made = F.when(F.col("action") == "delete", F.size("at_seqnos") == 0).otherwise(written)
+    marked = marked.withColumn("made", as_compared & changed & made).withColumn("left_seqnos", F.col("at_seqnos"))
+    for pair in later:
+        marked = _beside(marked.drop("before_seqnos", "at_seqnos"), pair, shape)
+        same = F.col("before_seqnos").eqNullSafe(F.col("left_seqnos"))
+        marked = marked.withColumn("left_seqnos", F.when(same, F.col("at_seqnos")).otherwise(F.col("left_seqnos")))
+    stays = F.col("lake_seqnos").eqNullSafe(F.col("left_seqnos"))
+    status = F.when(F.col("made") & stays, LANDED).otherwise(F.col("status"))
+    return marked.withColumn("status", status).select(*rechecked.columns).localCheckpoint(eager=True)
+
+
+def carried(plan: DataFrame, action: str, around: Pair, shape: Shape) -> DataFrame:
+    """The plan's rows of an action in the versions that a commit of ours, made for others, carried them into. Materialised.
+
+    Only where the key was as compared just before that commit and is there after it: rows were carried, none was made.
+    """
+    marked = _beside(plan, around, shape)
+    as_compared = F.col("before_seqnos").eqNullSafe(F.col("lake_seqnos")) & (F.size("before_seqnos") > 0)
+    moved = (F.col("action") == action) & as_compared & (F.size("at_seqnos") > 0)
+    seqnos = F.when(moved, F.col("at_seqnos")).otherwise(F.col("lake_seqnos"))
+    return marked.withColumn("lake_seqnos", seqnos).select(*plan.columns).localCheckpoint(eager=True)
+
+
+def _beside(rows: DataFrame, around: Pair, shape: Shape) -> DataFrame:
+    """The rows with their versions before and after, as `before_seqnos` and `at_seqnos`; empty where there is none."""
+    for name, copies in zip(("before", "at"), around, strict=True):
+        versions = copies.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
+        same = [F.col(f"m.{key}").eqNullSafe(F.col(f"v.{key}")) for key in shape.key_names]
+        joined = rows.alias("m").join(versions.alias("v"), reduce(Column.__and__, same), "left")
+        found = F.coalesce(f"v.{name}_seqnos", F.array().cast("array<string>")).alias(f"{name}_seqnos")
+        rows = joined.select("m.*", found)
+    return rows
+
+
+def keys_to_delete(rechecked: DataFrame, shape: Shape, most: int) -> tuple[Key, ...] | None:
+    """The keys of the deletes that may be written, as text; None where there are more than `most`."""
+    columns = [F.col(name) for name in shape.key_names]
+    kinds = [item.column.kind for item in shape.agreement.key]
+    texts = [F.hex(one) if kind is Kind.BYTES else one.cast("string") for one, kind in zip(columns, kinds, strict=True)]
+    found = rechecked.where(_deletes()).select(*texts).limit(most + 1).collect()
+    return None if len(found) > most else tuple(tuple(row) for row in found)
+
+
+def still_there(rechecked: DataFrame, there: DataFrame | None, shape: Shape) -> DataFrame:
+    """Deletes whose key is among these source rows get the status `moved`; without rows all do. Materialised."""
+    status = F.when(_deletes(), MOVED).otherwise(F.col("status"))
+    if there is None:
+        return rechecked.withColumn("status", status).localCheckpoint(eager=True)
+    key = shape.agreement.key
+    values = zip(shape.key_names, key, values_of("source", key), strict=True)
+    keys = there.select(*[canonical(item, value).alias(f"there_{name}") for name, item, value in values]).distinct()
+    same = [F.col(name).eqNullSafe(F.col(f"there_{name}")) for name in shape.key_names]
+    joined = rechecked.join(keys.withColumn("there", F.lit(True)), reduce(Column.__and__, same), "left")
+    marked = joined.withColumn("status", F.when(F.col("there"), status).otherwise(F.col("status")))
+    return marked.select(*rechecked.columns).localCheckpoint(eager=True)
+
+
+def _deletes() -> Column:
+    return (F.col("action") == "delete") & F.col("status").isin(*WRITTEN)

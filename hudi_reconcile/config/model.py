@@ -1,6 +1,10 @@
 """The config as a value: sections `source`, `spark`, `jars`, `reports`, `tables`, with every default of the contract.
 
 Decides what is legal and what is meant. It reads no file and no environment; `load` does, and hands the text in.
+
+The audit log's settings: the key that seals it, how long runs are kept, and whether any may go at all.
+
+Where else a run is told: files and services of others that read it.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -25,7 +30,6 @@ from pydantic import (
     model_validator,
 )
 
-from hudi_reconcile.config.audit import AuditConfig
 from hudi_reconcile.config.fields import (
     LAX,
     Finding,
@@ -39,7 +43,6 @@ from hudi_reconcile.config.fields import (
     option_text,
     secret_of,
 )
-from hudi_reconcile.config.outputs import OutputsConfig
 from hudi_reconcile.config.paths import (
     OWNERS_MODE,
     REPORTS,
@@ -49,13 +52,128 @@ from hudi_reconcile.config.paths import (
     reports_mode,
 )
 from hudi_reconcile.config.secrets import HIDDEN, Secret
-from hudi_reconcile.config.source_sql import source_sql_findings
+from hudi_reconcile.config.source import check_url, source_sql_findings, unverified_findings
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.config.urls import check_url, unverified_findings
-from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.jdbc_url import is_jdbc, product_of
-from hudi_reconcile.core.spelling import fold, nearest, respelled
-from hudi_reconcile.sql.drivers import DRIVERS, class_problem, driver_word, option_problems, url_problem
+from hudi_reconcile.core.errors import UsageError, fold, nearest, respelled
+from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
+from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
+
+
+def _key(value: object, info: ValidationInfo) -> object:
+    found = secret_of(value, info, "audit.key")
+    if isinstance(found, Secret) and not found.template.is_one_reference:
+        raise ValueError(
+            "must be ${file:PATH} or ${env:NAME} and nothing else: a key in the config is in every copy of it"
+        )
+    return found
+
+
+Key = Annotated[
+    Secret,
+    BeforeValidator(_key),
+    PlainSerializer(lambda _: HIDDEN, return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["${file:secrets/audit_key}", "${env:AUDIT_KEY}"]}),
+]
+
+
+class AuditConfig(Section):
+    """The log of all runs, and how long they are kept."""
+
+    key: Key | None = Field(None, description="${file:PATH} or ${env:NAME}: seals each line of the audit log (HMAC).")
+    old_keys: Annotated[tuple[Key, ...], LAX] = Field((), description="Keys that older lines are sealed with.")
+    unsealed_head: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(
+        None, description="The log's head when it got its first key: lines up to it count though nothing seals them."
+    )
+    retention: PositiveDuration | None = Field(
+        None, description="How long runs are kept, at least; `audit purge` obeys."
+    )
+    hold: bool = Field(default=False, description="true: `audit purge` removes nothing (legal hold).")
+
+
+def _http(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("https", "http") or not parts.hostname:
+        raise ValueError("not a URL that starts with https:// or http://")
+    return url
+
+
+def _receiver(url: str) -> str:
+    parts = urlsplit(_http(url))
+    if parts.username or parts.password or parts.query:
+        raise ValueError("holds more than an address; a key stands under `api_key`")
+    return url if parts.path.strip("/") else f"{url.rstrip('/')}/{_LINEAGE_PATH}"
+
+
+def _header(key: str) -> str:
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError("not one line of ASCII, which is all that a header holds")
+    return key
+
+
+_LINEAGE_PATH = "api/v1/lineage"
+ApiKey = Annotated[
+    Text,
+    AfterValidator(_header),
+    PlainSerializer(lambda _: HIDDEN, return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["${env:OPENLINEAGE_API_KEY}", "${file:secrets/openlineage}"]}),
+]
+
+
+class OpenLineageConfig(Section):
+    """OpenLineage events: to a file, to a service, or both."""
+
+    namespace: Text = Field(description="Namespace of the jobs.")
+    file: LocalPath | None = Field(None, description="A file that gets one JSON line an event.")
+    url: Annotated[Text, AfterValidator(_receiver)] | None = Field(
+        None, description=f"A service that takes each event by POST; without a path, /{_LINEAGE_PATH} is meant."
+    )
+    api_key: ApiKey | None = Field(
+        None, description="Sent to it as `Authorization: Bearer`, never printed; ${env:NAME} or ${file:PATH}."
+    )
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """Events go somewhere, and a key is for a service."""
+        if not raw.get("file") and not raw.get("url"):
+            yield (), "needs `file`, `url` or both"
+        if raw.get("api_key") and not raw.get("url"):
+            yield ("api_key",), "is for `url`, which is not there"
+
+
+WebhookUrl = Annotated[
+    Text,
+    AfterValidator(_http),
+    PlainSerializer(lambda _: HIDDEN, return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["${env:SLACK_WEBHOOK}", "${file:secrets/slack}"]}),
+]
+Ending = Literal["clean", "corrected", "pulled", "approved", "drift", "usage", "unverified", "incomplete", "refused"]
+
+
+class WebhookConfig(Section):
+    """One message a run, in the shape of Slack's incoming webhooks."""
+
+    url: WebhookUrl = Field(description="Who has it may post, so it is never printed; ${env:NAME} or ${file:PATH}.")
+    on: Annotated[tuple[Ending, ...], LAX, AfterValidator(not_empty)] = Field(
+        ("drift", "unverified", "incomplete", "refused", "usage"), description="Outcomes of a run that are told."
+    )
+
+
+class OutputsConfig(Section):
+    """Written after each run; each file is replaced whole. What cannot be written is a warning and changes no exit code."""
+
+    junit: LocalPath | None = Field(None, description="JUnit XML of the newest run, a file.")
+    prometheus: LocalPath | None = Field(
+        None, description="Folder of node_exporter's textfile collector: hudi_reconcile_<command>.prom."
+    )
+    ndjson: LocalPath | None = Field(None, description="A file that gets one JSON line a table and run.")
+    openlineage: OpenLineageConfig | None = Field(
+        None, description="OpenLineage events, to a file, to a service, or both."
+    )
+    webhook: WebhookConfig | None = Field(None, description="One message a run, in the shape of Slack's webhooks.")
+    github: bool = Field(
+        default=False, description="true: under GitHub Actions, the step's summary and one annotation a problem."
+    )
+
 
 _SOURCE_KEYS = frozenset({"url", "password", "driver"})
 

@@ -9,12 +9,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hudi_reconcile.config.document import Document, Problem, read_document
 from hudi_reconcile.config.fields import Location, Place, Section
-from hudi_reconcile.config.load import error_of, pointless, text_of
+from hudi_reconcile.config.load import (
+    MOST_SHOWN,
+    config_error,
+    did_you_mean,
+    pointless,
+    problems_of,
+    shortened,
+    text_of,
+)
 from hudi_reconcile.config.rules_model import RULES, RulesFile, RulesHead
-from hudi_reconcile.config.wording import MOST_SHOWN, did_you_mean, problems_of, shortened
-from hudi_reconcile.core.rules import Rule, RuleSet
+from hudi_reconcile.config.yaml_document import Document, Problem, read_document
+from hudi_reconcile.core.rules.rules import Rule, RuleSet
 
 FIX = "correct the lines above, then: hudi-reconcile rules lint"
 _MISSING = "name a rules file under `rules:` of the table, or remove the key"
@@ -38,7 +45,7 @@ def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None 
     """The rules of a text; reads no file. Raises ConfigError with all its problems."""
     document = read_document(text)
     if found := pointless(document):
-        raise error_of(list(dict.fromkeys([*document.problems, *found])), file, fix=FIX)
+        raise config_error(list(dict.fromkeys([*document.problems, *found])), file, fix=FIX)
     problems = list(document.problems)
     head, more = _entry(document, (), RulesHead, file)
     problems += more
@@ -51,7 +58,7 @@ def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None 
             problems.append(Problem(document.line_of(("rules", index)), ("rules", index), why))
     problems += _cross_problems(document, table)
     if problems or not isinstance(head, RulesHead):
-        raise error_of(problems, file, fix=FIX)
+        raise config_error(problems, file, fix=FIX)
     waivers = tuple(one.waiver() for one in head.waivers)
     return RuleSet(head.table, tuple(one for one in rules if one is not None), waivers, file)
 

@@ -1,21 +1,50 @@
-"""What a rules file may say: one section for each kind of check, and waivers. Decides within one entry; reads no file."""
+"""What a rules file may say: one section for each kind of check, and waivers. Decides within one entry; reads no file.
+
+PURE: what a query of a `sql` rule has to be. Spark has the last word; this tells it with file and line.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from hudi_reconcile.config.fields import LAX, Duration, Finding, Raw, Section, SomeNames, Text, not_empty
-from hudi_reconcile.config.numbers import exact_number, refuse_rounding
-from hudi_reconcile.config.rule_query import refuse_reach, with_batch
-from hudi_reconcile.config.scalars import SHARE_PATTERN, parse_share
+from hudi_reconcile.config.fields import (
+    LAX,
+    SHARE_PATTERN,
+    Duration,
+    Finding,
+    Raw,
+    Section,
+    SomeNames,
+    Text,
+    exact_number,
+    not_empty,
+    parse_share,
+    refuse_rounding,
+)
 from hudi_reconcile.config.tables import folder_name
-from hudi_reconcile.core import rules as core
-from hudi_reconcile.core.rules import Allow, Severity
+from hudi_reconcile.core.rules import rules
+from hudi_reconcile.core.rules.reach import (
+    ARGUMENTS,
+    BATCH,
+    EXPECTATIONS,
+    FORBIDDEN,
+    OTHER_TABLES,
+    RULE,
+    TABLE_FUNCTIONS,
+    out_of_reach,
+    sql_of,
+)
+from hudi_reconcile.core.rules.rules import Allow, Check, Gx, Severity, Sql
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
 
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 DriftKind = Literal["late_arriving", "updated_without_watermark", "deleted", "regressed", "duplicate_key"]
@@ -97,15 +126,15 @@ class RuleEntry(Section):
     severity: Severity = Field("error", description="error | warn (fails a run only under --fail-on warn)")
     why: Text | None = Field(None, description="Shown where the rule fails: what it means, whom to call.")
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check as a value."""
         raise NotImplementedError
 
-    def rule(self) -> core.Rule:
+    def rule(self) -> rules.Rule:
         """The rule as a value."""
         allow = getattr(self, "allow", Allow())
         quarantine = getattr(self, "quarantine", False)
-        return core.Rule(self.id, self.check_of(), self.severity, allow, quarantine=quarantine, why=self.why or "")
+        return rules.Rule(self.id, self.check_of(), self.severity, allow, quarantine=quarantine, why=self.why or "")
 
 
 class RowRule(RuleEntry):
@@ -132,9 +161,9 @@ class NotNullRule(BatchRule):
     check: Literal["not_null"]
     column: Text
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.NotNull(self.column)
+        return rules.NotNull(self.column)
 
 
 class UniqueRule(RowRule):
@@ -143,9 +172,9 @@ class UniqueRule(RowRule):
     check: Literal["unique"]
     columns: SomeNames
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Unique(self.columns)
+        return rules.Unique(self.columns)
 
 
 class BetweenRule(BatchRule):
@@ -163,9 +192,9 @@ class BetweenRule(BatchRule):
         if raw.get("min") is None and raw.get("max") is None:
             yield (), "needs `min` or `max`"
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Between(self.column, self.min, self.max)
+        return rules.Between(self.column, self.min, self.max)
 
 
 class InSetRule(BatchRule):
@@ -175,9 +204,9 @@ class InSetRule(BatchRule):
     column: Text
     values: Values
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.InSet(self.column, self.values)
+        return rules.InSet(self.column, self.values)
 
 
 class MatchesRule(BatchRule):
@@ -187,9 +216,9 @@ class MatchesRule(BatchRule):
     column: Text
     regex: Text
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Matches(self.column, self.regex)
+        return rules.Matches(self.column, self.regex)
 
 
 class SqlRule(RowRule):
@@ -198,9 +227,9 @@ class SqlRule(RowRule):
     check: Literal["sql"]
     query: Annotated[Text, AfterValidator(with_batch)]
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Sql(self.query)
+        return rules.Sql(self.query)
 
 
 class GxRule(RowRule):
@@ -214,13 +243,13 @@ class GxRule(RowRule):
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
         """What it hands to Spark reads the batch only, as far as the text shows it."""
         try:
-            refuse_reach(core.Gx(str(raw.get("type")), raw.section("kwargs").values))
+            refuse_reach(rules.Gx(str(raw.get("type")), raw.section("kwargs").values))
         except ValueError as error:
             yield ("kwargs",), str(error)
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Gx(self.type, self.kwargs)
+        return rules.Gx(self.type, self.kwargs)
 
 
 class DriftRule(RowRule):
@@ -230,9 +259,9 @@ class DriftRule(RowRule):
     kinds: Annotated[tuple[DriftKind, ...], LAX, AfterValidator(not_empty)] = get_args(DriftKind)
     max_age: Duration | None = None
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Drift(tuple(dict.fromkeys(self.kinds)), self.max_age)
+        return rules.Drift(tuple(dict.fromkeys(self.kinds)), self.max_age)
 
 
 class TotalRule(RuleEntry):
@@ -242,9 +271,9 @@ class TotalRule(RuleEntry):
     column: Text
     tolerance: ToleranceField = Decimal(0)
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Total(self.column, self.tolerance)
+        return rules.Total(self.column, self.tolerance)
 
 
 class FreshnessRule(RuleEntry):
@@ -253,9 +282,9 @@ class FreshnessRule(RuleEntry):
     check: Literal["freshness"]
     max_age: Duration
 
-    def check_of(self) -> core.Check:
+    def check_of(self) -> rules.Check:
         """The check."""
-        return core.Freshness(self.max_age)
+        return rules.Freshness(self.max_age)
 
 
 AnyRule = (
@@ -275,9 +304,9 @@ class WaiverEntry(Section):
     expires: Day = Field(description="The first day (UTC) on which it waives nothing any more.")
     owner: Text | None = Field(None, description="Who answers for it.")
 
-    def waiver(self) -> core.Waiver:
+    def waiver(self) -> rules.Waiver:
         """The waiver as a value."""
-        return core.Waiver(self.rule, self.reason, self.expires, self.owner or "")
+        return rules.Waiver(self.rule, self.reason, self.expires, self.owner or "")
 
 
 class RulesHead(Section):
@@ -295,3 +324,85 @@ class RulesFile(RulesHead):
     rules: Annotated[tuple[Annotated[AnyRule, Field(discriminator="check")], ...], LAX, AfterValidator(not_empty)] = (
         Field(description="The rules.")
     )
+
+
+_COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_FIRST_WORD = re.compile(r"[\s(]*([A-Za-z]+)")
+_SELECTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
+_VARIABLE = re.compile(r"\$\{(?:\w+?:)?\S+?\}")  # as Spark finds them: ConfigReader.REF_RE
+
+
+def with_batch(query: str) -> str:
+    """The query. Raises ValueError for one that is none, that does not ask `{batch}`, or that asks anything else."""
+    first = _FIRST_WORD.match(_COMMENTS.sub(" ", query))
+    if first is None or first.group(1).upper() not in _SELECTS:
+        raise ValueError("no query: it begins with SELECT, WITH, FROM, VALUES or TABLE; a rule changes nothing")
+    if "{batch}" not in query:
+        raise ValueError("must select from {batch}, which stands for the table's rows")
+    refuse_reach(Sql(query))
+    return query
+
+
+def refuse_reach(check: Check) -> None:
+    """Raise ValueError for a check that, as far as its text shows it, reads anything but the batch.
+
+    What this reader of SQL does not understand is left to Spark, which judges each query before it runs.
+    """
+    if isinstance(check, Gx) and _is_known(check) and (why := out_of_reach(check.type, check.kwargs)):
+        raise ValueError(why)
+    for query in sql_of(check):
+        if _VARIABLE.search(query):
+            raise ValueError(
+                "${...} is a variable of Spark, which may hold what the environment holds: write the value itself"
+            )
+        if why := _reads_elsewhere(query):
+            raise ValueError(f"{why}: {RULE}")
+
+
+# --- helpers ---
+
+
+def _is_known(check: Gx) -> bool:
+    """True where the words are Great Expectations' own; of others it tells itself, with the nearest that is."""
+    return check.type in OTHER_TABLES or (check.type in EXPECTATIONS and ARGUMENTS.issuperset(check.kwargs))
+
+
+def _reads_elsewhere(query: str) -> str | None:
+    from sqlglot import parse, tokenize  # noqa: PLC0415 - takes a while to load, and files without SQL need none of it
+
+    from hudi_reconcile.sql.user_sql import UNREAD, is_nested_deep  # noqa: PLC0415 - as above
+
+    try:
+        if is_nested_deep(tokenize(query, read="spark")):
+            return None
+        trees = [tree for tree in parse(query, read="spark") if tree is not None]
+    except UNREAD:
+        return None
+    if len(trees) > 1:
+        return "it is more than one statement"
+    return next((why for tree in trees for why in (_other_table(tree), _forbidden_call(tree)) if why), None)
+
+
+def _other_table(tree: Expr) -> str | None:
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    named = {BATCH, *(str(one.alias).lower() for one in tree.find_all(exp.CTE))}
+    for table in tree.find_all(exp.Table):
+        what = table.this
+        if table.find_ancestor(exp.Hint):
+            continue  # the name of a table of the query
+        if isinstance(what, exp.Identifier) and (table.db or table.name.lower() not in named):
+            return f"it reads {'.'.join(part.name for part in table.parts)}"
+        if isinstance(what, exp.Anonymous) and what.name.lower() not in TABLE_FUNCTIONS:
+            return f"it reads {what.name}(...)"
+    return None
+
+
+def _forbidden_call(tree: Expr) -> str | None:
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    for call in tree.find_all(exp.Func):
+        name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
+        if name in FORBIDDEN:
+            return f"it calls {name}, which {FORBIDDEN[name]}"
+    return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hudi_reconcile.config.model import Config, SourceConfig
-from hudi_reconcile.config.urls import transport_warning
+from hudi_reconcile.config.source import transport_warning
 
 _BY_DRIVER = "verify the server by the driver's own settings (docs/jdbc.md)"
 _VERIFY = (

@@ -2,6 +2,11 @@
 
 JSON says nothing of doubled keys, and Python's reader takes more than JSON (NaN, UTF-16, lone surrogates): what this tool did
 not write is no document of its own, and is refused here by name, never by a traceback in whoever shows it.
+
+The shape of a `result.json`, checked once where it is read: nobody behind it meets a field that is missing or of another type.
+
+Later versions add fields, so unknown ones are let through. Fields that the first version did not have may be missing, and
+are of their type where they are there.
 """
 
 from __future__ import annotations
@@ -10,8 +15,13 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.core.rules.verdict import STATUSES
 from hudi_reconcile.evidence.files import EvidenceError
 
 Document = Mapping[str, Any]
@@ -73,3 +83,264 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("a number in it is not finite")
     return number
+
+
+_MOST = (1 << 63) - 1
+Rows = Annotated[int, Field(ge=0, le=_MOST)]
+Share = Annotated[float, Field(ge=0, le=float(_MOST))]
+Text = str | None
+Texts = Mapping[str, str]
+Scalar = bool | int | float | str | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=())
+
+
+class _Source(_Part):
+    rows: Rows
+    snapshot: str
+
+
+class _Lake(_Part):
+    rows: Rows
+    instant: str
+
+
+class _Gap(_Part):
+    what: str
+    name: str
+    why: str
+    fix: str
+
+
+class _Change(_Part):
+    what: str
+    side: Literal["source", "lake"]
+    column: str
+    source_type: Text
+    lake_type: Text
+    since_utc: Text
+    compared: bool
+    fix: str
+    lake_column: Text = None
+
+
+class _Precision(_Part):
+    column: str
+    source: str
+    lake: str
+    compared: str
+    rows_hidden: Rows
+
+
+class _Settings(_Part):
+    exclude: list[str]
+    rename: Texts
+    tolerance: Mapping[str, Share]
+
+
+class _Failure(_Part):
+    type: str
+    message: str
+    fix: str
+
+
+class _Guard(_Part):
+    name: str
+    limit: int | float | str
+    found: int | float | str
+    ok: bool
+    fix: str = ""
+
+
+class _Corrections(_Part):
+    upserts: Rows
+    deletes: Rows
+    applied: Rows
+    superseded: Rows
+    moved: Rows
+    failed: Rows
+    instants: list[str]
+    savepoint: Text = None
+    held: Rows = 0
+    applied_before: Rows = 0
+
+
+class _Keys(_Part):
+    rows: Rows
+    path: str
+    sample: list[Mapping[str, Any]]
+
+
+class _Waiver(_Part):
+    rule: str
+    reason: str
+    owner: str
+    expires: str
+
+
+class _Rule(_Part):
+    id: str
+    severity: Literal["error", "warn"]
+    status: str
+    failed_rows: Rows
+    check: str
+    what: str
+    allow: str
+    judged_rows: Rows
+    why: str
+    fix: str
+    waiver: _Waiver | None = None
+    keys: _Keys | None = None
+    totals: Mapping[str, Any] | None = None
+    notes: list[str] = []
+
+
+class _Pull(_Part):
+    rows: Rows
+    mode: Literal["full", "incremental"]
+    checkpoint_before: Text
+    checkpoint_after: Text
+    instant: Text
+    null_watermark_rows: Rows = 0
+    bound: Text = None
+    bound_why: Text = None
+    pages: Rows = 0
+    created: bool = False
+
+
+class _Cost(_Part):
+    seconds: Share
+    session_seconds: Share
+    source_statements: Rows
+    source_rows_fetched: Rows
+    lake_files_read: Rows
+    phases_seconds: Mapping[str, float] = {}
+    source_bytes_estimate: Rows | None = None
+
+
+class _Cell(_Part):
+    kind: str
+    partition: Text
+    day: Text
+    rows: Rows
+
+
+class _Lateness(_Part):
+    rows: list[Rows]
+    greatest_seconds: Share
+    unmarked_rows: Rows
+    ahead_rows: Rows = 0
+
+
+class _Anatomy(_Part):
+    cells: list[_Cell]
+    other_rows: Rows
+    columns: Mapping[str, Rows]
+    lateness: _Lateness | None
+    missing_rows: Rows | None = None
+    extra_copies: Rows | None = None
+
+
+class _Covered(_Part):
+    segments: Rows
+    compared: Rows
+    never_compared: Rows
+    oldest_utc: Text
+    budget: Text = None
+    budget_seconds: Share | None = None
+    partitions: list[str] = []
+    lake_rows_left_out: Rows | None = None
+    source_rows_left_out: Rows | None = None
+
+
+class _Uncorrected(_Part):
+    rows: Rows
+    by_reason: Mapping[str, Rows]
+    listed_rows: Rows
+    path: Text
+    why: str
+    plan_run: Text
+    by_kind: Mapping[str, Rows] = {}
+
+
+class _Table(_Part):
+    name: str
+    outcome: str
+    source: _Source | None
+    lake: _Lake | None
+    checkpoint: Text
+    findings: Mapping[str, Rows]
+    not_drift: Mapping[str, Rows]
+    unverified: list[_Gap]
+    error: _Failure | None
+    guards: list[_Guard]
+    corrections: _Corrections
+    already_applied: bool
+    plan_id: Text
+    verified_at: Text
+    segments: Mapping[str, Scalar]
+    rules: list[_Rule]
+    notes: list[str]
+    provenance: Texts
+    cost: _Cost
+    findings_left: Mapping[str, Rows] | None = None
+    schema_: list[_Change] = Field([], alias="schema")
+    precision: list[_Precision] = []
+    compare: _Settings | None = None
+    columns: Mapping[str, Texts] = {}
+    whole: bool = False
+    coverage: _Covered | None = None
+    anatomy: _Anatomy | None = None
+    approval: Mapping[str, str | int] | None = None
+    pull: _Pull | None = None
+    uncorrected: _Uncorrected | None = None
+
+
+class _Result(_Part):
+    run_id: str
+    command: str
+    outcome: str
+    exit_code: int
+    started_utc: str
+    ended_utc: str
+    tables: list[_Table]
+    provenance: Mapping[str, Any] = {}
+
+
+def checked_result(document: Mapping[str, Any], run_id: str, path: Path) -> Mapping[str, Any]:
+    """The document, where it is the result of this run as a run writes it. Raises EvidenceError where it is not."""
+    try:
+        found = _Result.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _damaged(path, f"{place or 'it'}: {first['msg']}") from error
+    if found.run_id != run_id:
+        raise _damaged(path, f"it is the result of run {found.run_id[:40]}")
+    for what in _nonsense(found):
+        raise _damaged(path, what)
+    return document
+
+
+def _nonsense(found: _Result) -> list[str]:
+    """What has the right type and no meaning."""
+    known = {one.value for one in Outcome}
+    names = [table.name for table in found.tables]
+    said = [
+        f"outcome {one[:40]!r} is none"
+        for one in (found.outcome, *(t.outcome for t in found.tables))
+        if one not in known
+    ]
+    said += ["a table stands in it twice"] if len(set(names)) < len(names) else []
+    for table in found.tables:
+        for kinds, counts in ((DRIFT_KINDS, table.findings), (NOT_DRIFT_KINDS, table.not_drift)):
+            if set(counts) != set(kinds):
+                said.append(f"table {table.name}: it counts other kinds than {', '.join(kinds)}")
+        said += [f"rule {rule.id[:80]!r}: unknown status" for rule in table.rules if rule.status not in STATUSES]
+    return said
+
+
+def _damaged(path: Path, what: str) -> EvidenceError:
+    return EvidenceError(f"{path} is damaged: {what}", fix="choose another run: hudi-reconcile history")

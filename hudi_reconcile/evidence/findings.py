@@ -2,6 +2,8 @@
 
 Holds what was read against the counts in `result.json`: findings that are missing on disk are an error, never a short
 list. Knows nothing of output formats.
+
+Reads the corrections that an apply left unmade back from Parquet, a batch at a time, and holds them against its result.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.plan.apply_outcome import REASONS
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.evidence.files import EvidenceError
 
@@ -129,3 +133,43 @@ def stored_rows(folder: Path, columns: tuple[str, ...], what: str, fix: str) -> 
         # ValueError and TypeError: columns of another number or type, and text that is no UTF-8.
         except (pa.ArrowException, KeyError, OSError, TypeError, ValueError) as error:
             raise EvidenceError(f"{path} cannot be read {what}", fix=fix) from error
+
+
+_FIX = "compare anew: hudi-reconcile sweep"
+
+
+def chosen_reasons(reasons: Collection[str]) -> tuple[str, ...]:
+    """The reasons to list: those named, or all where none is. Raises UsageError for an unknown one."""
+    unknown = sorted(set(reasons) - set(REASONS))
+    if unknown:
+        raise UsageError(f"unknown reason: {', '.join(unknown)}", fix=f"use one of {', '.join(REASONS)}")
+    return tuple(reasons) or tuple(REASONS)
+
+
+def read_uncorrected(
+    folder: Path, told: Mapping[str, Any], *, kinds: Collection[str], reasons: Collection[str]
+) -> Iterator[str]:
+    """The lines of these kinds and reasons, in the order stored. `told` is what the result says of the list.
+
+    Raises:
+        EvidenceError: the files are missing or damaged, or hold more or fewer rows than `told`. This shows only at the end.
+    """
+    found = 0
+    for kind, reason, line in _stored_lines(folder):
+        found += 1
+        if kind in kinds and reason in reasons:
+            yield line
+    if found != told["listed_rows"]:
+        raise EvidenceError(
+            f"{folder} holds {found} of {told['listed_rows']} rows that result.json counts: the list is not complete",
+            fix=_FIX,
+        )
+
+
+def sample_uncorrected(folder: Path, *, limit: int) -> list[str]:
+    """The first lines of a list; none where there is no list. Raises EvidenceError where the files are damaged."""
+    return [line for _, _, line in islice(_stored_lines(folder), limit)]
+
+
+def _stored_lines(folder: Path) -> Iterator[tuple[str, ...]]:
+    return stored_rows(folder, ("kind", "reason", "line"), "as a list of what was not corrected", _FIX)

@@ -1,19 +1,35 @@
 """What ran, and how it ended, newest first: reads each run's `result.json`. Decides nothing about a run.
 
 A run that cannot be read is listed as `unreadable` with the reason, never left out.
+
+Of the runs before the newest ones those that still count for some table, found by the audit log. Reads only.
+
+A table with a schedule of its own may have its last run behind hundreds of others. The log names each run's command and
+tables, so that ten thousand runs cost one file, and only the results that say something of such a table are read.
+
+The newest comparison of a table: which run, what it says of the table, and what became of the table since.
+
+What earlier sweeps of a table left to go on from: the `coverage.json` of past runs, newest first.
+
+What earlier runs saw of a table's columns: types at the last pull, at the last comparison, and what had changed by then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import islice
 from typing import Any
 
-from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result_parts import SchemaChange
+from hudi_reconcile.core.result_queries import open_rules
+from hudi_reconcile.core.sweep.coverage import Coverage, parse
+from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.logged import LOOK, UntrustedError
-from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.store import COMPARED, UNUSABLE, Store
+from hudi_reconcile.evidence.trust import LOOK, UntrustedError
 
 UNREADABLE = "unreadable"
 
@@ -100,3 +116,150 @@ def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
     )
     times = (document["started_utc"], document["ended_utc"])
     return PastRun(run_id, document["command"], document["outcome"], *times, tables)
+
+
+def older_runs(store: Store, older: Sequence[str], newest: Sequence[PastRun], *, comparisons: int) -> Iterator[PastRun]:
+    """Of the runs `older`, newest first, those that tell of tables that `newest` does not compare.
+
+    Each such table's newest `comparisons` with the applies after them, and of every other command the newest run. A run that
+    no line of the log names that is to be believed is read always.
+    """
+    left = {one.name: 0 for run in newest if run.command in COMPARED for one in run.tables}
+    seen = {(run.command, one.name) for run in newest for one in run.tables}
+    logged = store.log().runs if older else {}
+    for run_id in older:
+        line = next((one for one in logged.get(run_id, ()) if not one.doubt), None)
+        if line is not None and not any(
+            _wanted(line.command, name, left.get(name, comparisons), seen) for name in line.tables
+        ):
+            continue
+        run = past_run(store, run_id)
+        yield run
+        command, names = (
+            (run.command, tuple(one.name for one in run.tables))
+            if run.command != UNREADABLE or line is None
+            else (line.command, line.tables)
+        )
+        seen.update((command, name) for name in names)
+        if command in COMPARED:
+            left.update({name: max(0, left.get(name, comparisons) - 1) for name in names})
+
+
+def _wanted(command: str, name: str, left: int, seen: set[tuple[str, str]]) -> bool:
+    return left > 0 and (command in COMPARED or command == "apply" or (command, name) not in seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run that compared the table, and its part of the result. `since` says why the table is another one now, if it is.
+
+    `applied` is the newest apply of the run's own plan that was verified, as its id and its part of the result.
+    """
+
+    run_id: str
+    ended_utc: str
+    table: Mapping[str, Any]
+    since: str = ""
+    applied: tuple[str, Mapping[str, Any]] | None = None
+
+
+def newest_compared(store: Store, table: str) -> Comparison | None:
+    """The newest sweep or run that holds the table; None where there is none.
+
+    Raises:
+        EvidenceError: a newer run cannot be read, so nobody knows whether it compared the table.
+    """
+    since: dict[bool, str] = {}  # by whether the run changed the table itself, the newest of each
+    applied: dict[str, tuple[str, Mapping[str, Any]]] = {}  # by plan, the newest of each
+    for run_id in store.run_ids():
+        document = store.result(run_id)
+        for one in document["tables"]:
+            if one["name"] != table:
+                continue
+            if document["command"] in COMPARED:
+                other = since.get(True) or since.get(False, "")
+                return Comparison(run_id, document["ended_utc"], one, other, applied.get(one["plan_id"] or ""))
+            if document["command"] == "apply" and one["verified_at"] and one["plan_id"]:
+                applied.setdefault(one["plan_id"], (run_id, one))
+            if why := _other_since(run_id, document["command"], one):
+                since.setdefault(not one["already_applied"], why)
+    return None
+
+
+def _other_since(run_id: str, command: str, table: Mapping[str, Any]) -> str:
+    done = table["corrections"]
+    if command == "undo" and done["applied"] + done.get("applied_before", 0):
+        return f"corrections were taken back since, by run {run_id}"
+    if (table.get("pull") or {}).get("created"):
+        return f"the lake table was made anew since, by run {run_id}"
+    return ""
+
+
+_MOST_COVERAGE_RUNS = 200  # beyond these a table counts as never compared: more work, never less
+
+
+def past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
+    """The newest of each subject and segmentation. Coverage that cannot be read is passed over.
+
+    Nothing is taken from before a run that made the lake table, or of which that cannot be told.
+    """
+    found: list[Coverage] = []
+    for one in _documents(store, table):
+        if all((one.subject, one.cut, one.wanted) != (known.subject, known.cut, known.wanted) for known in found):
+            found.append(one)
+    return tuple(found)
+
+
+def _documents(store: Store, table: str) -> Iterator[Coverage]:
+    for run_id in islice(store.run_ids(), _MOST_COVERAGE_RUNS):
+        with suppress(*UNUSABLE, ValueError):
+            document = store.coverage(run_id, table)
+            if document is not None and document.get("table") == table:
+                yield parse(document)
+        try:
+            if _made(store.result(run_id), table):
+                return
+        except UNUSABLE:  # it may have made the table: what lies before is then of another one
+            return
+
+
+def _made(result: Mapping[str, Any], table: str) -> bool:
+    """True where the run made the lake table: what was compared before it was another one, at the same path."""
+    return any(one["name"] == table and (one.get("pull") or {}).get("created") for one in result.get("tables", ()))
+
+
+_MOST_KNOWN_RUNS = 100  # a pull and a comparison are among the newest few, or the reports folder is not this table's
+_CHANGE_FIELDS = {one.name for one in fields(SchemaChange)}
+
+
+def known_columns(store: Store, table: str) -> KnownColumns:
+    """Look back until a pull and a comparison of the table were found. Runs that cannot be read are passed over.
+
+    Where no pull is among them, the oldest comparison says what the source's types were.
+    """
+    source: Mapping[str, str] | None = None
+    compared: Mapping[str, Any] | None = None
+    oldest: Mapping[str, str] = {}
+    for past in islice(_past_tables(store, table), _MOST_KNOWN_RUNS):
+        columns = past["columns"]
+        oldest = columns["source"]
+        if source is None and past.get("pull") is not None:
+            source = columns["source"]
+        if compared is None and "lake" in columns:
+            compared = past
+        if source is not None and compared is not None:
+            break
+    lake = {} if compared is None else compared["columns"]["lake"]
+    listed = () if compared is None else tuple(_change(one) for one in compared["schema"])
+    return KnownColumns(oldest if source is None else source, lake, listed)
+
+
+def _past_tables(store: Store, table: str) -> Iterator[Mapping[str, Any]]:
+    for run_id in islice(store.run_ids(), _MOST_KNOWN_RUNS):
+        with suppress(*UNUSABLE):
+            tables = store.result(run_id).get("tables", ())
+            yield from (one for one in tables if one["name"] == table and one.get("columns"))
+
+
+def _change(document: Mapping[str, Any]) -> SchemaChange:
+    return SchemaChange(**{name: value for name, value in document.items() if name in _CHANGE_FIELDS})

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder
-from hudi_reconcile.evidence.names import AUDIT_FILE, PURGE, run_id_at
-from hudi_reconcile.evidence.run_folder import STORE_LOCK
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, run_id_at
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import Verified, verify
 
@@ -68,16 +67,18 @@ def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
         runs = [run_id for run_id in old.runs if run_id in lines and run_id not in named]
         if runs:
             gone = [{"run_id": run_id, "hash": lines[run_id]} for run_id in runs]
-            audit.append(path, {**facts, "command": PURGE, "run_id": None, "tables": [], "purged": gone}, store.keys)
+            audit_log.append(
+                path, {**facts, "command": PURGE, "run_id": None, "tables": [], "purged": gone}, store.keys
+            )
         for run_id in (*old.unfinished, *runs):
             _remove(store.reports / run_id)
         sync_folder(store.reports)
-        return audit.read_tail(path).head
+        return audit_log.read_tail(path).head
 
 
 def _logged(path: Path) -> tuple[dict[str, str], frozenset[str]]:
     """The hash of each run's line, and the runs that lines of purges name."""
-    lines = list(audit.records(path))
+    lines = list(audit_log.records(path))
     purges = (line["purged"] for line in lines if line.get("command") == PURGE)
     named = frozenset(str(one["run_id"]) for purged in purges for one in purged)
     return {str(line["run_id"]): str(line["hash"]) for line in lines if line.get("run_id")}, named

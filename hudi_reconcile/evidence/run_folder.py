@@ -2,22 +2,28 @@
 
 Order of `finish`: files to the disk, line in the audit log, rename. A crash between the last two is rolled forward by
 the next `Store.begin`, so that no run is ever seen that the log does not name. Knows nothing of what the files say.
+
+The names of things under `<reports>/`: run ids and table folders. Pure: knows no path, clock or randomness.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
+from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing
 from hudi_reconcile.evidence.files import (
     OWNERS_MODE,
     EvidenceError,
@@ -29,20 +35,6 @@ from hudi_reconcile.evidence.files import (
     tree_hashes,
     try_lock,
     write_new,
-)
-from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing
-from hudi_reconcile.evidence.names import (
-    AUDIT_FILE,
-    BUILDING_PREFIX,
-    COVERAGE_FILE,
-    FINDINGS_FOLDER,
-    HELD_FOLDER,
-    PLAN_FILE,
-    RESULT_FILE,
-    RULES_FOLDER,
-    UNCORRECTED_FOLDER,
-    is_run_id,
-    table_folder,
 )
 
 STORE_LOCK = ".lock"
@@ -144,7 +136,7 @@ class RunFolder:
             sync_tree(self.path)
             facts["files"] = tree_hashes(self.path)
             with file_lock(self._reports / STORE_LOCK, self._mode):
-                self.head = str(audit.append(self._reports / AUDIT_FILE, facts, self._keys, self._mode)["hash"])
+                self.head = str(audit_log.append(self._reports / AUDIT_FILE, facts, self._keys, self._mode)["hash"])
                 self._logged = True
                 final = publish(self._reports, self.run_id)
         except OSError as error:
@@ -213,7 +205,7 @@ def _settle(reports: Path, run_id: str) -> None:
     building = building_path(reports, run_id)
     if building.is_symlink() or not building.is_dir():
         return
-    lines = audit.records(reports / AUDIT_FILE)
+    lines = audit_log.records(reports / AUDIT_FILE)
     logged = next((line for line in lines if line.get("run_id") == run_id), None)
     if logged is None:
         with suppress(OSError):  # another user's: in nobody's way
@@ -251,3 +243,54 @@ def _audited(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _json_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+AUDIT_FILE = "audit.jsonl"
+RESULT_FILE = "result.json"
+PLAN_FILE = "plan.json"
+COVERAGE_FILE = "coverage.json"
+REPORT_FILE = "report.html"
+FINDINGS_FOLDER = "findings"
+HELD_FOLDER = "held"
+UNCORRECTED_FOLDER = "uncorrected"
+RULES_FOLDER = "rules"
+BUILDING_PREFIX = ".tmp-"
+PURGE = "purge"  # the command of lines that name runs which are gone
+
+_RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+_RESERVED = frozenset({RESULT_FILE, REPORT_FILE, AUDIT_FILE})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SLUG_LETTERS = 40
+
+
+def run_id_at(now_micros: int, entropy: int) -> str:
+    """The id of a run that starts now: UTC second, then three hex digits of its fraction and three of `entropy`.
+
+    Ids of runs more than a quarter of a millisecond apart sort as the runs did.
+
+    >>> run_id_at(1_795_267_576_250_000, 0xA1C)
+    '20261121T132616Z-400a1c'
+    """
+    second = _EPOCH + timedelta(seconds=now_micros // 1_000_000)
+    fraction = now_micros % 1_000_000 * 4096 // 1_000_000
+    return f"{second:%Y%m%dT%H%M%SZ}-{fraction:03x}{entropy & 0xFFF:03x}"
+
+
+def is_run_id(text: str) -> bool:
+    """True where the text has the form of a run id; says nothing about whether there is such a run."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
+def table_folder(table: str) -> str:
+    """The folder of a table inside a run: its name where that is safe as a file name, else a readable part and a hash.
+
+    >>> table_folder("orders")
+    'orders'
+    >>> table_folder("../Order Items")
+    'Order-Items-400c621e'
+    """
+    if _SAFE_NAME.fullmatch(table) and table not in _RESERVED:
+        return table
+    readable = re.sub(r"[^A-Za-z0-9_]+", "-", table).strip("-")[:_SLUG_LETTERS] or "table"
+    return f"{readable}-{hashlib.sha256(table.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

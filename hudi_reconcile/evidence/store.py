@@ -2,6 +2,10 @@
 
 Decides what is a run (a folder with a run id's name and a `result.json`) and what a dead process left behind. Knows
 nothing of tables' contents, Spark or HTML.
+
+Which plans were undone, as the runs' own results tell. What another reports folder knows of is told by the lake alone.
+
+A table's `plan.json`, held against the log and against its own id before anybody shows, approves or applies it. Reads only.
 """
 
 from __future__ import annotations
@@ -17,9 +21,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.evidence import audit
-from hudi_reconcile.evidence.documents import parsed
+from hudi_reconcile.core.changes.queries import UNDONE_PLANS
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.plan.plan import Plan, parse
+from hudi_reconcile.core.sweep.segments import parse as parse_segments
+from hudi_reconcile.evidence import audit_log
+from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing
+from hudi_reconcile.evidence.documents import checked_result, parsed
 from hudi_reconcile.evidence.files import (
     OWNERS_MODE,
     EvidenceError,
@@ -29,22 +37,24 @@ from hudi_reconcile.evidence.files import (
     read_bytes,
     try_lock,
 )
-from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing
-from hudi_reconcile.evidence.logged import CHANGED, LOOK, Log, LogReader, UntrustedError
-from hudi_reconcile.evidence.names import (
+from hudi_reconcile.evidence.run_folder import (
     AUDIT_FILE,
     BUILDING_PREFIX,
     COVERAGE_FILE,
     FINDINGS_FOLDER,
     PLAN_FILE,
     RESULT_FILE,
+    STORE_LOCK,
     UNCORRECTED_FOLDER,
+    RunFolder,
+    building_path,
     is_run_id,
+    lock_path,
     run_id_at,
     table_folder,
+    tidy,
 )
-from hudi_reconcile.evidence.run_folder import STORE_LOCK, RunFolder, building_path, lock_path, tidy
-from hudi_reconcile.evidence.shapes import checked_result
+from hudi_reconcile.evidence.trust import CHANGED, LOOK, Log, LogReader, UntrustedError
 
 LATEST = "latest"
 COMPARED = frozenset({"sweep", "run"})
@@ -88,8 +98,8 @@ class Store:
                 make_folder(self.reports, self.mode)
             with file_lock(self.reports / STORE_LOCK, self.mode):
                 path = self.reports / AUDIT_FILE
-                tail = audit.read_tail(path)
-                audit.refuse_to_unseal(path, tail.last, self.keys)
+                tail = audit_log.read_tail(path)
+                audit_log.refuse_to_unseal(path, tail.last, self.keys)
                 tidy(self.reports)
                 return self._make(now_micros, tail.head)
         except OSError as error:
@@ -289,3 +299,50 @@ def _refuse_other(log: Log, run_id: str, name: str, sha256: str | None) -> None:
 
 def _either(commands: Collection[str] | None) -> str:
     return "run yet" if commands is None else " or ".join(sorted(commands, reverse=True))
+
+
+def undone_by(store: Store, plan: Plan) -> str | None:
+    """The newest run that took commits of the plan back; None where no run says so, as undos of earlier versions."""
+    for run_id in store.run_ids():
+        if run_id <= plan.run_id:
+            return None
+        with suppress(*UNUSABLE):  # of whichever run: the apply asks the lake itself
+            result = store.result(run_id)
+            told = [one.get("provenance", {}).get(UNDONE_PLANS, "") for one in result["tables"]]
+            if result["command"] == "undo" and any(plan.plan_id in one.split(", ") for one in told):
+                return run_id
+    return None
+
+
+def plan_of(store: Store, run_id: str, table: str) -> Plan | None:
+    """The plan of a run for a table; None where it made none.
+
+    The id covers what a plan does, the run's line in the log every byte of the file: the times and sentences too. Where no
+    line names the run and none has to, such as in a folder that was copied by itself, there is the id alone.
+
+    Raises:
+        RefusedError: the file is not the one that the run made, whatever it is now: edited, damaged, removed, a link, the
+            plan of another run or table; or the log does not prove the run.
+    """
+    try:
+        document = store.plan(run_id, table)
+    except UNUSABLE as error:
+        raise _refused(table, error.message) from error
+    if document is None:
+        return None
+    plan = parse(document)
+    if (plan.run_id, plan.table) != (run_id, table):
+        raise _refused(table, f"plan.json of run {run_id} was changed: it is the plan of run {plan.run_id}")
+    try:
+        parse_segments(plan.segmentation)
+    except (KeyError, TypeError, ValueError) as error:  # its id is right: made by somebody who can compute it
+        raise _refused(table, f"plan.json of run {run_id} cuts the table in a way that no sweep does") from error
+    if doubt := store.log().doubt_to_act(store.run_ids()):
+        raise _refused(table, f"the plan of run {run_id} cannot be trusted: {doubt}")
+    return plan
+
+
+def _refused(table: str, why: str) -> RefusedError:
+    return RefusedError(
+        f"table {table}: {why}", fix=f"look: hudi-reconcile audit verify; then: hudi-reconcile sweep -t {table}"
+    )

@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.evidence.audit import FIRST_PREVIOUS, Record
-from hudi_reconcile.evidence.chain import Link, links
+from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, NO_KEYS, KeyRing, Link, Record, lacking, links
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
-from hudi_reconcile.evidence.keys import NO_KEYS, KeyRing, lacking
-from hudi_reconcile.evidence.logged import proven_before_key
-from hudi_reconcile.evidence.names import AUDIT_FILE, PURGE, is_run_id
-from hudi_reconcile.evidence.run_folder import STORE_LOCK, building_path
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, building_path, is_run_id
+from hudi_reconcile.evidence.trust import proven_before_key
 
 _LOOKS_AGAIN = 3
 

@@ -1,21 +1,24 @@
 """The JVM side of Hudi through py4j: metaclient, commit metadata, rollback of one instant.
 
 Only this module calls Hudi's Java classes for the timeline; their names change between releases. It decides nothing.
+
+What failed in Hudi or Spark, by the classes of its causes.
+
+Reading a table that Hudi does not find for a moment, while another writer begins to write to it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.causes import cause_names, unreadable
-from hudi_reconcile.lake.found_again import found_again
 
 _HUDI = "org.apache.hudi"
 WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
@@ -283,3 +286,44 @@ class Savepoints:
                 f"Hudi table {self.path}: {what} failed ({names})",
                 fix="hudi-reconcile doctor, or policy.savepoint: never",
             ) from error
+
+
+_DOCTOR = "hudi-reconcile doctor"
+
+
+def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
+    """Short class names of a Java error's cause chain, outermost first. Never its messages: they may hold row values."""
+    names: list[str] = []
+    java = error.java_exception
+    while java is not None and len(names) < 50:  # noqa: PLR2004  a cycle of causes would never end
+        names.append(str(java.getClass().getSimpleName()))
+        java = java.getCause()
+    return tuple(names)
+
+
+def unreadable(path: str, what: str, error: Py4JJavaError) -> LakeError:
+    """The error for a table whose parts cannot be read. One that was listed and is gone is what a writer archived meanwhile."""
+    names = cause_names(error)
+    fix = f"run it again; where it stays: {_DOCTOR}" if "FileNotFoundException" in names else _DOCTOR
+    return LakeError(f"Hudi table {path}: {what} cannot be read ({' <- '.join(names)})", fix=fix)
+
+
+T = TypeVar("T")
+PAUSES_SECONDS = (0.1, 0.3, 1.0, 2.0)
+_GONE = "TableNotFoundException"
+
+
+def found_again(act: Callable[[], T], pause: Callable[[float], None] = time.sleep) -> T:
+    """What `act` gives of a table that is there, tried again for some seconds where Hudi finds no table.
+
+    Seen in `make writers`: an apply whose commit stood could not read it back, since another writer began just then. Raises
+    what `act` raises otherwise, and that error where it stays.
+    """
+    for seconds in PAUSES_SECONDS:
+        try:
+            return act()
+        except Py4JJavaError as error:
+            if _GONE not in str(error.java_exception):
+                raise
+        pause(seconds)
+    return act()

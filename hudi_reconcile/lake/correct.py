@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError
-from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable
-from hudi_reconcile.lake.metadata import Keys
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable
 from hudi_reconcile.lake.schema import as_table
+from hudi_reconcile.lake.timeline import Keys
 from hudi_reconcile.ports import Corrective
 
 DELETE = "_hr_delete"

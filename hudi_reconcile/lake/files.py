@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.causes import cause_names
+from hudi_reconcile.lake.bridge import cause_names
 
 _MAX_BYTES = 1 << 20
 

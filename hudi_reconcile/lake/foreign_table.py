@@ -1,20 +1,193 @@
-"""One table of another tool, as commits of ours go into it: its options, its images, and the sure way for a correction."""
+"""Rows for a table that another tool made: exactly its columns, and a correction that its ordering cannot drop.
+
+A delete travels as the lake's own row with a mark in a text column (`hoodie.payload.delete.*`), so that its ordering value
+equals the stored one and wins. Where an upsert is older than what the lake shows, or below a delete that a log file holds,
+Hudi would drop it in silence, and so the partitions are written anew (`replace.py`), in the same one commit.
+
+One table of another tool, as commits of ours go into it: its options, its images, and the sure way for a correction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import cast
+from uuid import uuid4
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.values import LakePin, LakeTable
-from hudi_reconcile.lake import adopted
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakePin, LakeTable
+from hudi_reconcile.lake.correct import (
+    DELETE,
+    Correction,
+    DeleteMark,
+    check_facts,
+    exact_rows,
+    exact_versions,
+    facts_of,
+    same_keys,
+)
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.frames import evaluating, newest, pinned, unmerged
-from hudi_reconcile.lake.probe import bucket_options, key_options, sample_of
-from hudi_reconcile.ports import Corrective
+from hudi_reconcile.lake.foreign import bucket_options, key_options, sample_of
+from hudi_reconcile.lake.reads import evaluating, newest, pinned, unmerged
+from hudi_reconcile.lake.schema import as_table, columns_of, widest_type
+from hudi_reconcile.ports import Corrective, Frame
+
+_SEQNO = "_hoodie_commit_seqno"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a table shows at a pin, and every row in the files of a merge_on_read table, of which logs may hide some."""
+
+    rows: DataFrame
+    unmerged: DataFrame | None = None
+
+
+def images(batch: DataFrame, table: LakeTable) -> DataFrame:
+    """Source images as the table's columns; those that only the lake has are NULL.
+
+    Raises RefusedError with counts where a value would not be the same in the lake's type.
+    """
+    types = {column.name: column for column in table.columns}
+    rows = batch if READ_SEQ in types else batch.drop(READ_SEQ)
+    altered = {
+        column.name: _altered(F.col(f"`{column.name}`"), widest_type(column.type), types[column.name].type)
+        for column in columns_of(rows)
+        if column.name in types and widest_type(column.type) != types[column.name].type
+    }
+    _refuse_altered(rows, altered, table)
+    typed = rows.select(
+        *(
+            F.col(f"`{name}`").cast(types[name].type if name in altered else kind).alias(name)
+            for name, kind in _kinds(rows)
+        )
+    )
+    missing = [column for column in table.columns if column.name not in rows.columns]
+    return typed.select("*", *(F.lit(None).cast(column.type).alias(column.name) for column in missing))
+
+
+def _kinds(rows: DataFrame) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in rows.schema.fields]
+
+
+def _altered(value: SparkColumn, own: str, lake: str) -> SparkColumn:
+    return ~value.cast(lake).cast(own).eqNullSafe(value)
+
+
+def _refuse_altered(rows: DataFrame, altered: dict[str, SparkColumn], table: LakeTable) -> None:
+    if not altered:
+        return
+    found = rows.agg(*(F.count(F.when(when, 1)) for when in altered.values())).collect()[0]
+    wrong = [f"{name} in {found[place]} rows" for place, name in enumerate(altered) if found[place]]
+    if wrong:
+        raise RefusedError(
+            f"Hudi table {table.path}: its columns cannot hold these values as they are: {', '.join(wrong)}",
+            fix="widen the lake's columns with the tool that made them, or leave these rows out with source.where",
+        )
+
+
+def refuse_unordered(rows: DataFrame, table: LakeTable) -> None:
+    """Raises RefusedError for rows without a value in an ordering field: Hudi fails on them, or orders them by chance."""
+    if table.ordering != "event_time":
+        return
+    blank = rows.alias("r").where(_blank("r", table)).count()
+    if blank:
+        raise RefusedError(
+            f"Hudi table {table.path}: {blank} rows have no value in its ordering field {', '.join(table.ordering_fields)}",
+            fix="leave these rows out with source.where",
+        )
+
+
+def with_lake_only(upserts: DataFrame, only: Sequence[LakeColumn], table: LakeTable, now: DataFrame) -> DataFrame:
+    """The images with the lake's own values in columns that the source does not have; new rows keep NULL there."""
+    if not only:
+        return upserts
+    kept = F.struct(*[F.col(f"`{column.name}`") for column in only])
+    same = same_keys("u", "n", table.record_key)
+    there = now.alias("n").join(upserts.select(*table.record_key).alias("u"), same, "left_semi")
+    newest = there.groupBy(*table.record_key).agg(F.max_by(kept, F.col(_SEQNO)).alias("_hr_kept"))
+    joined = upserts.alias("u").join(newest.alias("n"), same, "left")
+    names = {column.name for column in only}
+    return joined.select(
+        *(
+            F.col("n._hr_kept").getField(column.name).alias(column.name)
+            if column.name in names
+            else F.col(f"u.`{column.name}`")
+            for column in table.columns
+        )
+    )
+
+
+def as_adopted(batch: Corrective, table: LakeTable, now: DataFrame) -> Corrective:
+    """The batch with its upserts as the table's own images."""
+    given = cast("DataFrame", batch.upserts)
+    only = [column for column in table.columns if column.name not in given.columns]
+    upserts = with_lake_only(images(given, table), only, table, now).localCheckpoint()
+    return Corrective(Frame(upserts), batch.deletes, batch.expected)
+
+
+def prepare(batch: Corrective, table: LakeTable) -> Correction:
+    """The batch in the table's exact schema, checked. The table has a column that can carry the mark of a delete.
+
+    Raises LakeError for other columns or a key that occurs twice, NotBuiltError for an upsert of a key the lake has twice.
+    """
+    field = mark_field(table)
+    if field is None:
+        raise ValueError("no column of the table can carry the mark of a delete")
+    rows = exact_rows(batch, table).localCheckpoint()
+    expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
+    facts = facts_of(rows, expected, table, F.lit(0))
+    check_facts(facts, table)
+    mark = DeleteMark(field, f"__hr_delete__{uuid4().hex}")
+    marked = F.when(F.col(DELETE), F.lit(mark.text)).otherwise(F.col(f"`{field}`"))
+    return Correction(rows.withColumn(field, marked).drop(DELETE), expected, mark, facts.written)
+
+
+def mark_field(table: LakeTable) -> str | None:
+    """The first text column that neither names, places nor orders a row."""
+    taken = {*table.record_key, *table.partition_fields, *table.ordering_fields}
+    return next((one.name for one in table.columns if one.type == "string" and one.name not in taken), None)
+
+
+def overtaken_rows(batch: Corrective, table: LakeTable, seen: Shown) -> int:
+    """How many upserts Hudi would drop in silence, or that would bring an older row back: 0 without event-time ordering."""
+    if table.ordering != "event_time":
+        return 0
+    upserts = as_table(cast("DataFrame", batch.upserts), table.columns, table.path).alias("u")
+    same = same_keys("u", "n", table.record_key)
+    older = upserts.join(seen.rows.alias("n"), same).where(
+        _blank("n", table) | (_order("u", table) < _order("n", table))
+    )
+    # The mark of a delete has the stored value, and Hudi cannot order one that is missing.
+    count = older.count() + cast("DataFrame", batch.deletes).alias("d").where(_blank("d", table)).count()
+    if seen.unmerged is not None:
+        # A key that files hold and the table does not show was deleted by a log file, whose ordering value is not seen.
+        gone = upserts.join(seen.rows.alias("n"), same, "left_anti")
+        count += gone.join(seen.unmerged.alias("n"), same_keys("u", "n", table.record_key), "left_semi").count()
+    return count
+
+
+def moved_rows(upserts: DataFrame, table: LakeTable, now: DataFrame) -> int:
+    """How many rows would lie in another partition than the lake has them in."""
+    if not table.partition_fields:
+        return 0
+    stays = same_keys("u", "n", table.partition_fields)
+    return upserts.alias("u").join(now.alias("n"), same_keys("u", "n", table.record_key)).where(~stays).count()
+
+
+def _order(side: str, table: LakeTable) -> SparkColumn:
+    return F.struct(*[F.col(f"{side}.`{name}`") for name in table.ordering_fields])
+
+
+def _blank(side: str, table: LakeTable) -> SparkColumn:
+    filled = (F.col(f"{side}.`{name}`").isNotNull() for name in table.ordering_fields)
+    return ~reduce(SparkColumn.__and__, filled)
+
 
 _HASHING = ".hoodie/.bucket_index/consistent_hashing_metadata"
 
@@ -46,8 +219,8 @@ class ForeignTable:
     def images(self, rows: DataFrame) -> DataFrame:
         """Source images as the table's columns, every one with what orders it."""
         with evaluating(self.table.path):
-            found = adopted.images(rows, self.table)
-            adopted.refuse_unordered(found, self.table)
+            found = images(rows, self.table)
+            refuse_unordered(found, self.table)
         return found
 
     def refuse_moved(self, rows: DataFrame, options: Mapping[str, str]) -> None:
@@ -55,7 +228,7 @@ class ForeignTable:
         if options.get("hoodie.index.type") != "BUCKET":
             return
         with evaluating(self.table.path):
-            moved = adopted.moved_rows(rows, self.table, newest(self.spark, self.table.path))
+            moved = moved_rows(rows, self.table, newest(self.spark, self.table.path))
         if moved:
             raise RefusedError(
                 f"Hudi table {self.table.path}: {moved} rows would leave their partition, and its files are buckets: the "
@@ -68,8 +241,8 @@ class ForeignTable:
         path, table = self.table.path, self.table
         with evaluating(path):
             now = pinned(self.spark, path, pin)
-            found = adopted.as_adopted(batch, table, now)
-            adopted.refuse_unordered(cast("DataFrame", found.upserts), table)
-            seen = adopted.Shown(now, unmerged(self.spark, path) if table.type == "merge_on_read" else None)
-            sure = adopted.mark_field(table) is None or adopted.overtaken_rows(found, table, seen) > 0
+            found = as_adopted(batch, table, now)
+            refuse_unordered(cast("DataFrame", found.upserts), table)
+            seen = Shown(now, unmerged(self.spark, path) if table.type == "merge_on_read" else None)
+            sure = mark_field(table) is None or overtaken_rows(found, table, seen) > 0
         return found, sure

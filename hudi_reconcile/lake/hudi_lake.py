@@ -1,39 +1,64 @@
-"""`HudiLake`: one Hudi table as the port `Lake` asks for it. Composes the other modules of this room; decides little."""
+"""`HudiLake`: one Hudi table as the port `Lake` asks for it. Composes the other modules of this room; decides little.
+
+What replacing all rows of a table would take away, counted by record key. Reads both frames, writes nothing.
+
+Hudi's partition paths as Spark expressions: of the source's rows by the rule by which pulls place them, and the lake's own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import Literal, cast
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.kinds import Column
-from hudi_reconcile.core.partitions import PartitionRows, PartitionScope, PathRule
-from hudi_reconcile.core.values import READ_SEQ, Checkpoint, CheckpointAt, Instant, LakePin, LakeTable, PartitionField
-from hudi_reconcile.core.writers import Writers
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.tables.kinds import Column, stored_type
+from hudi_reconcile.core.tables.partitions import DEFAULT, ESCAPED, PartitionRows, PartitionScope, PathField, PathRule
+from hudi_reconcile.core.tables.values import (
+    IN_SCOPE,
+    READ_SEQ,
+    Checkpoint,
+    CheckpointAt,
+    Instant,
+    LakePin,
+    LakeTable,
+    PartitionField,
+)
 from hudi_reconcile.lake import correct as correction
-from hudi_reconcile.lake import partitions, take_back, timeline, undo
-from hudi_reconcile.lake import replace as doubled
-from hudi_reconcile.lake.batch import lake_rows
+from hudi_reconcile.lake import rewrite_partitions, timeline, undo
 from hudi_reconcile.lake.bridge import Timeline, skip_probes
+from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.frames import evaluating, newest, newest_columns, pinned, unmerged
-from hudi_reconcile.lake.held import held
-from hudi_reconcile.lake.holdable import check_types, check_values
-from hudi_reconcile.lake.metadata import KEYS, PREFIX, commit_metadata, keys_text
-from hudi_reconcile.lake.options import WriteOptions, create_options, overwrite_options
-from hudi_reconcile.lake.origin import origin_of
-from hudi_reconcile.lake.overwrite import would_overwrite
-from hudi_reconcile.lake.recover import rolled_back
-from hudi_reconcile.lake.savepoints import drop_ours, keep_one
-from hudi_reconcile.lake.schema import as_new_table, as_table, columns_of
-from hudi_reconcile.lake.shown import SCHEMA, as_held
-from hudi_reconcile.lake.table import has_table, properties_of, table_of
-from hudi_reconcile.lake.write import Target, commit, commit_alone
-from hudi_reconcile.lake.writer import Writer
-from hudi_reconcile.lake.writers import heartbeats, silent_writers, writers_of
+from hudi_reconcile.lake.options import WriteOptions, Writer, create_options, overwrite_options
+from hudi_reconcile.lake.reads import evaluating, newest, newest_columns, pinned, unmerged
+from hudi_reconcile.lake.recover import held, rolled_back
+from hudi_reconcile.lake.schema import (
+    as_new_table,
+    as_table,
+    check_types,
+    check_values,
+    columns_of,
+    derived_value,
+    lake_rows,
+)
+from hudi_reconcile.lake.table import SCHEMA, as_held, has_table, properties_of, table_of
+from hudi_reconcile.lake.timeline import (
+    KEYS,
+    PREFIX,
+    commit_metadata,
+    heartbeats,
+    keys_text,
+    origin_of,
+    silent_writers,
+    writers_of,
+)
+from hudi_reconcile.lake.undo import drop_ours, keep_one
 from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
 
 
@@ -95,11 +120,11 @@ class HudiLake:
     def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
         """The partitions at the pin, with their rows; one job over the partition columns."""
         with evaluating(self._path):
-            return partitions.listed(pinned(self._spark, self._path, pin), rule)
+            return listed(pinned(self._spark, self._path, pin), rule)
 
     def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
         """The rows with a mark on those of the partitions."""
-        return Frame(partitions.marked(_spark(rows), side, scope.rule, scope.paths))
+        return Frame(marked(_spark(rows), side, scope.rule, scope.paths))
 
     def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
         """Every commit that carries the label, active or archived."""
@@ -214,11 +239,11 @@ class HudiLake:
         known, pin = {one.requested for one in self._timeline().completed()}, self._pinned()
         with evaluating(self._path):
             held = unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
-            found = doubled.replacement(batch, table, pinned(self._spark, self._path, pin), held, plain)
+            found = rewrite_partitions.replacement(batch, table, pinned(self._spark, self._path, pin), held, plain)
             check_values(found.rows, table.record_key, table.partition_fields)
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with correction.validated(self._spark, found.expected) as view:
-            options = {**plain, **doubled.replace_options(table, view, found, known)}
+            options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
     def writers(self) -> Writers:
@@ -245,7 +270,7 @@ class HudiLake:
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
-        return take_back.taken_back(self._spark, commit, table, self._pinned(), read_seq)
+        return undo.revert_batch(self._spark, commit, table, self._pinned(), read_seq)
 
     def shows(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows are there as they are, but for the read sequence."""
@@ -298,3 +323,64 @@ class HudiLake:
 
 def _spark(frame: Frame) -> DataFrame:
     return cast("DataFrame", frame)
+
+
+def would_overwrite(rows: DataFrame, lake: DataFrame, table: LakeTable) -> Replaced:
+    """The lake's rows, and how many have a key that none of the new rows has. NULL parts of a key are equal."""
+    keys = as_table(rows, table.columns, table.path).select(*table.record_key).withColumn("_hr_there", F.lit(True))
+    same = reduce(
+        SparkColumn.__and__, (F.col(f"l.`{name}`").eqNullSafe(F.col(f"n.`{name}`")) for name in table.record_key)
+    )
+    joined = lake.select(*table.record_key).alias("l").join(keys.alias("n"), same, "left")
+    found = joined.agg(F.count(F.lit(1)), F.count(F.when(F.col("_hr_there").isNull(), 1))).collect()[0]
+    return Replaced(int(found[0]), int(found[1]))
+
+
+PARTITION_PATH = "_hoodie_partition_path"
+
+
+def listed(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...]:
+    """The lake's partitions by path, with their rows, and how many of those the rule would place elsewhere. One job."""
+    path, told = F.col(PARTITION_PATH), _path(rule, [_text(F.col(f"`{one.lake_name}`")) for one in rule.fields])
+    unlike = F.count(F.when(~path.eqNullSafe(told), 1))
+    rows = lake.groupBy(path.alias("path")).agg(F.count(F.lit(1)).alias("rows"), unlike.alias("unlike")).collect()
+    return tuple(
+        PartitionRows(row["path"], row["rows"], row["unlike"]) for row in sorted(rows, key=lambda r: r["path"])
+    )
+
+
+def marked(rows: DataFrame, side: Literal["source", "lake"], rule: PathRule, paths: Sequence[str]) -> DataFrame:
+    """The same rows with one more column, which is true where the row lies in one of these partitions."""
+    path = F.col(PARTITION_PATH) if side == "lake" else _path(rule, [_source_text(one) for one in rule.fields])
+    return rows.withColumn(IN_SCOPE, F.coalesce(path.isin(*paths), F.lit(False)))
+
+
+def _source_text(field: PathField) -> SparkColumn:
+    value = F.col(f"c{field.index}")
+    if field.transform != "identity":
+        return _text(derived_value(field.transform, value))
+    return _text(value.cast(stored_type(field.column)).cast(field.lake_type))
+
+
+def _text(value: SparkColumn) -> SparkColumn:
+    return value.cast("string")
+
+
+def _path(rule: PathRule, texts: Sequence[SparkColumn]) -> SparkColumn:
+    parts = []
+    for field, text in zip(rule.fields, texts, strict=True):
+        shown = F.when(text.rlike(f"[{ESCAPED}]"), _escaped(text)).otherwise(text) if rule.encoded else text
+        part = F.when(text.isNull() | (text == ""), F.lit(DEFAULT)).otherwise(shown)
+        parts.append(F.concat(F.lit(f"{field.lake_name}="), part) if rule.hive_style else part)
+    return F.concat_ws("/", *parts)
+
+
+def _escaped(text: SparkColumn) -> SparkColumn:
+    letters = F.split(text, "")
+    hexed = F.transform(
+        letters,
+        lambda one: F.when(
+            one.rlike(f"[{ESCAPED}]"), F.concat(F.lit("%"), F.lpad(F.hex(one.cast("binary")), 2, "0"))
+        ).otherwise(one),
+    )
+    return F.array_join(hexed, "")

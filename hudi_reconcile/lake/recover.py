@@ -2,24 +2,28 @@
 
 A living writer's instant must never be rolled back, so only optimistic writers' instants are touched, which keep a
 heartbeat file: where the heartbeat is silent, and either our own dead process made the instant or the silence is long.
+
+The lease of one table held for the length of a block: taken, cleared of what a killed process left, kept up, given back.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.bridge import Timeline, roll_back
-from hudi_reconcile.lake.causes import cause_names
+from hudi_reconcile.lake import lease
+from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back, timeline_now
+from hudi_reconcile.lake.commit import Target
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import Lease
 from hudi_reconcile.lake.options import EXPIRED_MS
+from hudi_reconcile.lake.table import has_table, is_ours
 from hudi_reconcile.lake.timeline import writers_in_flight
-from hudi_reconcile.lake.write import Target
 
 SILENT_MS = 15_000  # three of our heartbeats
 
@@ -97,3 +101,21 @@ def _lock(target: Target) -> str:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+@contextmanager
+def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[Callable[[], None]]:
+    """Hold the lease, and give what to call before a write: it raises SupersededError where the lease was lost meanwhile.
+
+    An interrupted process leaves it: only the lease of a dead one lets the next clear up at once. A table that another tool
+    made is cleared only where it is adopted.
+    """
+    path = target.path
+    taken = lease.take(files, path, owner, timeline_now(target.spark))
+    with lease.given_back(files, path, taken):
+        if has_table(files, path) and (adopt or is_ours(Timeline(target.spark, path).properties())):
+            with lease.Renewal(files, path, taken.heir):
+                clear(target, files, taken.dead)
+        lease.cleared(files, path, taken)
+        with lease.Renewal(files, path, taken.lease) as renewal:
+            yield renewal.refuse_lost

@@ -2,6 +2,14 @@
 
 Hudi evolves a table without a word (an int column becomes a string for all readers) and refuses batches for reasons that
 name no column; so differences end here, listed.
+
+What a Hudi table cannot hold exactly: types as keys or partitions, and values of text keys and partitions.
+
+Found out before a commit, by name: Hudi itself mixes such rows up in silence (research: record keys are text).
+
+Source rows as lake rows: the source's columns under their lake names, derived partition columns, `_hr_read_seq`.
+
+Knows how kinds are stored. The exact cast to an existing table's schema happens at the write.
 """
 
 from __future__ import annotations
@@ -9,14 +17,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
-from hudi_reconcile.core.stored import holds, widened
-from hudi_reconcile.core.values import LakeColumn
+from hudi_reconcile.core.tables.kinds import Column, holds, stored_type, widened
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, PartitionField
+from hudi_reconcile.ports import AS_SOURCE, Shape
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
 _STORED_AS = {"tinyint": "int", "smallint": "int"}
@@ -24,7 +34,7 @@ _TEXT = re.compile(r"(var)?char\(\d+\)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def stored_type(type_text: str) -> str:
+def widest_type(type_text: str) -> str:
     """The type a column of this Spark type has in a Hudi table."""
     return "string" if _TEXT.fullmatch(type_text) else _STORED_AS.get(type_text, type_text)
 
@@ -37,7 +47,7 @@ def columns_of(frame: DataFrame) -> tuple[LakeColumn, ...]:
 
 def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tuple[str, ...]:
     """One sentence per column that is missing, unknown, or of a type whose values the table's does not all hold."""
-    found = {column.name: stored_type(column.type) for column in batch}
+    found = {column.name: widest_type(column.type) for column in batch}
     wanted = {column.name: column.type for column in table}
     missing = [f"{name} {kind}: missing in the batch" for name, kind in wanted.items() if name not in found]
     unknown = [f"{name} {kind}: not in the lake table" for name, kind in found.items() if name not in wanted]
@@ -65,7 +75,7 @@ def as_new_table(frame: DataFrame) -> DataFrame:
     fault = names_fault(tuple(field.name for field in frame.schema.fields))
     if fault is not None:
         raise RefusedError(fault[0], fix=fault[1])
-    columns = [LakeColumn(column.name, stored_type(column.type)) for column in columns_of(frame)]
+    columns = [LakeColumn(column.name, widest_type(column.type)) for column in columns_of(frame)]
     return frame.select(*(_nullable(F.col(f"`{column.name}`").cast(column.type), column) for column in columns))
 
 
@@ -137,3 +147,110 @@ def as_now(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[
 def _as_now(column: LakeColumn, was: str | None) -> SparkColumn:
     found = F.lit(None) if was is None else F.col(f"`{column.name}`")
     return found if was == column.type else found.cast(column.type).alias(column.name)
+
+
+# As a record key Hudi cuts a zoned timestamp to milliseconds and writes the address of a binary value.
+_KEY_TYPES = ("int", "bigint", "string", "boolean", "date", "timestamp_ntz", "decimal")
+# A timestamp_ntz partition value cannot be read back; floats have more texts than values.
+_PARTITION_TYPES = ("int", "bigint", "string", "boolean", "date", "timestamp", "decimal")
+_NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+_FIX = "leave these rows out with source.where, or choose another key or partition_by"
+
+
+def check_types(columns: Sequence[LakeColumn], keys: Sequence[str], partitions: Sequence[str]) -> None:
+    """Raises RefusedError for a key or partition column that is missing or of a type Hudi cannot carry exactly."""
+    types = {column.name: column.type for column in columns}
+    wrong = [f"key {name} {types.get(name, 'is missing')}" for name in keys if not _is(types.get(name), _KEY_TYPES)]
+    wrong += [
+        f"partition {name} {types.get(name, 'is missing')}"
+        for name in partitions
+        if not _is(types.get(name), _PARTITION_TYPES)
+    ]
+    if wrong:
+        raise RefusedError(
+            f"Hudi cannot carry these columns exactly: {', '.join(wrong)}; keys may be {', '.join(_KEY_TYPES)}, "
+            f"partitions {', '.join(_PARTITION_TYPES)}",
+            fix="choose another source.key or lake.partition_by",
+        )
+
+
+def check_values(rows: DataFrame, keys: Sequence[str], partitions: Sequence[str]) -> None:
+    """Raises RefusedError with counts for key and partition values that Hudi would mix up. Reads rows only if it must."""
+    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    counts = {
+        **{f"key {name}: {why}": when for name in keys for why, when in _key_faults(name, keys, types).items()},
+        **{
+            f"partition {name}: {why}": when
+            for name in partitions
+            for why, when in _partition_faults(name, types).items()
+        },
+    }
+    if not counts:
+        return
+    found = rows.agg(*(F.count(F.when(when, 1)) for when in counts.values())).collect()[0]
+    wrong = [f"{text} in {found[place]} rows" for place, text in enumerate(counts) if found[place]]
+    if wrong:
+        raise RefusedError(f"Hudi cannot tell these values from others: {'; '.join(wrong)}", fix=_FIX)
+
+
+def _key_faults(name: str, keys: Sequence[str], types: dict[str, str]) -> dict[str, SparkColumn]:
+    """A single key may be neither NULL nor empty. Parts of a composite key are joined as `a:1,b:2` without any escape."""
+    column = F.col(f"`{name}`")
+    if len(keys) == 1:
+        empty = {"empty text": column == ""} if types[name] == "string" else {}
+        return {"NULL": column.isNull(), **empty}
+    order = list(keys)
+    blank = reduce(
+        SparkColumn.__and__, (F.coalesce(F.col(f"`{key}`").cast("string"), F.lit("")) == "" for key in order)
+    )
+    faults = {"NULL or empty in every part": blank} if name == order[0] else {}
+    if types[name] != "string":
+        return faults
+    faults["the text __null__ or __empty__"] = column.isin("__null__", "__empty__")
+    if name != order[-1]:
+        # The first `,next:` ends this part's text, so only the next name can be mistaken.
+        faults["text like the joint of a composite key"] = column.contains(f",{order[order.index(name) + 1]}:")
+    return faults
+
+
+def _partition_faults(name: str, types: dict[str, str]) -> dict[str, SparkColumn]:
+    if types[name] != "string":
+        return {}
+    return {"empty text or Hive's word for NULL": F.col(f"`{name}`").isin("", _NULL_FOLDER)}
+
+
+def _is(found: str | None, legal: tuple[str, ...]) -> bool:
+    return found is not None and (found in legal or found.split("(", 1)[0] in legal)
+
+
+_PATTERNS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}
+
+
+def lake_rows(
+    rows: DataFrame,
+    columns: tuple[Column, ...],
+    partition_by: tuple[PartitionField, ...],
+    read_seq: int,
+    shape: Shape = AS_SOURCE,
+) -> DataFrame:
+    """Rows `c0, c1, …` in the order of `columns`, as full images for the lake. A NULL partition source stays NULL."""
+    stored = [
+        F.col(f"c{i}").cast(stored_type(c)).alias(c.lake_name)
+        for i, c in enumerate(columns)
+        if c.lake_name not in shape.left_out
+    ]
+    stored += [F.lit(None).cast(column.type).alias(column.name) for column in shape.dropped]
+    by_name = {column.name: index for index, column in enumerate(columns)}
+    derived = [
+        _derived(field, F.col(f"c{by_name[field.column]}")) for field in partition_by if field.transform != "identity"
+    ]
+    return rows.select(*stored, *derived, F.lit(read_seq).cast("bigint").alias(READ_SEQ))
+
+
+def _derived(field: PartitionField, value: SparkColumn) -> SparkColumn:
+    return derived_value(field.transform, value).alias(field.lake_name)
+
+
+def derived_value(transform: str, value: SparkColumn) -> SparkColumn:
+    """What a derived partition column holds for a value of its source column."""
+    return F.date_format(value.cast("timestamp"), _PATTERNS[transform])

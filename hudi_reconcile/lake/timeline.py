@@ -1,15 +1,35 @@
 """Questions to a table's timeline: the pin, whether it still holds, the newest checkpoint, a commit by its metadata.
 
 Decides which instants count; bridge.py reads them. Must not know frames or writes.
+
+What our commits carry on the timeline: the checkpoint as versioned JSON and the `_hr.` keys. Pure text to values.
+
+Must not know where the text is kept. A version or key that is not known here is refused: a checkpoint that is guessed at
+loses rows.
+
+What our commits on a table's active timeline say of themselves: which run made them, by which plan, after which audit line.
+
+Who wrote a table: its key generator and the checkpoint that HoodieStreamer leaves on commits. Reads the timeline only.
+
+Who else writes a table: asks the timeline and the heartbeats; core/plan/lake_ownership.py says what it means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 
-from hudi_reconcile.core.values import CheckpointAt, Instant, LakePin
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.plan.lake_ownership import NEWEST, Writers
+from hudi_reconcile.core.safe_text import json_of
+from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakePin
 from hudi_reconcile.lake.bridge import CLUSTERING, WRITES, Action, Timeline
-from hudi_reconcile.lake.metadata import CHECKPOINT, parse_checkpoint
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.foreign import STREAMER_KEYS
+from hudi_reconcile.ports import Origin
 
 
 def pin_of(timeline: Timeline) -> LakePin | None:
@@ -77,3 +97,188 @@ def instant_of(action: Action) -> Instant:
 
 def _slipped_under(action: Action, pin: LakePin) -> bool:
     return action.requested <= pin.instant.requested and (action.completed or "") > pin.instant.completed
+
+
+PREFIX = "_hr."
+CHECKPOINT = "_hr.checkpoint"
+COMMIT = "_hr.commit"
+KEYS = "_hr.keys"
+# Every commit of ours carries one of these: where HoodieStreamer's checkpoint is handed back, keys have its prefix.
+OURS = (COMMIT, f"deltastreamer.{COMMIT}", f"streamer.{COMMIT}")
+VERSION = 1
+_NAMES = tuple(field.name for field in fields(Checkpoint))
+_LATER = (
+    "watermark_value",
+    "incrementing",
+    "incrementing_value",
+    "where",
+    "timeline",
+    "position",
+)  # written only where they say something
+_NUMBERS = ("as_of_micros",)  # so too
+_LISTS = ("columns", "dropped")  # so too
+_FIX = "run the version of hudi-reconcile that wrote it, or pull again with --full"
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How many keys a correction wrote that the lake had, or had not. An undo must find as many of each."""
+
+    there: int
+    new: int
+
+
+def keys_text(keys: Keys) -> str:
+    """As a commit carries it under `KEYS`."""
+    return json.dumps(asdict(keys), sort_keys=True, separators=(",", ":"))
+
+
+def parse_keys(text: str) -> Keys:
+    """What `keys_text` wrote. Raises LakeError for any other text."""
+    try:
+        found = json_of(text)
+        keys = Keys(**found)
+    except (ValueError, TypeError) as error:
+        raise LakeError("a correction's number of keys cannot be read", fix=_FIX) from error
+    if not all(type(value) is int for value in (keys.there, keys.new)):
+        raise LakeError("a correction's number of keys cannot be read", fix=_FIX)
+    return keys
+
+
+def checkpoint_text(checkpoint: Checkpoint) -> str:
+    """Canonical JSON of a checkpoint: sorted keys, no blanks."""
+    values = {name: getattr(checkpoint, name) for name in _NAMES}
+    values = {name: value for name, value in values.items() if not _is_blank(name, value)}
+    return json.dumps({"version": VERSION, **values}, sort_keys=True, separators=(",", ":"))
+
+
+def _is_blank(name: str, value: object) -> bool:
+    return (name in (*_LATER, *_NUMBERS) and value is None) or (name in _LISTS and not value)
+
+
+def parse_checkpoint(text: str) -> Checkpoint:
+    """The checkpoint that `checkpoint_text` wrote. Raises LakeError for any other text."""
+    try:
+        found = json_of(text)
+    except ValueError as error:
+        raise _unreadable("it is no JSON") from error
+    if not isinstance(found, dict):
+        raise _unreadable("it is no JSON object")
+    if found.get("version") != VERSION:
+        raise _unreadable(f"version {found.get('version')!r}, this program knows {VERSION}")
+    names = set(found) - {"version"}
+    needed = set(_NAMES) - {*_LATER, *_NUMBERS, *_LISTS}
+    if not needed <= names <= set(_NAMES):
+        raise _unreadable(f"keys {sorted(names)}, expected {sorted(needed)}")
+    return _checked(found)
+
+
+def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[str, str]:
+    """What a commit carries: the checkpoint, and each label under `_hr.<label>`. Raises LakeError for a reserved label."""
+    carried = {PREFIX + label: value for label, value in labels.items()}
+    reserved = sorted({CHECKPOINT, COMMIT, KEYS} & set(carried))
+    if reserved:
+        raise LakeError(
+            f"labels cannot be carried as {', '.join(reserved)}: set by the lake itself", fix="report a bug"
+        )
+    return {**carried, CHECKPOINT: checkpoint_text(checkpoint)}
+
+
+def _checked(found: Mapping[str, object]) -> Checkpoint:
+    strategy, text, identity = found["strategy"], found["text"], found["source_identity"]
+    watermark, micros, read_seq = found["watermark"], found["watermark_micros"], found["read_seq"]
+    if not isinstance(strategy, str) or not isinstance(identity, str) or not (text is None or isinstance(text, str)):
+        raise _unreadable("strategy, text or source_identity is no text")
+    if not isinstance(watermark, list) or not all(isinstance(name, str) for name in watermark):
+        raise _unreadable("watermark is no list of names")
+    if type(read_seq) is not int or not (micros is None or type(micros) is int):
+        raise _unreadable("read_seq or watermark_micros is no integer")
+    later = {name: found.get(name) for name in _LATER}
+    odd = [name for name, value in later.items() if not (value is None or isinstance(value, str))]
+    if odd:
+        raise _unreadable(f"{', '.join(odd)} is no text")
+    numbers = {name: found.get(name) for name in _NUMBERS}
+    odd = [name for name, value in numbers.items() if not (value is None or type(value) is int)]
+    if odd:
+        raise _unreadable(f"{', '.join(odd)} is no integer")
+    lists = {name: _names(name, found.get(name, [])) for name in _LISTS}
+    return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity, **later, **numbers, **lists)  # type: ignore[arg-type]
+
+
+def _names(name: str, found: object) -> tuple[str, ...]:
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise _unreadable(f"{name} is no list of names")
+    return tuple(found)
+
+
+def _unreadable(why: str) -> LakeError:
+    return LakeError(f"the lake's checkpoint cannot be read: {why}", fix=_FIX)
+
+
+KIND, RUN, PLAN, SWEEP, UNDO, HEAD = NAMES = ("kind", "run_id", "plan", "sweep", "undo", "audit_head")
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One commit of ours. `labels` holds those of `NAMES` that it carries."""
+
+    instant: Instant
+    labels: Mapping[str, str]
+
+
+def labelled_commits(spark: SparkSession, path: str) -> tuple[Labelled, ...]:
+    """Our commits that are not archived yet, newest completion first. Raises LakeError for a timeline that cannot be read."""
+    line = Timeline(spark, path)
+    found: dict[Instant, dict[str, str]] = {}
+    for name in NAMES:
+        for text, action in line.metadata(PREFIX + name, archived=False):
+            found.setdefault(instant_of(action), {})[name] = text
+    newest = sorted(found.items(), key=lambda one: one[0].completed, reverse=True)
+    return tuple(Labelled(instant, labels) for instant, labels in newest if KIND in labels)
+
+
+_GENERATORS = ("hoodie.table.keygenerator.class", "hoodie.table.keygenerator.type")
+
+
+def origin_of(timeline: Timeline, properties: Mapping[str, str]) -> Origin:
+    """What the properties and the newest commit with a streamer's checkpoint tell, archive included."""
+    generator = next((properties[name] for name in _GENERATORS if properties.get(name)), None)
+    found = [
+        Origin(generator, key, text, instant_of(action))
+        for key in STREAMER_KEYS
+        if (newest := _newest(timeline, key)) is not None
+        for text, action in [newest]
+    ]
+    if not found:
+        return Origin(generator)
+    return max(found, key=lambda one: "" if one.instant is None else one.instant.completed)
+
+
+def _newest(timeline: Timeline, key: str) -> tuple[str, Action] | None:
+    for archived in (False, True):
+        for text, action in timeline.metadata(key, archived=archived):
+            return text, action
+    return None
+
+
+def writers_of(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> Writers:
+    """The timeline's newest commits and its instants in flight.
+
+    `beating` are the heartbeats from before the timeline was read: one that ended since has removed its own.
+    """
+    newest = [action for action in line.completed()[:NEWEST] if not line.is_service(action)]
+    ours = {action.requested for key in OURS for _, action in line.metadata(key, archived=False, newest=NEWEST)}
+    silent = silent_writers(line, files, path, beating)
+    return Writers(len(newest), sum(action.requested not in ours for action in newest), silent)
+
+
+def silent_writers(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> tuple[str, ...]:
+    """The instants in flight that have no heartbeat, oldest first; `beating` as above."""
+    in_flight = writers_in_flight(line)
+    alive = beating | heartbeats(files, path) if in_flight else beating
+    return tuple(one for one in in_flight if one not in alive)
+
+
+def heartbeats(files: Files, path: str) -> frozenset[str]:
+    """The instants that have a heartbeat."""
+    return frozenset(one.name for one in files.list(f"{path}/.hoodie/.heartbeat"))

@@ -3,23 +3,30 @@
 The commit was made while no other writer was in flight, so the snapshots just before and at it differ by it alone. Hudi
 shows a snapshot whose files were cleaned without them and without a word: then rows would look as if the commit had
 brought or removed them. So the cleaner is asked before and after the read, and the keys are counted.
+
+The reads of an undo: the snapshots around a commit and all later ones, with the cleaner asked before and after.
+
+Savepoints of ours: one snapshot is kept, older ones of ours are given up, those of others stay. bridge.py acts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.values import READ_SEQ, Instant, LakeColumn, LakePin, LakeTable
-from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.core.tables.values import READ_SEQ, Instant, LakeColumn, LakePin, LakeTable
+from hudi_reconcile.lake.bridge import Savepoints, Timeline
+from hudi_reconcile.lake.commit import Target
 from hudi_reconcile.lake.correct import same_keys
-from hudi_reconcile.lake.metadata import KEYS, Keys, parse_keys
+from hudi_reconcile.lake.reads import evaluating, pinned
+from hudi_reconcile.lake.table import METADATA_PARTITIONS
+from hudi_reconcile.lake.timeline import KEYS, Keys, parse_keys
 from hudi_reconcile.ports import Corrective, Frame, TakenBack
 
 MOST_COMMITS_SINCE = 10  # Hudi's own default of commits whose files a cleaner keeps
@@ -102,7 +109,7 @@ def later(line: Timeline, commit: Instant) -> tuple[LakePin, ...]:
     return tuple(LakePin(Instant(one, one), ()) for one in times[:-1])
 
 
-def taken_back(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) -> TakenBack:
+def revert_rows(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) -> TakenBack:
     """Every key that the commit wrote and nobody touched since, as it was before. Few jobs, then lazy frames.
 
     Raises RefusedError where the keys are not as many as the commit says that it wrote, or none.
@@ -203,3 +210,50 @@ def _images(frame: DataFrame, table: LakeTable, name: str) -> DataFrame:
 
 def _as_now(column: LakeColumn, there: set[str]) -> SparkColumn:
     return (F.col(f"`{column.name}`") if column.name in there else F.lit(None)).cast(column.type)
+
+
+def revert_batch(spark: SparkSession, commit: Instant, table: LakeTable, now: LakePin, read_seq: int) -> TakenBack:
+    """What takes a corrective commit back, for keys untouched until `now`.
+
+    Raises RefusedError where files of the snapshots around the commit may have been cleaned.
+    """
+    path = table.path
+    line = Timeline(spark, path)  # not older than the snapshot: no commit between is overlooked
+    pins = (*around(line, commit, path), now, *later(line, commit))
+    before, at, newest, *between = (pinned(spark, path, one) for one in pins)
+    with evaluating(path):
+        seen = Snapshots(before, at, newest, tuple(between))
+        found = revert_rows(seen, table, wrote_at(line, commit), read_seq)
+    around(Timeline(spark, path), commit, path)  # a cleaner may have come while it was read
+    return found
+
+
+SAVED_BY = "hudi-reconcile"
+
+
+def keep_one(target: Target, comment: str, earlier: Sequence[str] = ()) -> str:
+    """Keep the first of the earlier snapshots that still has a savepoint, else the newest. Returns its instant.
+
+    One that has a savepoint already, whoever made it, is kept as it is.
+    """
+    line = Timeline(target.spark, target.path)
+    newest, kept = max((action.requested for action in line.completed()), default=""), line.savepoints()
+    requested = next((one for one in earlier if one in kept), newest)
+    if requested not in kept:
+        line.drop_unfinished_savepoint(requested)
+        _savepoints(target, line).make(requested, SAVED_BY, comment)
+    return requested
+
+
+def drop_ours(target: Target, keep: str) -> tuple[str, ...]:
+    """Remove every savepoint of ours but one; those of others stay. Returns those removed."""
+    line = Timeline(target.spark, target.path)
+    old = tuple(one for one, user in line.savepoints().items() if user == SAVED_BY and one != keep)
+    for requested in old:
+        _savepoints(target, line).remove(requested)
+    return old
+
+
+def _savepoints(target: Target, line: Timeline) -> Savepoints:
+    has_metadata_table = bool(line.properties().get(METADATA_PARTITIONS, ""))
+    return Savepoints(target.spark, target.path, target.name, has_metadata_table)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hudi_reconcile.ports.clock import Clock
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
-from hudi_reconcile.ports.frame import Frame
-from hudi_reconcile.ports.lake import AS_SOURCE, Corrective, Lake, NewTable, Origin, Replaced, Shape, TakenBack
-from hudi_reconcile.ports.rules import HELD_RULES, Held, KeysTarget, Quarantine, RuleEngine
+from hudi_reconcile.ports.lake import AS_SOURCE, Corrective, Frame, Lake, NewTable, Origin, Replaced, Shape, TakenBack
+from hudi_reconcile.ports.rules import HELD_RULES, Clock, Held, KeysTarget, Quarantine, RuleEngine
 from hudi_reconcile.ports.source import Inside, KeyFaults, Named, ReadCost, Signs, Source, Staged
 
 __all__ = [

@@ -6,14 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.anatomy import Anatomy
-from hudi_reconcile.core.canon import SegmentSum
-from hudi_reconcile.core.classify import PendingRange
-from hudi_reconcile.core.keys import Key
-from hudi_reconcile.core.segments import Segmentation, SegmentSet
-from hudi_reconcile.ports.frame import Frame
-from hudi_reconcile.ports.lake import Corrective
+from hudi_reconcile.core.sweep.drift import PendingRange
+from hudi_reconcile.core.sweep.drift_profile import Anatomy
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement
+from hudi_reconcile.core.tables.canonical_text import SegmentSum
+from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.ports.lake import Corrective, Frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
-"""What the stages ask of one Hudi table."""
+"""What the stages ask of one Hudi table.
+
+A handle on rows that stay where they are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NewType, Protocol
 
-from hudi_reconcile.core.kinds import Column
-from hudi_reconcile.core.partitions import PartitionRows, PartitionScope, PathRule
-from hudi_reconcile.core.values import (
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.tables.kinds import Column
+from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, PathRule
+from hudi_reconcile.core.tables.values import (
     ChangeLog,
     Checkpoint,
     CheckpointAt,
@@ -20,8 +24,6 @@ from hudi_reconcile.core.values import (
     PartitionField,
     TableType,
 )
-from hudi_reconcile.core.writers import Writers
-from hudi_reconcile.ports.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +235,6 @@ class Lake(Protocol):
     def lease(self, owner: str) -> AbstractContextManager[None]:
         """Hold the table's lease. Raises RefusedError while another living process holds it."""
         ...
+
+
+Frame = NewType("Frame", object)

@@ -1,4 +1,7 @@
-"""What the stages ask of the engine that runs rules on a table's rows."""
+"""What the stages ask of the engine that runs rules on a table's rows.
+
+The host's clock.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from hudi_reconcile.core.rule_verdict import Keys, Measured
-from hudi_reconcile.core.rules import Rule
-from hudi_reconcile.core.totals import Totals
-from hudi_reconcile.ports.frame import Frame
+from hudi_reconcile.core.rules.rules import Rule
+from hudi_reconcile.core.rules.verdict import Keys, Measured, Totals
+from hudi_reconcile.ports.lake import Frame
 
 HELD_RULES = "_hr_rules"  # the column beside the keys of held corrections
 
@@ -65,4 +67,20 @@ class RuleEngine(Protocol):
 
     def total(self, rows: Frame, column: str) -> Totals:
         """The column's exact sum and its ends, NULLs left out. Raises UnverifiedError where they cannot be had."""
+        ...
+
+
+class Clock(Protocol):
+    """The host's clock, for display and waiting; correctness uses the source's and the lake's clocks."""
+
+    def utc_micros(self) -> int:
+        """Microseconds since 1970, UTC."""
+        ...
+
+    def monotonic_seconds(self) -> float:
+        """For durations: never set back."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait this long."""
         ...

@@ -7,23 +7,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.canon import SegmentSum
-from hudi_reconcile.core.cost import Probe
-from hudi_reconcile.core.keys import Key
-from hudi_reconcile.core.marks import Mark, Order, Value
-from hudi_reconcile.core.pages import Ahead
-from hudi_reconcile.core.partitions import Near
-from hudi_reconcile.core.parts import ReadPlan
-from hudi_reconcile.core.segments import KeyExtent, Segmentation, SegmentSet
-from hudi_reconcile.core.standing import Standing
-from hudi_reconcile.core.totals import TotalTexts
-from hudi_reconcile.core.values import (
-    Moment,
-    SourceTable,
-)
-from hudi_reconcile.core.window import Window
-from hudi_reconcile.ports.frame import Frame
+from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window
+from hudi_reconcile.core.pull.read_plan import ReadPlan
+from hudi_reconcile.core.pull.source_lineage import Standing
+from hudi_reconcile.core.rules.verdict import TotalTexts
+from hudi_reconcile.core.sweep.segments import KeyExtent, Probe, Segmentation, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement
+from hudi_reconcile.core.tables.canonical_text import SegmentSum
+from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.partitions import Near
+from hudi_reconcile.core.tables.values import Moment, SourceTable
+from hudi_reconcile.ports.lake import Frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,33 @@
-"""Plans and the history as plain text. Pure: documents in, lines out."""
+"""Plans and the history as plain text. Pure: documents in, lines out.
+
+Findings as lines of text, CSV or NDJSON, one at a time: nothing is collected. Pure; knows no file and no run.
+
+What changed between two runs' findings, as lines. Pure: changes in, text out, one at a time.
+
+Changes as lines of text or NDJSON, one at a time: nothing is collected. Pure; knows no table and no Spark.
+
+The plan of a pull as text. Pure: reads the document that `pull --dry-run --format json` prints.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
+import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
-from hudi_reconcile.core.command_lines import with_config
-from hudi_reconcile.core.plan import PART
+from hudi_reconcile.core.plan.plan import PART
 from hudi_reconcile.core.result import DRIFT_KINDS
-from hudi_reconcile.report.advice import command_prefix, config_of
-from hudi_reconcile.report.rule_words import open_rules_text
-from hudi_reconcile.report.visible import visible
-from hudi_reconcile.report.wording import counted, coverage_text, figure, listed
+from hudi_reconcile.core.result_queries import with_config
+from hudi_reconcile.core.safe_text import json_safe, printable
+from hudi_reconcile.core.sweep.drift import ChangedFinding
+from hudi_reconcile.report.safe import key_text, value_text, visible
+from hudi_reconcile.report.words.advice import command_prefix, config_of
+from hudi_reconcile.report.words.rules import open_rules_text
+from hudi_reconcile.report.words.verdict import counted, coverage_text, figure, listed, trust_lines
 
 Document = Mapping[str, Any]
 _MINUTES_FROM = 120  # seconds
@@ -116,3 +131,208 @@ def _what(table: Document) -> str:
     parts += [one] if (one := coverage_text(table.get("coverage"))) else []
     parts += [one] if (one := open_rules_text(table.get("open_rules", 0), table["outcome"])) else []
     return f" ({', '.join(parts)})" if parts else ""
+
+
+FindingsFormat = Literal["table", "ndjson", "csv"]
+CSV_COLUMNS = ("table", "kind", "action", "key", "columns", "source", "lake")
+LEFT_CSV_COLUMNS = ("table", "kind", "action", "key", "columns", "reason", "rules")
+
+_LISTS = frozenset({"columns", "rules"})
+_SEEN_FIRST = 200
+_WIDEST = 48
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide ones count in some languages
+
+
+def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
+    """The findings (JSON texts of contract §6) as output lines without line ends, in the same order, all of them."""
+    if how == "ndjson":
+        return map(json_safe, lines)
+    if how == "csv":
+        return _csv_lines(lines, CSV_COLUMNS)
+    return aligned(("table", "kind", "action", "key", "columns"), (_table_row(json.loads(line)) for line in lines))
+
+
+def format_uncorrected(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
+    """What an apply left (JSON texts) as output lines, as `format_findings` does: each row with its reason."""
+    if how == "ndjson":
+        return map(json_safe, lines)
+    if how == "csv":
+        return _csv_lines(lines, LEFT_CSV_COLUMNS)
+    return aligned(
+        ("table", "reason", "action", "kind", "key", "rules"), (_left_row(json.loads(line)) for line in lines)
+    )
+
+
+def csv_cell(text: str) -> str:
+    """A CSV cell that no spreadsheet takes for a formula: such text gets a leading quote mark.
+
+    >>> csv_cell("=1+1"), csv_cell("  @x"), csv_cell("-5"), csv_cell("plain")
+    ("'=1+1", "'  @x", "'-5", 'plain')
+    """
+    if text[:1] in ("\t", "\r", "\n") or text.lstrip()[:1] in _FORMULA:
+        return "'" + text
+    return text
+
+
+def _csv_lines(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[str]:
+    yield ",".join(columns)
+    for line in lines:
+        finding = json.loads(line)
+        cells = (" ".join(finding[name]) if name in _LISTS else finding[name] for name in columns)
+        buffer = io.StringIO()
+        # Before Python 3.13 only the characters of the line end make the writer quote a cell that holds them.
+        writer = csv.writer(buffer, lineterminator="\r\n")
+        writer.writerow([csv_cell(_csv_text(cell)) for cell in cells])
+        yield json_safe(buffer.getvalue().removesuffix("\r\n"))
+
+
+def _csv_text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    # Where commas are for decimals, spreadsheets cut at semicolons, also in here: what follows one could be a formula.
+    return json.dumps(cell, ensure_ascii=False, separators=(",", ":")).replace(";", "\\u003b")
+
+
+def aligned(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Rows in columns below a head; nothing for none. Widths come from the first rows, so that the rest pass by one at a time."""
+    rest = iter(rows)
+    first = list(itertools.islice(rest, _SEEN_FIRST))
+    if not first:
+        return
+    widths = [min(_WIDEST, max(len(row[place]) for row in (head, *first))) for place in range(len(head))]
+    for row in itertools.chain((head,), first, rest):
+        yield printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _left_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    rules = ", ".join(map(visible, row["rules"])) or "-"
+    return (visible(row["table"]), row["reason"], row["action"], row["kind"], key_text(row["key"]), rules)
+
+
+def _table_row(finding: Mapping[str, Any]) -> tuple[str, ...]:
+    columns = ", ".join(visible(name) for name in finding["columns"]) or "-"
+    return (visible(finding["table"]), finding["kind"], finding["action"], key_text(finding["key"]), columns)
+
+
+_SIGNS = {"gained": "+", "lost": "-"}
+
+
+def change_line(one: ChangedFinding) -> str:
+    """A finding as NDJSON, with what became of it as its first field."""
+    (line,) = format_findings(
+        [json.dumps({"change": one.change, **json.loads(one.line)}, ensure_ascii=False)], "ndjson"
+    )
+    return line
+
+
+def diff_lines(table: str, counts: Mapping[str, Mapping[str, int]], changes: Iterable[ChangedFinding]) -> Iterator[str]:
+    """The counts of a table, then each finding that was gained (+) or lost (-); what was kept is only counted.
+
+    `orders: 1 gained, 0 lost, 2 kept`
+    """
+    yield f"{visible(table)}: {', '.join(f'{sum(kinds.values()):,} {change}' for change, kinds in counts.items())}"
+    for one in changes:
+        if one.change in _SIGNS:
+            finding = json.loads(one.line)
+            columns = ", ".join(visible(name) for name in finding["columns"])
+            yield f"  {_SIGNS[one.change]} {one.kind:<26}{key_text(finding['key'])}{f'  ({columns})' if columns else ''}"
+
+
+ChangesFormat = Literal["table", "ndjson", "json"]
+HEAD = ("instant", "op", "key", "correction", "change")
+
+
+def format_changes(lines: Iterable[str], how: ChangesFormat, head: Mapping[str, object]) -> Iterator[str]:
+    """The changes (JSON texts of contract §6) as output lines without line ends, in the same order, all of them.
+
+    `head` are the fields that stand before them in the one document of `json`.
+    """
+    if how == "ndjson":
+        return map(json_safe, lines)
+    if how == "json":
+        return _document(map(json_safe, lines), head)
+    return aligned(HEAD, (_row(json.loads(line)) for line in lines))
+
+
+def _document(lines: Iterator[str], head: Mapping[str, object]) -> Iterator[str]:
+    yield f'{json_safe(json.dumps(head, ensure_ascii=False))[:-1]}, "changes": ['
+    last = next(lines, None)
+    for line in lines:
+        yield f"{last},"
+        last = line
+    yield "]}" if last is None else f"{last}]}}"
+
+
+def _row(change: Mapping[str, Any]) -> tuple[str, ...]:
+    correction = change["correction"]
+    told = "-" if correction is None else f"{correction['kind'] or '?'} ({correction['run_id']})"
+    return (change["instant"], change["op"], key_text(change["key"]), visible(told), _change_text(change))
+
+
+def _change_text(change: Mapping[str, Any]) -> str:
+    """An update by the columns that changed, anything else by the row."""
+    before, after = change["before"], change["after"]
+    if before is None or after is None:
+        row = (after if before is None else before) or {}
+        return ", ".join(f"{visible(name)}={_value(value)}" for name, value in row.items() if name not in change["key"])
+    differing = [name for name in after if before.get(name) != after[name]]
+    told = ", ".join(f"{visible(name)}: {_value(before.get(name))} -> {_value(after[name])}" for name in differing)
+    return told or "no shown column differs"
+
+
+def _value(value: object) -> str:
+    return "NULL" if value is None else value_text(value)
+
+
+_MARGIN = 14
+_SHOWN_PARTS = 16
+
+
+def pull_plan_text(tables: Sequence[Mapping[str, Any]], trust: Sequence[str] = ()) -> str:
+    """One block a table; nothing was read and nothing was written. `trust` are the checks that the config gave up."""
+    lines = [*trust_lines(trust), "DRY RUN  no row was read, nothing was written"]
+    for table in tables:
+        lines += ["", f"{table['name']}:"]
+        lines += [f"  {label:<{_MARGIN - 2}}{text}" for label, text in _table(table)]
+    return "\n".join(lines)
+
+
+def _table(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if table["error"] is not None:
+        yield "NOT OK", table["error"]["message"]
+        yield "", f"fix: {table['error']['fix']}"
+        return
+    yield "pull", f"{table['mode']}, strategy {table['strategy']}"
+    yield "checkpoint", table["checkpoint"] or "none"
+    yield "window", f"after {table['after'] or 'the beginning'}, before {table['before'] or 'no end'}"
+    yield "bound", f"{table['bound'] or 'none'} ({table['bound_why']})"
+    yield from _lake(table)
+    yield from _read(table["read"], table["connections"])
+    yield from (("note", note) for note in table["notes"])
+
+
+def _lake(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    create = table["create"]
+    if create is None:
+        yield "lake", f"upsert into {table['lake_path']}"
+        return
+    by = f", partitioned by {', '.join(create['partition_by'])}" if create["partition_by"] else ""
+    yield "lake", f"create {table['lake_path']}: {create['type']}, key {', '.join(create['record_key'])}{by}"
+    yield "columns", ", ".join(f"{column['name']} {column['type']}" for column in create["columns"])
+
+
+def _read(read: Mapping[str, Any] | None, connections: int) -> Iterator[tuple[str, str]]:
+    if read is None:
+        yield "read", "nothing: no row can lie in this window"
+        return
+    parts = read["parts"]
+    many = f"{counted(len(parts), 'part')}, at most {counted(connections, 'connection')}, {read['fetch_rows']:,} rows a fetch"
+    yield "read", f"about {counted(read['rows'], 'row')} in {many}"
+    yield from (("", why) for why in read["why"])
+    yield "sql", read["sql"]
+    for number, part in enumerate(parts[:_SHOWN_PARTS], start=1):
+        yield f"part {number}", f"{part['rows']:,} rows: {part['predicate']}"
+    if len(parts) > _SHOWN_PARTS:
+        yield "", f"and {len(parts) - _SHOWN_PARTS} more: --format json lists all"

@@ -1,10 +1,17 @@
-"""`SparkRules`: rules on a frame of the lake, as the port `RuleEngine` asks for it."""
+"""`SparkRules`: rules on a frame of the lake, as the port `RuleEngine` asks for it.
+
+A column's exact sum on the lake, and its least and greatest value.
+
+The keys of rows that failed a rule: every one to Parquet, the first few to the result. Other columns go nowhere.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
 from functools import reduce
 from typing import Any, cast
 
@@ -12,15 +19,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.errors import UnverifiedError
-from hudi_reconcile.core.rule_reach import BATCH
-from hudi_reconcile.core.rule_verdict import Keys, Measured
-from hudi_reconcile.core.rules import OnBatch, Rule, Sql
-from hudi_reconcile.core.totals import Totals
-from hudi_reconcile.core.traces import trace_of
+from hudi_reconcile.core.errors import UnverifiedError, nearest
+from hudi_reconcile.core.rules.reach import BATCH
+from hudi_reconcile.core.rules.rules import OnBatch, Rule, Sql
+from hudi_reconcile.core.rules.verdict import Keys, Measured, Totals
+from hudi_reconcile.core.safe_text import trace_of
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.ports.rules import KeysTarget
-from hudi_reconcile.rules import gx, totals
+from hudi_reconcile.rules import expectations
 from hudi_reconcile.rules.expectations import (
     Asked,
     NotRunnableError,
@@ -30,8 +36,7 @@ from hudi_reconcile.rules.expectations import (
     measured,
     sql_text,
 )
-from hudi_reconcile.rules.keys import written
-from hudi_reconcile.rules.predicates import broken
+from hudi_reconcile.rules.predicates import CLOCKS, FLOATING, INTEGRAL, broken, quoted, quoted_name, type_of
 from hudi_reconcile.rules.reach import confined
 
 log = logging.getLogger("hudi_reconcile")
@@ -76,7 +81,7 @@ class SparkRules:
         frame = _spark(rows)
         try:
             with confined(frame.sparkSession):
-                return totals.total(frame, column)
+                return total(frame, column)
         except PySparkException as error:
             log.debug("the sum of a column failed: %s", trace_of(error))
             raise UnverifiedError(
@@ -109,7 +114,7 @@ def _validated(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
 def _tried(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
     """The results by rule; where the library itself gives up, that is each rule's result."""
     try:
-        return gx.validated(frame, [one.expectation for one in ready.values()])
+        return expectations.validated(frame, [one.expectation for one in ready.values()])
     except Exception as error:  # noqa: BLE001 - each rule of it tells so
         log.debug("Great Expectations gave up: %s", trace_of(error))
         return dict.fromkeys(ready, error)
@@ -159,3 +164,101 @@ def _quiet() -> Iterator[None]:
 
 def _spark(frame: Frame) -> DataFrame:
     return cast("DataFrame", frame)
+
+
+_DIGITS = 38
+
+
+def total(rows: DataFrame, column: str) -> Totals:
+    """Sum and ends, NULLs left out.
+
+    Raises:
+        UnverifiedError: no such column, no numbers in it, or a sum that needs more than 38 digits.
+    """
+    if column not in rows.columns:
+        close = nearest(column, rows.columns)
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise _unsummed(f"the lake table has no column {column!r}{hint}")
+    kind = type_of(rows, column)
+    if kind in FLOATING:
+        return _floating(rows, column)
+    if kind in INTEGRAL:
+        return _exact(rows, column, 0)
+    if kind.startswith("decimal("):
+        return _exact(rows, column, int(kind.removesuffix(")").split(",")[1]))
+    if kind == "string":  # numbers that no decimal type of the lake holds are carried as text
+        point = F.instr(quoted(column), ".")
+        scale = rows.agg(F.max(F.when(point > 0, F.length(quoted(column)) - point))).collect()[0][0]
+        return _exact(rows, column, int(scale or 0))
+    raise _unsummed(f"column {column} is {kind}: only numbers have a sum")
+
+
+def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
+    if scale > _DIGITS:
+        raise _unsummed(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
+    number = f"try_cast({quoted_name(column)} as decimal({_DIGITS},{scale}))"
+    found = rows.agg(
+        F.count(quoted(column)).alias("there"),
+        F.expr(f"count({number})").alias("summed"),
+        F.expr(f"try_sum({number})"),
+        F.expr(f"min({number})"),
+        F.expr(f"max({number})"),
+    ).collect()[0]
+    if found[0] != found[1]:
+        raise _unsummed(f"column {column} holds {found[0] - found[1]} values that are no numbers of {_DIGITS} digits")
+    if found[2] is None and found[1]:
+        raise _unsummed(f"the sum of column {column} needs more than {_DIGITS} digits")
+    return Totals(Decimal(0) if found[2] is None else Decimal(found[2]), found[3], found[4])
+
+
+def _floating(rows: DataFrame, column: str) -> Totals:
+    value = quoted(column).cast("double")
+    found = [
+        None if one is None else Decimal(repr(one))
+        for one in rows.agg(F.sum(value), F.min(value), F.max(value)).collect()[0]
+    ]
+    whole = found[0] or Decimal(0)
+    if not whole.is_finite():
+        raise _unsummed(f"the sum of column {column} is not finite")
+    return Totals(whole, found[1], found[2])
+
+
+def _unsummed(why: str) -> UnverifiedError:
+    return UnverifiedError(why, fix="name a column of numbers in the rule, then: hudi-reconcile rules lint")
+
+
+ROWS_PER_FILE = 200_000
+SAMPLE_ROWS = 10
+
+
+def written(failed: DataFrame, target: KeysTarget) -> Keys:
+    """Write the keys, ordered, in as many files as their number asks for; count and sample come from what was written."""
+    order = [quoted(name) for name in target.key]
+    only = failed.select(*order)
+    files = max(1, math.ceil(target.rows / ROWS_PER_FILE))
+    spread = only.repartition(1) if files == 1 else only.repartitionByRange(files, *order)
+    spread.sortWithinPartitions(*order).write.mode("errorifexists").parquet(target.folder)
+    back = failed.sparkSession.read.schema(only.schema).parquet(target.folder)
+    return Keys(back.count(), target.path, sample(back, target.key))
+
+
+def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
+    """The first keys, spelled as in findings (contract §6): integers and booleans as such, all else as text."""
+    spelled = [_spelled(quoted(name), type_of(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
+    found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
+    return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)
+
+
+def _spelled(value: Column, kind: str) -> Column:
+    if kind in CLOCKS:
+        zone = "'Z'" if kind == "timestamp" else ""
+        return F.date_format(value, f"yyyy-MM-dd'T'HH:mm:ss.SSSSSS{zone}")
+    if kind == "binary":
+        return F.lower(F.hex(value))
+    if kind in ("tinyint", "smallint", "int", "bigint", "boolean") or kind.startswith("decimal("):
+        return value
+    return value.cast("string")
+
+
+def _plain(value: Any) -> Any:
+    return f"{value:f}" if isinstance(value, Decimal) else value

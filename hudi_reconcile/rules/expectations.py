@@ -1,24 +1,28 @@
-"""From a rule to its expectation, and from the expectation's result to counts."""
+"""From a rule to its expectation, and from the expectation's result to counts.
+
+Great Expectations itself: an ephemeral context, quiet and without telemetry, and expectations by their type's name.
+
+It takes seconds to load, so each function loads it when it is called.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 
-from hudi_reconcile.core.rule_reach import BATCH, bare, sql_of
-from hudi_reconcile.core.rule_verdict import Measured
-from hudi_reconcile.core.rules import Between, Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique
-from hudi_reconcile.core.spelling import nearest
-from hudi_reconcile.core.traces import places_of, trace_of
-from hudi_reconcile.rules import gx
-from hudi_reconcile.rules.predicates import members, quoted, type_of, within
+from hudi_reconcile.core.errors import nearest
+from hudi_reconcile.core.rules.reach import BATCH, bare, out_of_reach, sql_of
+from hudi_reconcile.core.rules.rules import Between, Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique
+from hudi_reconcile.core.rules.verdict import Measured
+from hudi_reconcile.core.safe_text import places_of, trace_of
+from hudi_reconcile.rules.predicates import CLOCKS, members, quoted, type_of, within
 from hudi_reconcile.rules.reach import refuse_reach
-from hudi_reconcile.rules.values import CLOCKS
 
 _LINT = "correct the rule, then: hudi-reconcile rules lint"
 
@@ -107,7 +111,7 @@ def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> Asked:
             return _holding(rule_id, helper, quoted(column).isin(members(rows, column, values)))
         case Sql() | Gx():
             _refuse_reach(rows, check)
-    return Asked(gx.expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not _columns(check))
+    return Asked(expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not _columns(check))
 
 
 def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
@@ -138,7 +142,7 @@ def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
 
 def _holding(rule_id: str, helper: str, holds: Column) -> Asked:
     kwargs = {"column": helper, "value_set": [True]}
-    return Asked(gx.expectation(rule_id, "expect_column_values_to_be_in_set", kwargs), (helper, holds))
+    return Asked(expectation(rule_id, "expect_column_values_to_be_in_set", kwargs), (helper, holds))
 
 
 def _columns(check: OnBatch) -> tuple[str, ...]:
@@ -197,3 +201,78 @@ def _failure(result: Any) -> str | None:
 def _observed(found: Mapping[str, Any]) -> str:
     value = found.get("observed_value")
     return f"observed {value}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+_RULE = "rule"  # of an expectation's meta: whose it is
+
+
+class UnknownExpectationError(ValueError):
+    """No such type, not these keyword arguments, or not known to read the batch only.
+
+    The message says what is legal and repeats no value.
+    """
+
+
+def library() -> Any:
+    """The package, its expectations registered."""
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read by the import in versions before 1.7
+    import great_expectations  # noqa: PLC0415 - takes seconds
+    import great_expectations.expectations  # noqa: PLC0415
+
+    return great_expectations
+
+
+def expectation(rule_id: str, kind: str, kwargs: Mapping[str, Any]) -> Any:
+    """An expectation of a type, marked with the rule that it stands for.
+
+    Raises:
+        UnknownExpectationError: there is no such type, it does not take these arguments, or it is not known to read the
+            batch only.
+    """
+    version = library().__version__
+    from great_expectations.exceptions import ExpectationNotFoundError  # noqa: PLC0415 - as above
+    from great_expectations.expectations import registry  # noqa: PLC0415
+
+    try:
+        made = registry.get_expectation_impl(kind)
+    except ExpectationNotFoundError:
+        known = registry.list_registered_expectation_implementations()
+        raise UnknownExpectationError(f"Great Expectations {version} has no {kind!r}{_hint(kind, known)}") from None
+    legal = tuple(made.__fields__)
+    for name in kwargs:
+        if name not in legal:
+            raise UnknownExpectationError(f"{kind} takes no {name!r}{_hint(name, legal)}")
+    if why := out_of_reach(kind, kwargs):
+        raise UnknownExpectationError(why)
+    try:
+        return made(**{**kwargs, "meta": {**(kwargs.get("meta") or {}), _RULE: rule_id}})
+    except Exception as error:  # noqa: BLE001 - each type raises as it likes; the arguments are wrong either way
+        raise UnknownExpectationError(f"{kind}: {_problems(error)}") from None
+
+
+def validated(rows: DataFrame, expectations: Sequence[Any]) -> dict[str, Any]:
+    """Validate all expectations on the rows in one pass, BASIC; the results by rule. No row comes to the driver."""
+    if not expectations:
+        return {}
+    from great_expectations.core.expectation_suite import ExpectationSuite  # noqa: PLC0415 - as above
+
+    context = library().get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}
+    source = context.data_sources.add_spark("lake", persist=False)
+    batches = source.add_dataframe_asset("rows").add_batch_definition_whole_dataframe("all")
+    batch = batches.get_batch({"dataframe": rows})
+    found = batch.validate(ExpectationSuite("rules", expectations=list(expectations)), result_format="BASIC")
+    return {one.expectation_config.meta[_RULE]: one for one in found.results}
+
+
+def _hint(word: str, legal: Sequence[str]) -> str:
+    close = nearest(word, legal)
+    return f"; did you mean {close!r}?" if close else ""
+
+
+def _problems(error: Exception) -> str:
+    """What pydantic says of the arguments, without their values."""
+    listed = getattr(error, "errors", None)
+    if not callable(listed):
+        return type(error).__name__
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in listed())

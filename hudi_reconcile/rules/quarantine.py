@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.rules import OnBatch, Rule
+from hudi_reconcile.core.rules.rules import OnBatch, Rule
 from hudi_reconcile.ports import HELD_RULES, Frame, Held
 from hudi_reconcile.rules.predicates import breaks, quoted
 from hudi_reconcile.rules.reach import confined

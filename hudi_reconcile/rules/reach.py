@@ -16,8 +16,8 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.rule_reach import BATCH, FORBIDDEN, RULE, TABLE_FUNCTIONS
-from hudi_reconcile.core.traces import trace_of
+from hudi_reconcile.core.rules.reach import BATCH, FORBIDDEN, RULE, TABLE_FUNCTIONS
+from hudi_reconcile.core.safe_text import trace_of
 
 log = logging.getLogger("hudi_reconcile")
 

@@ -1,46 +1,41 @@
-"""One source table as the stages see it, whatever the database: description, moment, faults, rows. Implements `ports.Source`."""
+"""One source table as the stages see it, whatever the database: description, moment, faults, rows. Implements `ports.Source`.
+
+Rows that may have one of some keys: counted by the database itself, and read only where there are any.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.keys import Key
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.marks import Mark, Order, Value
-from hudi_reconcile.core.pages import Ahead
-from hudi_reconcile.core.partitions import Near
-from hudi_reconcile.core.parts import Limits, ReadPlan
-from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
-from hudi_reconcile.core.standing import Standing, digest_of
-from hudi_reconcile.core.totals import TotalTexts
-from hudi_reconcile.core.values import Moment, SourceTable
-from hudi_reconcile.core.window import Window
+from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window
+from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
+from hudi_reconcile.core.pull.source_lineage import Standing, digest_of
+from hudi_reconcile.core.rules.verdict import TotalTexts
+from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement
+from hudi_reconcile.core.tables.key_encoding import ASKED_AT_ONCE, Key
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.partitions import Near
+from hudi_reconcile.core.tables.values import Moment, SourceTable
+from hudi_reconcile.databases.base import Engine, TableRequest
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, Named, ReadCost, Signs, Staged
-from hudi_reconcile.source import inside, staging
-from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.frames import JdbcRead, ranges_read, read
-from hudi_reconcile.source.named import named
-from hudi_reconcile.source.part_reads import Work, added, joined, read_parts
-from hudi_reconcile.source.parts import Wanted, planned
-from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.source.signs import signs
-from hudi_reconcile.sql import statements, windows
+from hudi_reconcile.source import pull_reads, pushdown
+from hudi_reconcile.source.pull_reads import Work, added, joined, read_parts, signs
+from hudi_reconcile.source.reads import JdbcRead, Wanted, planned, ranges_read, read
+from hudi_reconcile.sql import reads, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
-from hudi_reconcile.sql.keys import without_keys
-from hudi_reconcile.sql.partitions import near_predicate
-from hudi_reconcile.sql.parts import ALL
+from hudi_reconcile.sql.reads import ALL, keys_predicate, near_predicate, without_keys
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,15 +84,15 @@ class TableSource:
 
     def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         """Why the source cannot digest its own rows; empty where it can."""
-        return inside.hindrance(self._engine, table, agreement)
+        return pushdown.hindrance(self._engine, table, agreement)
 
     def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
         """Measure link and digest on a sample of rows."""
-        return inside.probe(self._engine, table, agreement, self._request.predicates)
+        return pushdown.probe(self._engine, table, agreement, self._request.predicates)
 
     def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
         """Begin to digest all rows inside the source."""
-        return inside.begin(self._engine, table, agreement, cut, self._request.predicates)
+        return pushdown.begin(self._engine, table, agreement, cut, self._request.predicates)
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         """How far the configured zone is ahead of UTC at that time."""
@@ -109,7 +104,7 @@ class TableSource:
         first = table.key_columns[0]
         if first.kind is not Kind.INTEGER:
             return KeyExtent(None, None, table.rows_estimate)
-        row = self._one(statements.extent_query(self._dialect, table.name, first.name, self._request.predicates))
+        row = self._one(reads.extent_query(self._dialect, table.name, first.name, self._request.predicates))
         low, high = row["low"], row["high"]
         if low is None or not _LEAST <= low <= high <= _GREATEST:  # an unsigned key beyond 64 bits is hashed
             return KeyExtent(None, None, table.rows_estimate)
@@ -127,7 +122,7 @@ class TableSource:
         where = (*self._request.predicates, *self._near(near))
         if cut is None or segments is None:
             return self._count(table, where)
-        chosen = self._buckets(table, cut, segments) or statements.segments_predicate(self._dialect, cut, segments)
+        chosen = self._buckets(table, cut, segments) or reads.segments_predicate(self._dialect, cut, segments)
         return self._count(table, (*where, chosen))
 
     def named(self, table: SourceTable, keys: Sequence[Key]) -> Named | None:
@@ -136,7 +131,7 @@ class TableSource:
 
     def total(self, table: SourceTable, column: str) -> TotalTexts:
         """The column's sum and ends as the database's own text, so that no driver rounds them."""
-        row = self._one(statements.total_query(self._dialect, table.name, column, self._request.predicates))
+        row = self._one(reads.total_query(self._dialect, table.name, column, self._request.predicates))
         found = (row[name] for name in ("hr_total", "hr_least", "hr_greatest"))
         return TotalTexts(*(None if one is None else str(one) for one in found))
 
@@ -145,14 +140,14 @@ class TableSource:
         if self._proven_key:
             return KeyFaults(0, 0, ())
         what = (self._dialect, table.name, table.key_columns, self._request.predicates)
-        row = self._one(statements.key_faults_query(*what))
-        found = self._engine.rows(statements.key_sample_query(*what)) if row["duplicated"] else ()
+        row = self._one(reads.key_faults_query(*what))
+        found = self._engine.rows(reads.key_sample_query(*what)) if row["duplicated"] else ()
         sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in found)
         return KeyFaults(int(row["duplicated"] or 0), int(row["null_keys"] or 0), tuple(sample))
 
     def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         """Calendar columns with values that the JDBC read would alter."""
-        found = statements.uncarried_query(self._dialect, table.name, table.columns, self._where(table, window))
+        found = reads.uncarried_query(self._dialect, table.name, table.columns, self._where(table, window))
         if found is None:
             return ()
         sql, names = found
@@ -169,7 +164,7 @@ class TableSource:
         """Rows of all segments, or of some; of those, at least the ones near some partitions."""
         where = (*self._request.predicates, *self._near(near))
         if (bucket := self._buckets(table, segmentation, segments)) is not None:
-            query = statements.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
+            query = reads.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
         if segments is not None and isinstance(segmentation, RangeSegments):
             return Frame(
@@ -205,7 +200,7 @@ class TableSource:
         seconds = {"plan": ready - begun, "read": time.monotonic() - ready}
         self._spent = added(self._spent, parts, plan.row_bytes, seconds)
         frame = joined(parts)
-        found = staging.counted(frame, table.read_columns, window.order, below)
+        found = pull_reads.counted(frame, table.read_columns, window.order, below)
         return replace(found, parts=tuple(part.rows for part in parts))
 
     def spent(self) -> ReadCost:
@@ -217,7 +212,7 @@ class TableSource:
         order, columns = window.order, _by_name(table)
         where = self._where(table, window)
         if at is None or order.id_column is None:
-            column, value = staging.mark_column(table, order), windows.greatest(self._dialect, order, columns)
+            column, value = pull_reads.mark_column(table, order), windows.greatest(self._dialect, order, columns)
             where += (windows.marked_predicate(self._dialect, order, columns),)
         else:
             column, value = columns[order.id_column], self._dialect.quote(order.id_column)
@@ -227,7 +222,7 @@ class TableSource:
                 f"pull.limit: it is not known how {self._dialect.NAME} limits rows", fix="remove pull.limit"
             )
         query, selected = windows.ahead_query(self._dialect, table.name, column, value, predicates=where, rows=rows)
-        return staging.looked(self._read(JdbcRead(query, (ALL,)), selected), selected)
+        return pull_reads.looked(self._read(JdbcRead(query, (ALL,)), selected), selected)
 
     def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
         """NULLs only where a column may hold them, the greatest only where no row stands at or above the checkpoint."""
@@ -242,7 +237,7 @@ class TableSource:
         dialect = self._engine.digests
         if segments is None or dialect is None or not isinstance(cut, HashSegments) or cut.by != "md5":
             return None
-        return bucket_predicate(dialect, inside.key_items(table), cut.count, segments)
+        return bucket_predicate(dialect, pushdown.key_items(table), cut.count, segments)
 
     def _near(self, near: Near | None) -> tuple[str, ...]:
         return () if near is None else (near_predicate(self._dialect, near),)
@@ -277,7 +272,7 @@ class TableSource:
         return Limits(self._engine.max_connections, self.cores, waits)
 
     def _count(self, table: SourceTable, predicates: tuple[str, ...]) -> int:
-        return int(self._one(statements.count_query(table.name, predicates))["hr_rows"])
+        return int(self._one(reads.count_query(table.name, predicates))["hr_rows"])
 
     def _read(self, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
         self._reads += plan.statements
@@ -298,3 +293,29 @@ class TableSource:
 
 def _by_name(table: SourceTable) -> dict[str, Column]:
     return {column.name: column for column in table.read_columns}
+
+
+Read = Callable[[JdbcRead, tuple[Column, ...]], DataFrame]
+
+
+def named(
+    engine: Engine, where: tuple[str, ...], table: SourceTable, keys: Sequence[Key], *, read: Read
+) -> Named | None:
+    """The rows counted; None where a key of these cannot be said in SQL. Only what holds rows is read."""
+    tests = [
+        keys_predicate(engine.dialect, table.key_columns, keys[first : first + ASKED_AT_ONCE])
+        for first in range(0, len(keys), ASKED_AT_ONCE)
+    ]
+    counts = {}
+    for test in tests:
+        if test is None:
+            return None
+        counts[test] = int(engine.rows(reads.count_query(table.name, (*where, test)))[0]["hr_rows"])
+    held = [test for test, rows in counts.items() if rows]
+    return Named(sum(counts.values()), partial(_rows, engine, where, table, held, read))
+
+
+def _rows(engine: Engine, where: tuple[str, ...], table: SourceTable, tests: Sequence[str], read: Read) -> Frame:
+    columns = table.read_columns
+    queries = [reads.rows_query(engine.dialect, table.name, columns, (*where, test)) for test in tests]
+    return Frame(reduce(DataFrame.unionByName, [read(JdbcRead(query, (ALL,)), columns) for query in queries]))

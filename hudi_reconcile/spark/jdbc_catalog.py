@@ -13,9 +13,8 @@ from decimal import Decimal
 from typing import Any
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
-from hudi_reconcile.core.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported
-from hudi_reconcile.core.jdbc_url import without_secrets
-from hudi_reconcile.core.repeatable import of_message
+from hudi_reconcile.core.safe_text import of_message
+from hudi_reconcile.core.source.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported, without_secrets
 
 MOST_ROWS = 1_000  # of one small statement
 _NUMBER_CODES = frozenset({-6, 5, 4, -5, 2, 3})

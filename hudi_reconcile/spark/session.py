@@ -1,6 +1,12 @@
 """Opens and ends the one SparkSession of the process. Knows Java, jars and settings; no table and no source.
 
 Nothing here prints; the JVM's own output goes to stderr (see `gateway`).
+
+Which named error an exception from Spark means: the database's refusal, or Hudi's, is told apart from our own bug.
+
+Spark wraps a driver's SQLException several times; the text of its innermost cause is the server's first line, never a row.
+
+A JVM with the session's jars and no Spark session: for `doctor`, which asks JDBC drivers and starts nothing else.
 """
 
 from __future__ import annotations
@@ -17,12 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.spark import gateway
-from hudi_reconcile.spark.inventory import bring_jars
-from hudi_reconcile.spark.jars import Jar, JarRequest, locked_jars, verify
-from hudi_reconcile.spark.java import JavaRuntime, find_java
-from hudi_reconcile.spark.scratch import Scratch, make_scratch
+from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
+from hudi_reconcile.core.plan.lake_ownership import cleaner_passed
+from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
+from hudi_reconcile.core.safe_text import of_message
+from hudi_reconcile.spark import jvm as gateway
+from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, list_jars, locked_jars, verify
+from hudi_reconcile.spark.jvm import JavaRuntime, find_java
+from hudi_reconcile.spark.scratch import Scratch, make_scratch, scratch_folder
 from hudi_reconcile.spark.settings import (
     GIVEN,
     HUDI_EXTENSION,
@@ -32,11 +40,13 @@ from hudi_reconcile.spark.settings import (
     Launch,
     Machine,
     is_local,
+    scratch_options,
     session_conf,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 _JAVA_TEXT_CHARS = 4000
 _HUDI_CLASS = "org.apache.hudi.DefaultSource"
@@ -242,3 +252,42 @@ def _require_hudi(spark: SparkSession) -> None:
 def jvm_of(spark: SparkSession) -> Any:
     """The session's JVM, by py4j."""
     return spark._jvm  # noqa: SLF001 - pyspark's own door to the JVM
+
+
+def named_failure(error: Exception) -> ReconcileError | None:
+    """The error that the source's JDBC driver raised inside Spark, or that a cleaned snapshot did; None for anything else."""
+    if not type(error).__module__.startswith(("py4j.", "pyspark.")):
+        return None
+    found = driver_reason(str(error))
+    if found is None:
+        return cleaner_passed(str(error))
+    name, reason = found
+    reason = of_message(reason, kind=name, whole=str(error))
+    return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))
+
+
+@contextmanager
+def bare_jvm(request: SessionRequest, environ: Mapping[str, str] = os.environ) -> Iterator[Any]:
+    """The JVM of this process where Spark runs already, else one for the length of the block. Fetches no jar.
+
+    Raises:
+        UsageError: no fitting Java, or a jar is missing or has other bytes.
+    """
+    from pyspark import SparkContext
+
+    running = SparkContext._jvm if SparkContext._active_spark_context is not None else None  # noqa: SLF001
+    if running is not None:
+        yield running
+        return
+    jars = [str(jar.path) for jar in list_jars(request.jars, request.conf, environ) if jar.path is not None]
+    with scratch_folder() as scratch:
+        conf = {
+            "spark.ui.enabled": "false",
+            "spark.jars": ",".join(jars),
+            "spark.driver.extraJavaOptions": f"{TIME_ZONE_OPTION} {scratch_options(str(scratch.path))}",
+        }
+        jvm = gateway.launch(conf, find_java(environ), scratch, request.hidden)
+        try:
+            yield jvm.gateway.jvm
+        finally:
+            gateway.end(jvm.gateway)

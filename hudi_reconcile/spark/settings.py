@@ -1,6 +1,8 @@
 """PURE: the settings of the one Spark session. Decides what correctness needs, what is a default, and who wins.
 
 The reasons of the required ones were measured; the user's `spark.conf` wins over everything else.
+
+PURE: settings as the text of a Java properties file, which has an escape for every character.
 """
 
 from __future__ import annotations
@@ -9,8 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.spelling import fold
+from hudi_reconcile.core.errors import UsageError, fold
 
 HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 TIME_ZONE_OPTION = "-Duser.timezone=UTC"
@@ -189,3 +190,24 @@ def _refuse_contradictions(user: Mapping[str, str]) -> None:
 def _with_item(listed: str, item: str) -> str:
     items = [part.strip() for part in listed.split(",") if part.strip()]
     return ",".join(items if item in items else [*items, item])
+
+
+_ESCAPED = re.compile(r"[^A-Za-z0-9._/,-]")
+
+
+def as_properties(settings: Mapping[str, str]) -> str:
+    r"""One line a setting, ASCII alone.
+
+    >>> as_properties({"spark.a": "x=\ny"})
+    'spark.a=x\\u003d\\u000ay\n'
+    """
+    return "".join(f"{_escape(key)}={_escape(value)}\n" for key, value in settings.items())
+
+
+def _escape(text: str) -> str:
+    return _ESCAPED.sub(_units, text)
+
+
+def _units(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

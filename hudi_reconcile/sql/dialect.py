@@ -1,15 +1,15 @@
 """What a database's SQL dialect must answer. Each module of `sql/dialects` is one: siblings, one database, one file.
 
-Pure text: a dialect sends nothing. Statements that read the same everywhere are in `sql/statements.py`.
+Pure text: a dialect sends nothing. Statements that read the same everywhere are in `sql/reads.py`.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from hudi_reconcile.core.agreement import Compared
-from hudi_reconcile.core.kinds import Column
-from hudi_reconcile.core.segments import KeyRange
+from hudi_reconcile.core.sweep.segments import KeyRange
+from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.kinds import Column
 
 
 class Dialect(Protocol):
@@ -67,7 +67,7 @@ class Dialect(Protocol):
 class Digests(Protocol):
     """What a database needs beside its dialect to digest its own rows. Each module of `sql/pushdown` is one.
 
-    The texts are those of core/canon.py; `sql/digests.py` makes the statements. `text` and `number` are SQL expressions.
+    The texts are those of core/tables/canonical_text.py; `sql/digests.py` makes the statements. `text` and `number` are SQL expressions.
     The rows of a database without these are digested in Spark.
     """
 

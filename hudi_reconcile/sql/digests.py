@@ -1,6 +1,6 @@
 """Statements by which a database digests its own rows, and the predicate of some hash segments. Engine-neutral text.
 
-The row text, digest and segments are those of core/canon.py and core/segments.py; a dialect gives only the pieces.
+The row text, digest and segments are those of core/tables/canonical_text.py and core/sweep/segments.py; a dialect gives only the pieces.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hudi_reconcile.core import canon
-from hudi_reconcile.core.agreement import Compared
-from hudi_reconcile.core.segments import RangeSegments, Segmentation, SegmentSet, ranges
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
+from hudi_reconcile.core.tables import canonical_text
+from hudi_reconcile.core.tables.agreement import Compared
 from hudi_reconcile.sql.dialect import Digests
-from hudi_reconcile.sql.statements import where
+from hudi_reconcile.sql.reads import where_clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ def digest_query(
         f"select {_segment(database, what)} as hr_segment, {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t",
         narrow=False,
     )
-    digest = database.md5_number("hr_row", canon.DIGEST_HEX_DIGITS)
+    digest = database.md5_number("hr_row", canonical_text.DIGEST_HEX_DIGITS)
     rows = database.unmerged(f"select hr_segment, {digest} as hr_v from ({row}) hr_d", narrow=True)
-    half = 1 << canon.HALF_BITS
+    half = 1 << canonical_text.HALF_BITS
     return (
         f"select hr_segment, count(hr_v) as hr_rows, sum({database.floored('hr_v', half)}) as hr_high,"
         f" sum({database.remainder('hr_v', half)}) as hr_low from ({rows}) hr_v group by hr_segment"
@@ -66,11 +66,11 @@ def width_query(database: Digests, table: str, what: Digested) -> str:
     return f"select count(*) as hr_rows, sum(octet_length(hr_row)) as hr_bytes from ({row}) hr_d"
 
 
-def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> tuple[canon.SegmentSum, ...]:
+def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> tuple[canonical_text.SegmentSum, ...]:
     """The answer to `digest_query`, ordered by segment; segments that were not asked for are dropped."""
     wanted = None if segments is None else frozenset(segments.ids)
     sums = (
-        canon.SegmentSum(*(int(row[name] or 0) for name in ("hr_segment", "hr_rows", "hr_high", "hr_low")))
+        canonical_text.SegmentSum(*(int(row[name] or 0) for name in ("hr_segment", "hr_rows", "hr_high", "hr_low")))
         for row in rows
     )
     kept = (one for one in sums if wanted is None or one.segment in wanted)
@@ -98,10 +98,10 @@ def _texts(
         for i, item in enumerate(what.items)
     )
     if segments is None or not segments.ids:
-        return f"select {select} from {table}{where(predicates if segments is None else (*predicates, '1 = 0'))}"
+        return f"select {select} from {table}{where_clause(predicates if segments is None else (*predicates, '1 = 0'))}"
     if isinstance(what.cut, RangeSegments):
         return database.DIALECT.ranges_query(select, table, what.cut.column, ranges(what.cut, segments), predicates)
-    return f"select {select} from {table}{where((*predicates, bucket_predicate(database, what.key, what.cut.count, segments)))}"
+    return f"select {select} from {table}{where_clause((*predicates, bucket_predicate(database, what.key, what.cut.count, segments)))}"
 
 
 def _segment(database: Digests, what: Digested) -> str:
@@ -130,9 +130,9 @@ def _bucket(database: Digests, key: tuple[Compared, ...], count: int) -> str:
 
 
 def _modulo(database: Digests, fields: tuple[str, ...], count: int) -> str:
-    return database.remainder(database.md5_number(database.joined(fields), canon.BUCKET_HEX_DIGITS), count)
+    return database.remainder(database.md5_number(database.joined(fields), canonical_text.BUCKET_HEX_DIGITS), count)
 
 
 def _field(database: Digests, value: str, text: str, item: Compared) -> str:
     written = database.joined((database.octets(text, item.column), "':'", text))
-    return f"(case when {database.absent(value)} then '{canon.NULL_FIELD}' else {written} end)"
+    return f"(case when {database.absent(value)} then '{canonical_text.NULL_FIELD}' else {written} end)"

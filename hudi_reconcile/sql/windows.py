@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from hudi_reconcile.core.kinds import CALENDAR_KINDS, Column, Kind
-from hudi_reconcile.core.marks import Edge, Order, Value
-from hudi_reconcile.core.window import Window
-from hudi_reconcile.sql import statements
+from hudi_reconcile.core.pull.cursor import Edge, Order, Value, Window
+from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Column, Kind
+from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.dialect import Dialect
 
 Columns = Mapping[str, Column]
@@ -68,7 +67,7 @@ def ahead_query(
     Gives the columns that it selects: `c0` and `c1` are read as `value` is, `c2` is the count.
     """
     at = dialect.quote("hr_at")
-    inner = f"select {expression} as {at} from {table}{statements.where(predicates)}"
+    inner = f"select {expression} as {at} from {table}{reads.where_clause(predicates)}"
     if rows is not None:
         inner = dialect.limited(f"{inner} order by {at}", rows)
     low, high, count = (dialect.quote(name) for name in ("hr_low", "hr_high", "hr_n"))
@@ -76,7 +75,7 @@ def ahead_query(
     counted = Column("hr_n", Kind.INTEGER, "bigint", bits=64, native="bigint")
     plain = replace(value, system=False)
     columns = (replace(plain, name="hr_low"), replace(plain, name="hr_high"), counted)
-    return f"select {statements.select_list(dialect, columns)} from ({summed}) hr_e", columns
+    return f"select {reads.select_list(dialect, columns)} from ({summed}) hr_e", columns
 
 
 def _above(dialect: Dialect, order: Order, columns: Columns, edge: Edge) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from hudi_reconcile.core.agreement import Agreement
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.gtids import went_back
-from hudi_reconcile.core.plan import POSITION, SCHEMA, TIMELINE, WHERE, Plan, Requirement, refuse_future
-from hudi_reconcile.core.standing import Standing
-from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.core.plan.plan import POSITION, SCHEMA, TIMELINE, WHERE, Plan, Requirement, refuse_future
+from hudi_reconcile.core.pull.source_lineage import Standing, went_back
+from hudi_reconcile.core.tables.agreement import Agreement
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.stages.job import TableJob
 
 _HOUR_MICROS = 3_600_000_000
 

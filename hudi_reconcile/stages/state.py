@@ -10,17 +10,16 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Mark, rank
-from hudi_reconcile.core.moments import watermark_micros
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Pulled, SideState, TableResult
-from hudi_reconcile.core.values import Checkpoint, CheckpointAt, LakeTable, Moment
+from hudi_reconcile.core.pull.cursor import Mark, rank, watermark_micros
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Pulled, SideState
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, Moment
 from hudi_reconcile.ports import Edges, Lake, Origin, Source
-from hudi_reconcile.stages.beside import refuse_beside
-from hudi_reconcile.stages.lake_state import existing, refuse_foreign, refuse_mismatch
-from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.watermarks import Watermark, watermark_of
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.preconditions import existing, refuse_beside, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.watermark import Watermark, watermark_of
 
 
 @dataclass(frozen=True, slots=True)

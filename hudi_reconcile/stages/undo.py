@@ -10,20 +10,20 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from hudi_reconcile.core.commit_counts import WRITTEN, counts_text
+from hudi_reconcile.core.changes.queries import UNDONE_PLANS
 from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.provenance import UNDONE_PLANS
-from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
-from hudi_reconcile.core.standing import stood_again
-from hudi_reconcile.core.values import Checkpoint, Instant, LakeTable
-from hudi_reconcile.core.writers import refuse_silent
+from hudi_reconcile.core.plan.apply_outcome import WRITTEN, counts_text
+from hudi_reconcile.core.plan.lake_ownership import refuse_silent
+from hudi_reconcile.core.pull.source_lineage import stood_again
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Corrections, Failure, SideState
+from hudi_reconcile.core.tables.values import Checkpoint, Instant, LakeTable
 from hudi_reconcile.ports import Edges, TakenBack
-from hudi_reconcile.stages.beside import refuse_beside
-from hudi_reconcile.stages.confirm import pinned
-from hudi_reconcile.stages.lake_state import existing, refuse_foreign
-from hudi_reconcile.stages.landed import COUNTS, UNDID, UNDO_LABEL, Landed, made_by, merging, undoable
-from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.apply.recovery import COUNTS, UNDID, UNDO_LABEL, Landed, made_by, merging, undoable
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.preconditions import existing, refuse_beside, refuse_foreign
+from hudi_reconcile.stages.sweep.two_looks import pinned
 
 _AGAIN = "the source still differs: the next sweep finds these rows again"
 _OTHERS = "superseded: other writers touched these rows since; they are left"

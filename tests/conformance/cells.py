@@ -12,8 +12,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
-from hudi_reconcile.core import canon
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.tables import canonical_text
+from hudi_reconcile.core.tables.kinds import Kind
 
 SEED = 20261121
 EXACT = Context(prec=100)
@@ -52,7 +52,7 @@ class Field:
 
 
 def golden(kind: Kind) -> tuple[Any, ...]:
-    return tuple(one.value for one in canon.FORMS[kind].golden)
+    return tuple(one.value for one in canonical_text.FORMS[kind].golden)
 
 
 def integers(low: int, high: int) -> tuple[Step, ...]:
@@ -201,8 +201,8 @@ _TWINS: tuple[tuple[tuple[str | None, str | None], tuple[str | None, str | None]
     (("a1:b", ""), ("a", "1:b")),
     (("a", "1:b"), ("a1:b", "")),
     (("", "a"), ("a", "")),
-    ((canon.NULL_FIELD, None), (None, canon.NULL_FIELD)),
-    ((canon.NULL_FIELD, "NULL"), (None, None)),
+    ((canonical_text.NULL_FIELD, None), (None, canonical_text.NULL_FIELD)),
+    ((canonical_text.NULL_FIELD, "NULL"), (None, None)),
     ((None, None), ("", "")),
     (("", None), (None, "")),
     (("NULL", "~"), (None, None)),

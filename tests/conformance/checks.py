@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare import canonical_text, sides
-from hudi_reconcile.core import canon
-from hudi_reconcile.core.agreement import Agreement, Compared
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation
+from hudi_reconcile.compare import canonical_text, columns
+from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation
+from hudi_reconcile.core.tables import canonical_text as canon
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.kinds import Column, Kind
 from tests.conformance.cells import PAIR, twins
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -119,8 +119,8 @@ def twin_rows() -> list[dict[str, Any]]:
     return [row for before, after in twins() for row in (before, before | after)]
 
 
-def _shape(items: tuple[Compared, ...], cut: Segmentation = ONE_SEGMENT) -> sides.Shape:
-    return sides.Shape(Agreement(items, (ID,), (), ()), cut)
+def _shape(items: tuple[Compared, ...], cut: Segmentation = ONE_SEGMENT) -> columns.Shape:
+    return columns.Shape(Agreement(items, (ID,), (), ()), cut)
 
 
 def _digests(frame: Any, digested: Callable[..., Any], items: tuple[Compared, ...]) -> list[int]:
@@ -155,7 +155,7 @@ def reference_sums_apart(_: World) -> None:
 
 
 def spark_texts(world: World) -> None:
-    found = canonical_text.with_texts(world.rows(), ITEMS, sides.values_of("lake", ITEMS), F.col("id")).collect()
+    found = canonical_text.with_texts(world.rows(), ITEMS, columns.values_of("lake", ITEMS), F.col("id")).collect()
     assert [list(row)[1:] for row in sorted(found, key=lambda row: int(row["id"]))] == reference_texts()
 
 
@@ -171,12 +171,12 @@ def spark_rows_apart(world: World) -> None:
 
 
 def stream_rows_apart(world: World) -> None:
-    _apart(_digests(world.twins(), sides.digested, _TWINS))
+    _apart(_digests(world.twins(), columns.digested, _TWINS))
 
 
 def stream_values(world: World) -> None:
     """A step changes the digest that Spark hashes, another spelling of the same value does not."""
-    digests = _digests(world.rows(), sides.digested, ITEMS)
+    digests = _digests(world.rows(), columns.digested, ITEMS)
     wrong = [
         (typed.name, a, b)
         for place, (typed, a, b, same) in enumerate(pairs())
@@ -196,7 +196,7 @@ def spark_segments(world: World) -> None:
     """Each key lies where the reference puts it, below zero too."""
     frame = world.spark.createDataFrame([(key,) for key in KEYS], "k0 bigint").coalesce(1)
     for cut in CUTS:
-        rows = frame.select("k0", sides.segment_column(_shape((), cut)).alias("segment")).collect()
+        rows = frame.select("k0", columns.segment_column(_shape((), cut)).alias("segment")).collect()
         assert {row["k0"]: row["segment"] for row in rows} == {key: cut.segment_of(key) for key in KEYS}
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.tables.kinds import Kind
 from tests.conformance.cells import PAIR, Field, Sql, Step, decimals, padded, texts, twins
 
 Rows = list[tuple[dict[str, Any], dict[str, Any]]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.tables.kinds import Kind
 from tests.conformance.cells import (
     Field,
     binary,

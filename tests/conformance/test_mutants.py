@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare import canonical, canonical_text, row_text, sides
-from hudi_reconcile.core import canon
-from hudi_reconcile.core.agreement import Compared
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.compare import canonical_text, columns, equality
+from hudi_reconcile.core.tables import canonical_text as canon
+from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.kinds import Kind
 from tests.conformance.checks import CHECKS, World
 from tests.conformance.tally import MUTANTS
 
@@ -30,7 +30,7 @@ class Mutant:
 
 
 def _by_kind(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[Compared, Any], Any]:
-    real = canonical.canonical
+    real = equality.canonical
 
     def form(item: Compared, value: Any) -> Any:
         return broken(value) if item.column.kind is kind else real(item, value)
@@ -39,7 +39,7 @@ def _by_kind(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[Compared, An
 
 
 def _text_of_form(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[Compared, Any], Any]:
-    real = row_text.plain_text
+    real = columns.plain_text
     return lambda item, form: broken(form) if item.column.kind is kind else real(item, form)
 
 
@@ -67,7 +67,7 @@ def _spark_characters(texts: list[Any]) -> Any:
 
 
 def _unmarked(items: tuple[Compared, ...], values: list[Any]) -> Any:
-    return F.xxhash64(*(canonical.hashable(item, value) for item, value in zip(items, values, strict=True)))
+    return F.xxhash64(*(equality.hashable(item, value) for item, value in zip(items, values, strict=True)))
 
 
 def _summed(combine: Callable[[list[int]], int], low_mask: int) -> Callable[..., tuple[canon.SegmentSum, ...]]:
@@ -134,18 +134,18 @@ MUTANTS_PLANTED = (
            _spark_summed(lambda d: F.sum(_upper(d)), lambda d: F.sum(d * 0)), "spark_sums"),
     Mutant("text digest: whole digests summed, which wrap", canonical_text, "collected",
            _spark_summed(lambda d: F.shiftright(F.sum(d), 30), lambda d: _lower(F.sum(d))), "spark_sums"),
-    Mutant("stream digest: NULLs unmarked", sides, "row_digest", _unmarked, "stream_rows_apart"),
-    Mutant("stream digest: text lower-cased", canonical, "canonical", _by_kind(Kind.TEXT, F.lower), "stream_values"),
-    Mutant("stream digest: blanks of text cut", canonical, "canonical", _by_kind(Kind.TEXT, F.rtrim), "stream_values"),
-    Mutant("stream digest: padding of char kept", canonical, "canonical", _by_kind(Kind.CHAR, lambda v: v), "stream_values"),
-    Mutant("stream digest: bigint by double", canonical, "canonical",
+    Mutant("stream digest: NULLs unmarked", columns, "row_digest", _unmarked, "stream_rows_apart"),
+    Mutant("stream digest: text lower-cased", equality, "canonical", _by_kind(Kind.TEXT, F.lower), "stream_values"),
+    Mutant("stream digest: blanks of text cut", equality, "canonical", _by_kind(Kind.TEXT, F.rtrim), "stream_values"),
+    Mutant("stream digest: padding of char kept", equality, "canonical", _by_kind(Kind.CHAR, lambda v: v), "stream_values"),
+    Mutant("stream digest: bigint by double", equality, "canonical",
            _by_kind(Kind.INTEGER, lambda v: v.cast("double")), "stream_values"),
-    Mutant("stream digest: decimal by double", canonical, "canonical",
+    Mutant("stream digest: decimal by double", equality, "canonical",
            _by_kind(Kind.DECIMAL, lambda v: v.cast("double")), "stream_values"),
-    Mutant("stream digest: double by float", canonical, "canonical",
+    Mutant("stream digest: double by float", equality, "canonical",
            _by_kind(Kind.DOUBLE, lambda v: v.cast("float")), "stream_values"),
-    Mutant("stream digest: microseconds cut", canonical, "hashable",
-           lambda item, v: F.date_trunc("millisecond", v) if item.column.kind is Kind.TIMESTAMP else canonical.canonical(item, v),
+    Mutant("stream digest: microseconds cut", equality, "hashable",
+           lambda item, v: F.date_trunc("millisecond", v) if item.column.kind is Kind.TIMESTAMP else equality.canonical(item, v),
            "stream_values"),
     Mutant("canonical text: -0.0 apart from 0.0", canonical_text, "_signed",
            lambda text: {text: F.when(F.col(text).isNotNull(), F.concat(
@@ -156,17 +156,17 @@ MUTANTS_PLANTED = (
     Mutant("canonical text: exponent of the logarithm unchecked", canonical_text, "_bits",
            lambda text: {f"{text}_b": F.col(f"{text}_m").cast("bigint") + (F.col(f"{text}_e") + 1022) * F.lit(1 << 52)},
            "spark_texts"),
-    Mutant("canonical text: microseconds cut", canonical, "_cut_micros",
+    Mutant("canonical text: microseconds cut", equality, "_cut_micros",
            lambda _, micros: micros - F.pmod(micros, F.lit(1000)), "spark_texts"),
-    Mutant("canonical text: timestamps by the session's zone", canonical, "_cut_micros", _own_zone, "spark_texts"),
-    Mutant("canonical text: decimal with an exponent", row_text, "_fixed", lambda text, _: text, "spark_texts"),
+    Mutant("canonical text: timestamps by the session's zone", equality, "_cut_micros", _own_zone, "spark_texts"),
+    Mutant("canonical text: decimal with an exponent", columns, "_fixed", lambda text, _: text, "spark_texts"),
     Mutant("canonical text: padding of char kept", canonical_text, "canonical",
            _by_kind(Kind.CHAR, lambda v: v), "spark_texts"),
     Mutant("canonical text: upper-case uuid kept", canonical_text, "canonical",
            _by_kind(Kind.UUID, lambda v: v), "spark_texts"),
     Mutant("canonical text: bytes as upper-case hex", canonical_text, "plain_text",
            _text_of_form(Kind.BYTES, F.hex), "spark_texts"),
-    Mutant("segments: keys below zero cut toward zero", sides, "_range_segment", _truncated, "spark_segments"),
+    Mutant("segments: keys below zero cut toward zero", columns, "_range_segment", _truncated, "spark_segments"),
 )  # fmt: skip
 BY_NAME = {check.__name__: check for check in CHECKS}
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core import canon
-from hudi_reconcile.core.agreement import Agreement, Compared
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
-from hudi_reconcile.source import inside
-from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.open import connection_of, open_engine
-from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.tables import canonical_text
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.databases.base import Engine, TableRequest
+from hudi_reconcile.databases.registry import connection_of, open_engine
+from hudi_reconcile.source import pushdown
 from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, sums_of
 from tests.conformance.case import Case, case_of, unfriendly
 from tests.conformance.fields import PRODUCTS
@@ -71,7 +70,7 @@ def text_of(item: Compared, value: Any) -> str | None:
         value = format(value, "f") if not isinstance(value, str) else value
     if kind is Kind.DECIMAL and isinstance(value, int):
         return str(value)
-    return canon.text_of(kind, value, item.digits[1] if item.digits else 0)
+    return canonical_text.text_of(kind, value, item.digits[1] if item.digits else 0)
 
 
 def test_every_value_is_written_as_the_reference_does(case: Case) -> None:
@@ -134,17 +133,17 @@ def check_digests(case: Case, cut: Segmentation = RANGES) -> None:
         table = engine.describe(TableRequest("cells", "cells")).table
         found = sums_of(engine.rows(digest_query(engine.digests, table.name, what)), None)
         some = sums_of(engine.rows(digest_query(engine.digests, table.name, what, segments=SOME)), SOME)
-        probe = inside.probe(engine, table, Agreement(items, items[:1], (), ()), ())
+        probe = pushdown.probe(engine, table, Agreement(items, items[:1], (), ()), ())
         buckets = bucket_predicate(engine.digests, items[:1], BUCKETS.count, SOME)
         ids = [row["id"] for row in engine.rows(f"select id from cells where {buckets} order by id")]
     texts = expected_texts(case.product, items)
     segments = [
-        cut.segment_of(n) if isinstance(cut, RangeSegments) else canon.bucket([str(n)], cut.count)
+        cut.segment_of(n) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(n)], cut.count)
         for n in range(len(texts))
     ]
-    right = canon.summed((s, canon.row_digest(t)) for s, t in zip(segments, texts, strict=True))
+    right = canonical_text.summed((s, canonical_text.row_digest(t)) for s, t in zip(segments, texts, strict=True))
     assert found == right
     assert some == tuple(one for one in right if one.segment in SOME.ids)
-    assert ids == [n for n in range(len(texts)) if canon.bucket([str(n)], BUCKETS.count) in SOME.ids]
-    mean = sum(len(canon.row_text(t).encode()) for t in texts) / len(texts)
+    assert ids == [n for n in range(len(texts)) if canonical_text.bucket([str(n)], BUCKETS.count) in SOME.ids]
+    mean = sum(len(canonical_text.row_text(t).encode()) for t in texts) / len(texts)
     assert probe.row_bytes == pytest.approx(mean, rel=0.2 if case.product.latin != "utf-8" else 1e-6)  # an estimate

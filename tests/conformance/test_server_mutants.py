@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.agreement import Compared
-from hudi_reconcile.core.kinds import Kind
+from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.databases.mysql import dialect
+from hudi_reconcile.databases.mysql import digests as mysql
+from hudi_reconcile.databases.postgres import digests as postgres
 from hudi_reconcile.sql.dialect import Digests
-from hudi_reconcile.sql.dialects import mysql as mysql_dialect
-from hudi_reconcile.sql.pushdown import mysql, postgres
 from tests.conformance.case import Case, case_of
 from tests.conformance.server_fields import MARIADB, POSTGRES, POSTGRES_LATIN1
 from tests.conformance.tally import MUTANTS
@@ -51,14 +52,14 @@ def _by_sign_bit(bits: str) -> str:
 
 
 _FLOATS, _TIMES = {Kind.REAL, Kind.DOUBLE}, {Kind.TIMESTAMP, Kind.TIMESTAMPTZ}
-_SESSION = mysql_dialect._SESSION
+_SESSION = dialect._SESSION
 _EXTRACT = "(date_part('epoch', {c}) * 1000000)::int8::text"
 PLANTED = (
-    Mutant("session in the server's zone", "MariaDB", mysql_dialect, "_SESSION",
+    Mutant("session in the server's zone", "MariaDB", dialect, "_SESSION",
            _SESSION.replace("time_zone = '+00:00', ", ""), check_texts),
-    Mutant("session with the server's limit of rows", "MariaDB", mysql_dialect, "_SESSION",
+    Mutant("session with the server's limit of rows", "MariaDB", dialect, "_SESSION",
            _SESSION.replace("18446744073709551615", "default"), check_texts),
-    Mutant("session in the server's sql_mode", "MariaDB", mysql_dialect, "_SESSION",
+    Mutant("session in the server's sql_mode", "MariaDB", dialect, "_SESSION",
            _SESSION.replace("sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', ", ""), check_texts),
     Mutant("text in its own character set", "MariaDB", mysql, "canonical",
            _kind(mysql, {Kind.TEXT}, lambda name, _: f"cast({name} as binary)"), check_digests),

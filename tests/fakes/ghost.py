@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hudi_reconcile.stages.landed import UNDID
+from hudi_reconcile.stages.apply.recovery import UNDID
 from tests.fakes.world import SEQNO, Commit
 
 Row = dict[str, Any]

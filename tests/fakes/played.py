@@ -10,13 +10,13 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from hudi_reconcile.core.plan import Approval, Plan
+from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.values import READ_SEQ
-from hudi_reconcile.stages.apply import apply
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.sweep import Swept, sweep
+from hudi_reconcile.core.tables.values import READ_SEQ
+from hudi_reconcile.stages.apply.apply import apply
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import Commit, Journal, Row, World, job
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Approval, Plan
+from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.stages.landed import PLAN_LABEL, RUN_LABEL, UNDID, UNDOABLE
-from hudi_reconcile.stages.sweep import Swept
+from hudi_reconcile.stages.apply.recovery import PLAN_LABEL, RUN_LABEL, UNDID, UNDOABLE
+from hudi_reconcile.stages.sweep.sweep import Swept
 from tests.fakes.ghost import Ghost, by_key, changed_by, untouched_since
 from tests.fakes.played import Played
 

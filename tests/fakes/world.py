@@ -14,18 +14,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 from zlib import crc32
 
-from hudi_reconcile.core import stored
-from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.anatomy import Anatomy, Cell
-from hudi_reconcile.core.canon import SegmentSum, summed
-from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
-from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import RefusedError, SupersededError
-from hudi_reconcile.core.keys import Key as Asked
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.marks import Mark, Order, Value, rank
-from hudi_reconcile.core.pages import Ahead
-from hudi_reconcile.core.partitions import (
+from hudi_reconcile.core.plan.apply_outcome import REASONS
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.plan.plan import Approval, Plan
+from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window, holds, rank
+from hudi_reconcile.core.pull.read_plan import PlannedPart, ReadPlan
+from hudi_reconcile.core.pull.source_lineage import Standing
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.rules.verdict import TotalTexts
+from hudi_reconcile.core.sweep.drift import Facts, PendingRange, action_for, classify
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, Cell
+from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.tables import kinds
+from hudi_reconcile.core.tables.agreement import Agreement
+from hudi_reconcile.core.tables.canonical_text import SegmentSum, summed
+from hudi_reconcile.core.tables.key_encoding import Key as Asked
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.partitions import (
     DEFAULT,
     Between,
     Condition,
@@ -36,14 +42,7 @@ from hudi_reconcile.core.partitions import (
     PartitionScope,
     PathRule,
 )
-from hudi_reconcile.core.parts import PlannedPart, ReadPlan
-from hudi_reconcile.core.plan import Approval, Plan
-from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet
-from hudi_reconcile.core.standing import Standing
-from hudi_reconcile.core.totals import TotalTexts
-from hudi_reconcile.core.uncorrected import REASONS
-from hudi_reconcile.core.values import (
+from hudi_reconcile.core.tables.values import (
     IN_SCOPE,
     READ_SEQ,
     Checkpoint,
@@ -57,8 +56,6 @@ from hudi_reconcile.core.values import (
     PartitionField,
     SourceTable,
 )
-from hudi_reconcile.core.window import Window, holds
-from hudi_reconcile.core.writers import Writers
 from hudi_reconcile.ports import (
     AS_SOURCE,
     HELD_RULES,
@@ -79,12 +76,12 @@ from hudi_reconcile.ports import (
     Staged,
     TakenBack,
 )
-from hudi_reconcile.stages.apply import apply
-from hudi_reconcile.stages.part import WHOLE
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.request import Part, TableJob
-from hudi_reconcile.stages.sweep import Swept, sweep
-from hudi_reconcile.stages.uncorrected import Listing
+from hudi_reconcile.stages.apply.apply import apply
+from hudi_reconcile.stages.apply.uncorrected import Listing
+from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.partial import WHOLE
+from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 
 Row = dict[str, Any]
 Action = Callable[[], None]
@@ -551,11 +548,11 @@ class FakeLake:
     def _become(self, table: LakeTable, rows: Frame) -> None:
         """The table's columns are those of the newest commit; no commit may lack one, or have a narrower."""
         types = {column.name: column.type for column in table.columns}
-        # What another tool's table has no column for is not written into it (`lake/adopted.py`).
+        # What another tool's table has no column for is not written into it (`lake/foreign_table.py`).
         unwritten = {SEQNO} if table.owned else {SEQNO, READ_SEQ}
         assert all(row.keys() - unwritten == types.keys() for row in rows_of(rows)), "rows of other columns"
         was = self.look()
-        assert was is None or all(stored.holds(types[column.name], column.type) for column in was.columns)
+        assert was is None or all(kinds.holds(types[column.name], column.type) for column in was.columns)
         self.v_type = types["v"]
         ours = {"id", "v", "at", READ_SEQ}
         self.more_columns = tuple(column for column in table.columns if column.name not in ours)

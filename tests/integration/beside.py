@@ -11,9 +11,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.values import LakePin
+from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.frames import pinned
+from hudi_reconcile.lake.reads import pinned
 from hudi_reconcile.lake.timeline import instant_of, writers_in_flight
 from tests.integration.project import Project, Ran, in_lake, in_source
 from tests.support.second_writer import DEFAULT, OPTIMISTIC, Gate, Point, SecondWriter, held_after_validators

@@ -21,23 +21,22 @@ import psycopg
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.app import world as app
+from hudi_reconcile.app import connections
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.config.load import load_config
-from hudi_reconcile.core.plan import Approval, Plan
+from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.values import LakePin
-from hudi_reconcile.lake import lease_file
+from hudi_reconcile.core.tables.values import LakePin
+from hudi_reconcile.lake import lease
 from hudi_reconcile.lake.bridge import Action, Timeline
-from hudi_reconcile.lake.frames import pinned
 from hudi_reconcile.lake.lease import lease_text, parse_lease
-from hudi_reconcile.lake.metadata import CHECKPOINT, PREFIX, parse_checkpoint
-from hudi_reconcile.lake.timeline import instant_of
+from hudi_reconcile.lake.reads import pinned
+from hudi_reconcile.lake.timeline import CHECKPOINT, PREFIX, instant_of, parse_checkpoint
 from hudi_reconcile.ports import Edges, Frame, Named
-from hudi_reconcile.stages.apply import apply
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.request import TableJob
-from hudi_reconcile.stages.sweep import Swept, sweep
+from hudi_reconcile.stages.apply.apply import apply
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.story import BETWEEN, ENDS
 from tests.fakes.world import SEQNO, Commit, Journal
@@ -186,7 +185,7 @@ class RealPlayed:
 
     def died(self) -> None:
         """The lease it left is a dead process's."""
-        path = Path(lease_file.lease_path(self.settings.lake_path))
+        path = Path(lease.lease_path(self.settings.lake_path))
         left = parse_lease(path.read_text()) if path.exists() else None
         if left is not None:
             path.write_text(lease_text(replace(left, holder=replace(left.holder, started="before"))))
@@ -241,7 +240,7 @@ def real(spark: SparkSession, project: Project, kind: str) -> Iterator[RealPlaye
     config = load_config(project.write_config(), os.environ)
     (table,) = config.tables
     journal, lost = Journal(), set[int]()
-    with app.open_world(config) as opened, app.with_session(opened):
+    with connections.open_world(config) as opened, connections.with_session(opened):
         edges = opened.edges(table)
         source: Any = _SeenSource(edges.source, journal, lost)
         lake: Any = _Seen(edges.lake, "lake", journal)

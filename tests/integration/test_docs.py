@@ -14,11 +14,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.compare.sides import Shape, digested
-from hudi_reconcile.core.agreement import agree
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.segments import RangeSegments
-from hudi_reconcile.core.values import LakeColumn, LakeTable, SourceTable
+from hudi_reconcile.compare.columns import Shape, digested
+from hudi_reconcile.core.sweep.segments import RangeSegments
+from hudi_reconcile.core.tables.agreement import agree
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, SourceTable
 from tests.support.docs import ROOT, TOOL, blocks, commands
 from tests.support.postgres import Database
 

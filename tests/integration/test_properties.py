@@ -10,9 +10,9 @@ from psycopg import sql
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.databases.postgres.engine import PostgresEngine
+from hudi_reconcile.databases.registry import connection_of
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.source.open import connection_of
-from hudi_reconcile.source.postgres import PostgresEngine
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
 from tests.integration.project import Project
 from tests.integration.source.support import engine

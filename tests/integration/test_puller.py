@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.config.properties import parse_properties
+from hudi_reconcile.config.hoodiestreamer.properties import parse_properties
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.postgres import Database
 

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.rule_verdict import Measured
-from hudi_reconcile.core.rules import Between, Check, Gx, Rule, Sql
+from hudi_reconcile.core.rules.rules import Between, Check, Gx, Rule, Sql
+from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.rules.engine import SparkRules
 from hudi_reconcile.rules.reach import OutOfReachError, refuse_reach

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench.gx_alone import KEY, SAID, Verdict, rows, rules_file, validated
 from hudi_reconcile.config.rules_load import parse_rules
-from hudi_reconcile.core.rule_verdict import judged
-from hudi_reconcile.core.rules import day_of
+from hudi_reconcile.core.rules.rules import day_of
+from hudi_reconcile.core.rules.verdict import judged
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.rules.engine import SparkRules
 

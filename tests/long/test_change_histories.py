@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.values import ChangeLog, TableType
+from hudi_reconcile.core.tables.values import ChangeLog, TableType
 from tests.integration.changes.lakes import Lake, moves
 from tests.integration.changes.reading import assert_part, assert_ranges, service, whole_log
 from tests.integration.changes.test_history import history_is_told_right, widened_columns_are_told

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.app.doctor_writers import writers_at
+from hudi_reconcile.app.doctor.lake import writers_at
 from tests.integration.foreign import Maker, version_of
 from tests.integration.project import in_lake
 from tests.integration.test_foreign_tables import COMPLEX, REST, adopted, repaired, stays_its_own

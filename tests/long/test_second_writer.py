@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.lake import correct, hudi_lake, write
+from hudi_reconcile.lake import commit, correct, hudi_lake
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import alone
-from hudi_reconcile.stages import commits
+from hudi_reconcile.stages.apply import commits
 from tests.integration.beside import (
     NEW,
     OTHERS,
@@ -260,8 +260,8 @@ def commits_while_we_write(beside: Beside, gate: Gate) -> None:
     """A writer with Hudi's defaults begins after our last look at who is in flight, and commits before our validators look."""
     mine, answers = Gate(gate.folder / "mine"), []
 
-    def held_commit(target: write.Target, frame: DataFrame, *rest: Any) -> Any:
-        return write.commit_alone(target, held_when_requested(frame, mine), *rest)
+    def held_commit(target: commit.Target, frame: DataFrame, *rest: Any) -> Any:
+        return commit.commit_alone(target, held_when_requested(frame, mine), *rest)
 
     def begins() -> None:
         answers.append(beside.writes(OTHERS, DEFAULT, (Point.REQUESTED, gate)))
@@ -305,7 +305,7 @@ def test_pull_of_ours_that_starts_while_apply_is_under_way_is_refused(beside: Be
 
 
 def no_lock(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(hudi_lake, "commit_alone", write.commit)
+    patch.setattr(hudi_lake, "commit_alone", commit.commit)
 
 
 def no_validators(patch: pytest.MonkeyPatch) -> None:
@@ -322,11 +322,11 @@ def no_check_of_files(patch: pytest.MonkeyPatch) -> None:
         inside, lock = alone(options)
         return {**inside, "hoodie.write.concurrency.mode": "SINGLE_WRITER"}, lock
 
-    patch.setattr(write, "alone", unchecked)
+    patch.setattr(commit, "alone", unchecked)
 
 
 def left_behind(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(write, "_clear", lambda *_: ())
+    patch.setattr(commit, "_clear", lambda *_: ())
 
 
 @dataclass(frozen=True, slots=True)

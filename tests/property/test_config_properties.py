@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.config.properties import PropertiesError, Property, parse_properties
+from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, Property, parse_properties
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=5)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.config.partition import format_partition, parse_partition
-from hudi_reconcile.config.scalars import format_duration, format_share, parse_duration, parse_share
-from hudi_reconcile.core.values import PartitionField
+from hudi_reconcile.config.fields import format_duration, format_share, parse_duration, parse_share
+from hudi_reconcile.config.tables import format_partition, parse_partition
+from hudi_reconcile.core.tables.values import PartitionField
 
 MILLISECONDS = st.integers(min_value=0, max_value=36_500 * 86_400_000)
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

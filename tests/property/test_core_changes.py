@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from hudi_reconcile.core.changes import (
+from hudi_reconcile.core.changes.queries import (
     BrokenChainError,
     Change,
     Image,
@@ -19,7 +19,7 @@ from hudi_reconcile.core.changes import (
     op_of,
     same_image,
 )
-from hudi_reconcile.core.values import READ_SEQ
+from hudi_reconcile.core.tables.values import READ_SEQ
 from tests.support.histories import History, commits, history_of
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, applied, job, pulled, swept
 
 QTY, MEMO = Column("qty", Kind.INTEGER, "integer", bits=32), Column("memo", Kind.TEXT, "text")

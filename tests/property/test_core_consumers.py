@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.change_range import Commit, Cut
-from hudi_reconcile.core.changes import QueryType, answer, applied
-from hudi_reconcile.core.consumers import (
+from hudi_reconcile.core.changes.consumers import (
     Position,
     begun_at,
     check_place,
@@ -24,8 +22,10 @@ from hudi_reconcile.core.consumers import (
     position_text,
     reached,
 )
+from hudi_reconcile.core.changes.queries import QueryType, answer, applied
+from hudi_reconcile.core.changes.range import Commit, Cut
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.values import Instant
+from hudi_reconcile.core.tables.values import Instant
 from tests.support.histories import History, commits, history_of
 
 KILLS = 20

@@ -5,9 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.budget import Pace, next_batch, share_seconds
-from hudi_reconcile.core.coverage import Coverage, age, document, oldest_first, parse, renewed, segments_of
-from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation
+from hudi_reconcile.core.sweep.coverage import Coverage, age, document, oldest_first, parse, renewed, segments_of
+from hudi_reconcile.core.sweep.segments import (
+    HashSegments,
+    Pace,
+    RangeSegments,
+    Segmentation,
+    next_batch,
+    share_seconds,
+)
 
 CUTS = st.one_of(
     st.builds(RangeSegments, st.just("id"), st.just(0), st.integers(1, 100), st.integers(1, 60)),

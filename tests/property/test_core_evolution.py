@@ -7,12 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.agreement import agree
-from hudi_reconcile.core.carry import carried
-from hudi_reconcile.core.evolution import Evolution, Past, evolve
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.stored import holds, stored_type, widened
-from hudi_reconcile.core.values import READ_SEQ, LakeColumn, LakeTable, SourceTable
+from hudi_reconcile.core.tables.agreement import agree
+from hudi_reconcile.core.tables.kinds import Column, Kind, holds, stored_type, widened
+from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, carried, evolve
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, SourceTable
 
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64)
 NAMES = ("a", "b", "c", "d", "A", "e f")

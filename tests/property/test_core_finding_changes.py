@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.finding_changes import changes_between
+from hudi_reconcile.core.sweep.drift import changes_between
 
 FINDINGS = st.dictionaries(
     st.tuples(st.sampled_from(["deleted", "regressed"]), st.integers(0, 20) | st.sampled_from(["0", "1", "é"])),

@@ -11,14 +11,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from hudi_reconcile.core.classify import PendingRange
-from hudi_reconcile.core.keys import Key
-from hudi_reconcile.core.partitions import Near
-from hudi_reconcile.core.segments import Segmentation, SegmentSet
-from hudi_reconcile.core.values import READ_SEQ, Checkpoint, Instant, LakeTable, SourceTable
+from hudi_reconcile.core.sweep.drift import PendingRange
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
+from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.partitions import Near
+from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest, TakenBack
-from hudi_reconcile.stages import apply, confirm, earlier, landed, sweep, undo
-from hudi_reconcile.stages.sides import Sides
+from hudi_reconcile.stages import undo
+from hudi_reconcile.stages.apply import apply, recovery
+from hudi_reconcile.stages.comparison import Sides
+from hudi_reconcile.stages.sweep import sweep, two_looks
 from tests.fakes.history import History
 from tests.fakes.played import FakePlayed
 from tests.fakes.steps import SEEDS, STEPS_EACH, drawn
@@ -293,15 +295,15 @@ EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
         apply._rechecked, (("proven_absent(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
     ),
     "plan after a read that lost rows": (sweep.sweep, ((" and not found.missed_rows", ""),), "planned against"),
-    "clean after a read that lost rows": (confirm._misread, (("settled and _is_still(sides, since)", "False"),), "I7:"),
-    "plan written twice": (landed.parts_of, (("if one.last", "if False"),), "I3:|I5:"),
-    "plan applied again that was undone": (landed.refuse_undone, (("one.undone is not None", "False"),), "I13:"),
+    "clean after a read that lost rows": (two_looks._misread, (("settled and _is_still(sides, since)", "False"),), "I7:"),
+    "plan written twice": (recovery.parts_of, (("if one.last", "if False"),), "I3:|I5:"),
+    "plan applied again that was undone": (recovery.refuse_undone, (("one.undone is not None", "False"),), "I13:"),
     "commit taken back twice": (undo.undo, (("if one.undone is None]", "]"),), "I13:"),
     "undo that is not known by its label": (
         undo._take_back, (("UNDID: commit.instant.requested", ""),), "I1:|I13:|though the plan was not undone"
     ),
     "limits not asked": (apply.apply, (("if no:", "if False:"),), "I11:"),
-    "counts of a killed apply not read": (earlier.earlier_of, (("if status != WRITTEN", "if False"),), "I5:"),
+    "counts of a killed apply not read": (recovery.earlier_of, (("if status != WRITTEN", "if False"),), "I5:"),
 }  # fmt: skip
 
 
@@ -315,7 +317,7 @@ def test_histories_find_a_rule_that_is_taken_out(rule: str, monkeypatch: pytest.
 
 
 def test_histories_find_deletes_after_an_incomplete_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirm, "_counted_before", _no_count)
+    monkeypatch.setattr(two_looks, "_counted_before", _no_count)
 
     with pytest.raises(AssertionError, match="planned"):
         run(DeletesAfterAnIncompleteRead, examples=3_000, find_only=True)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.lake import options
-from hudi_reconcile.stages import apply, commits, confirm, earlier, landed, plan_guards, sweep
+from hudi_reconcile.stages.apply import apply, commits, recovery
+from hudi_reconcile.stages.sweep import guards, sweep, two_looks
 from tests.support.edits import Edits, edited
 from tests.unit.lake import test_options
 from tests.unit.stages import test_absence, test_apply, test_apply_again, test_standing, test_sweep
@@ -29,7 +30,7 @@ class Mutant:
 
 MUTANTS = {
     "source before lake at confirm": Mutant(
-        confirm.look_twice,
+        two_looks.look_twice,
         (
             ("later, checkpoint = pinned(", "early = sides.source_rows(unequal); later, checkpoint = pinned("),
             ("Look(sides.source_rows(unequal), kept), unequal", "Look(early, kept), unequal"),
@@ -65,7 +66,7 @@ MUTANTS = {
         test_absence.test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_missed_has_moved,
     ),
     "row that one of two reads of the same state lacked is settled": Mutant(
-        confirm._misread,
+        two_looks._misread,
         (("settled and _is_still(sides, since)", "False"),),
         test_sweep.test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_unverified_and_not_clean,
     ),
@@ -75,22 +76,22 @@ MUTANTS = {
         test_options.test_partitioned_tables_are_searched_whole_for_a_row_that_moved,
     ),
     "plan applied twice": Mutant(
-        landed.parts_of,
+        recovery.parts_of,
         (("if one.last", "if False"),),
         test_apply.test_second_apply_writes_nothing_and_says_already_applied,
     ),
     "counts of the commits not read": Mutant(
-        earlier.earlier_of,
+        recovery.earlier_of,
         (("if status != WRITTEN", "if False"),),
         test_apply_again.test_incomplete_apply_is_incomplete_when_it_is_run_again,
     ),
     "earlier commit not read back": Mutant(
-        earlier.earlier_of,
+        recovery.earlier_of,
         (("made is not None and made.rows < written", "False"),),
         test_apply_again.test_write_that_the_lake_swallowed_is_failed_although_its_apply_was_killed_before_it_read_back,
     ),
     "undone plan applied again": Mutant(
-        landed.refuse_undone,
+        recovery.refuse_undone,
         (("one.undone is not None", "False"),),
         test_apply_again.test_plan_that_was_undone_is_refused,
     ),
@@ -100,7 +101,7 @@ MUTANTS = {
         test_standing.test_word_for_another_filter_is_taken_over_with_the_deletes_and_for_another_history_with_everything,
     ),
     "replica not asked at apply": Mutant(
-        plan_guards.refuse_unreplayed,
+        guards.refuse_unreplayed,
         (("if moment.is_replica and", "if False and"),),
         test_apply.test_deletes_planned_on_the_primary_are_refused_on_any_replica_and_allowed_by_the_word,
     ),

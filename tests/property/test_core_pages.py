@@ -5,9 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.marks import Edge, Mark, Order, Value, rank
-from hudi_reconcile.core.pages import Ahead, next_page
-from hudi_reconcile.core.window import Window, full_window, holds, is_empty, next_checkpoint, next_window
+from hudi_reconcile.core.pull.cursor import (
+    Ahead,
+    Edge,
+    Mark,
+    Order,
+    Value,
+    Window,
+    full_window,
+    holds,
+    is_empty,
+    next_checkpoint,
+    next_page,
+    next_window,
+    rank,
+)
 
 BOTH, AT = Order(("at",), "id"), Order(("at",))
 BOUND = 6

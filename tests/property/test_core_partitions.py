@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.partitions import (
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.partitions import (
     DEFAULT,
     Between,
     Condition,
@@ -53,7 +53,7 @@ def placed(draw: st.DrawFn) -> tuple[PathRule, tuple[Any, ...]]:
 
 
 def path_of(rule: PathRule, values: tuple[Any, ...]) -> str:
-    """The model: what `lake/partitions.py` says in Spark."""
+    """The model: what `lake/hudi_lake.py` says in Spark."""
     parts = []
     for one, value in zip(rule.fields, values, strict=True):
         text = spelled(one, value)

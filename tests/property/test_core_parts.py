@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.key_values import edge_text, key_value
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.parts import KeyValue, Limits, Parts, Statistics, plan
-from hudi_reconcile.sql.dialects import postgres
-from hudi_reconcile.sql.parts import range_predicate
+from hudi_reconcile.core.pull.read_plan import Limits, Parts, Statistics, plan
+from hudi_reconcile.core.tables.key_encoding import KeyValue, edge_text, key_value
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.databases.postgres import dialect
+from hudi_reconcile.sql.reads import part_predicate
 
 ID = Column("id", Kind.INTEGER, "bigint", bits=64)
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -92,7 +92,7 @@ def test_sql_of_the_parts_finds_every_row_once(found: Statistics, limits: Limits
         seen = [
             key
             for part in parts.parts
-            for (key,) in database.execute(f"select hr_k from t where {range_predicate(postgres, ID, part)}")
+            for (key,) in database.execute(f"select hr_k from t where {part_predicate(dialect, ID, part)}")
         ]
     database.close()
 

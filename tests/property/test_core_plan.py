@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan import Plan, Requirement, document, parse
-from hudi_reconcile.core.result import Guard
+from hudi_reconcile.core.plan.plan import Plan, Requirement, document, parse
+from hudi_reconcile.core.result_parts import Guard
 
 text = st.text(max_size=8)
 counts = st.integers(0, 10**9)

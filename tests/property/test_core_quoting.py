@@ -7,10 +7,10 @@ import sqlite3
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.sql import statements
-from hudi_reconcile.sql.dialects import postgres
-from hudi_reconcile.sql.dialects.postgres import quote
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.databases.postgres import dialect
+from hudi_reconcile.databases.postgres.dialect import quote
+from hudi_reconcile.sql import reads
 
 names = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1, max_size=30)
 
@@ -34,7 +34,7 @@ def test_select_list_reads_the_column_of_that_name_and_no_other(name: str) -> No
     with sqlite3.connect(":memory:") as database:
         database.execute(f"create table t ({quote(name)} integer)")
         database.execute("insert into t values (7)")
-        found = database.execute(f"select {statements.select_list(postgres, (column,))} from t")
+        found = database.execute(f"select {reads.select_list(dialect, (column,))} from t")
         assert [item[0] for item in found.description] == ["c0"]
         assert found.fetchall() == [(7,)]
     database.close()

@@ -8,7 +8,7 @@ import sqlite3
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.segments import (
+from hudi_reconcile.core.sweep.segments import (
     HashSegments,
     KeyExtent,
     KeyRange,
@@ -20,8 +20,8 @@ from hudi_reconcile.core.segments import (
     ranges,
     spread,
 )
-from hudi_reconcile.sql import statements
-from hudi_reconcile.sql.dialects import postgres
+from hudi_reconcile.databases.postgres import dialect
+from hudi_reconcile.sql import reads
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
 bigints = st.one_of(st.integers(LEAST, GREATEST), st.integers(-50, 50), st.sampled_from([LEAST, GREATEST, -1, 0, 1]))
@@ -95,7 +95,7 @@ def read_by_sql(predicates: list[str], found: list[int | None]) -> list[int | No
 
 @given(cuts(), st.integers(1, 9), st.lists(keys, max_size=8))
 def test_sql_of_parallel_parts_reads_every_row_once(cut: RangeSegments, parts: int, found: list[int | None]) -> None:
-    predicates = [statements.range_predicate("c0", part) for part in spread(cut, parts)]
+    predicates = [reads.range_predicate("c0", part) for part in spread(cut, parts)]
 
     assert read_by_sql(predicates, found) == sorted(found, key=repr)
 
@@ -104,7 +104,7 @@ def test_sql_of_parallel_parts_reads_every_row_once(cut: RangeSegments, parts: i
 def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wanted: set[int], key: int | None) -> None:
     chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
 
-    sql = postgres.ranges_query('"id" as c0', "t", "id", ranges(cut, chosen), ())
+    sql = dialect.ranges_query('"id" as c0', "t", "id", ranges(cut, chosen), ())
 
     lists = [[int(edge) for edge in text.split(",")] for text in re.findall(r"'{(.*?)}'::bigint", sql)]
     lows, lasts = lists or ([], [])

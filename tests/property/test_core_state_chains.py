@@ -7,10 +7,10 @@ from itertools import combinations, pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.change_range import Commit, FileGroup
-from hudi_reconcile.core.state_chains import State, StateChain, states_of
-from hudi_reconcile.core.values import Instant
-from hudi_reconcile.lake.changes.looks import looks_of
+from hudi_reconcile.core.changes.file_history import State, StateChain, states_of
+from hudi_reconcile.core.changes.range import Commit, FileGroup
+from hudi_reconcile.core.tables.values import Instant
+from hudi_reconcile.lake.changes.read_points import looks_of
 
 History = tuple[list[Commit], list[Commit], list[Commit]]  # writes, services, asked writes
 GROUPS = (("p", "a"), ("p", "b"), ("q", "a"))

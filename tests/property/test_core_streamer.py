@@ -7,8 +7,8 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.streamer import position, text_of
+from hudi_reconcile.core.pull.hoodiestreamer import position, text_of
+from hudi_reconcile.core.tables.kinds import Kind
 
 HOUR = 3_600_000_000
 MICROS = st.integers(-62_000_000_000_000_000, 253_000_000_000_000_000)

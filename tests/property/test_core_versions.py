@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.marks import Mark, Order, rank
-from hudi_reconcile.core.window import Window, full_window, holds, next_checkpoint, next_window
+from hudi_reconcile.core.pull.cursor import Mark, Order, Window, full_window, holds, next_checkpoint, next_window, rank
 
 ORDER = Order(("xmin",))
 KEYS, SESSIONS = 2, 2

@@ -7,9 +7,18 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Mark, Order, rank
-from hudi_reconcile.core.window import bound_for, holds, is_empty, next_checkpoint, next_window, watermark_text
+from hudi_reconcile.core.pull.cursor import (
+    Mark,
+    Order,
+    bound_for,
+    holds,
+    is_empty,
+    next_checkpoint,
+    next_window,
+    rank,
+    watermark_text,
+)
+from hudi_reconcile.core.tables.kinds import Kind
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 micros = st.integers(-(10**17), 10**17)

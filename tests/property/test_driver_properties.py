@@ -7,13 +7,13 @@ from urllib.parse import quote, unquote
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.jdbc_url import product_of
-from hudi_reconcile.core.reserved import _RESERVED, lake_option_problems, reserved_of, with_overrides
-from hudi_reconcile.core.spelling import fold, overlaid
-from hudi_reconcile.source.mysql_session import jdbc_target
-from hudi_reconcile.source.open import connection_of, open_engine
-from hudi_reconcile.source.plane import pgjdbc_url
-from hudi_reconcile.sql.drivers import _READERS_OWN, DRIVERS, option_problems, settled, url_problem
+from hudi_reconcile.core.errors import fold, overlaid
+from hudi_reconcile.core.plan.lake_ownership import _RESERVED, lake_option_problems, reserved_of, with_overrides
+from hudi_reconcile.core.source.jdbc import product_of
+from hudi_reconcile.databases.control import pgjdbc_url
+from hudi_reconcile.databases.mysql.session import jdbc_target
+from hudi_reconcile.databases.registry import connection_of, open_engine
+from hudi_reconcile.sql.connection_properties import _READERS_OWN, DRIVERS, option_problems, settled, url_problem
 
 WORDS = sorted(DRIVERS)
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\x00"), min_size=1, max_size=30)

@@ -14,24 +14,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from hudi_reconcile.app.doctor_lake import lake_checks
-from hudi_reconcile.core.commit_counts import parse_counts
-from hudi_reconcile.core.consumers import parse_position
+from hudi_reconcile.app.doctor.lake import lake_checks
+from hudi_reconcile.core.changes.consumers import parse_position
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.json_text import avro_fields
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.streamer import position, text_of
-from hudi_reconcile.core.terminal import printable
-from hudi_reconcile.core.values import SourceTable
+from hudi_reconcile.core.plan.apply_outcome import parse_counts
+from hudi_reconcile.core.pull.hoodiestreamer import position, text_of
+from hudi_reconcile.core.safe_text import avro_fields, printable
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.catalog import UniqueKey, described
+from hudi_reconcile.databases.mysql import dialect as mysql
+from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.lease import parse_lease
-from hudi_reconcile.lake.metadata import parse_checkpoint, parse_keys
 from hudi_reconcile.lake.schema import proposed_names, unholdable
 from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.lake.timeline import parse_checkpoint, parse_keys
 from hudi_reconcile.ports import Origin
-from hudi_reconcile.source.catalog import UniqueKey, described
-from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql import statements
-from hudi_reconcile.sql.dialects import mysql, postgres
+from hudi_reconcile.sql import reads
 from tests.support.fuzzed import parsed
 from tests.unit.app.test_doctor_lake import job
 
@@ -94,7 +94,7 @@ def test_table_of_any_columns_is_described_or_refused_by_name(
     if table is not None:
         assert [one.name for one in table.columns] == [name for name, *_ in found]
         for module in (postgres, mysql):
-            parsed("catalogs: statements", lambda m=module: statements.select_list(m, columns))  # type: ignore[misc]
+            parsed("catalogs: statements", lambda m=module: reads.select_list(m, columns))  # type: ignore[misc]
 
 
 @given(st.lists(LEGAL, max_size=6, unique=True), st.lists(LEGAL, max_size=3))

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.config.fields import Place
-from hudi_reconcile.config.properties import PropertiesError, parse_properties
-from hudi_reconcile.config.props import parse_props
+from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
+from hudi_reconcile.config.hoodiestreamer.tree import parse_props
 from tests.support.fuzzed import parsed, told
 
 RICH = """\

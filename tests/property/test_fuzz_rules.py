@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from hudi_reconcile.config.rules_load import parse_rules
-from hudi_reconcile.core.rules import Between, InSet, Rule, Total
+from hudi_reconcile.core.rules.rules import Between, InSet, Rule, Total
 from tests.property.test_fuzz_config import NASTY, number_of, tree_of
 from tests.support.fuzzed import parsed, told
 

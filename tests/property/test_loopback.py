@@ -7,8 +7,8 @@ from ipaddress import ip_address
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.jdbc_tls import JdbcTls, jdbc_tls
-from hudi_reconcile.core.transport import is_loopback
+from hudi_reconcile.core.source.connection import is_loopback
+from hudi_reconcile.core.source.jdbc import JdbcTls, jdbc_tls
 
 NAMES = st.from_regex(r"[a-z0-9-]{0,8}(\.[a-z0-9-]{1,8}){0,3}\.?", fullmatch=True)
 NEAR = st.sampled_from(["localhost", "127.0.0.1", "127.", "127.1", "::1", "LOCALHOST"])

@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.changes import Change, Image, changes_of
-from hudi_reconcile.core.values import READ_SEQ
+from hudi_reconcile.core.changes.queries import Change, Image, changes_of
+from hudi_reconcile.core.tables.values import READ_SEQ
 
 # What one commit does to a key: the value that it writes, or None to delete it. Few values, so that rows are written again
 # as they were and come back to what they had been.

@@ -9,9 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.spark.jars import JarRequest, jar_folders, plan_jars, read_lock, verify
-from hudi_reconcile.spark.java import find_java
-from hudi_reconcile.spark.resolve import ResolverSettings, resolve
+from hudi_reconcile.spark.jars import JarRequest, ResolverSettings, jar_folders, plan_jars, read_lock, resolve, verify
+from hudi_reconcile.spark.jvm import find_java
 from tests.support.alone import alone
 
 # Derby needs none: Spark brings its own 10.14, which its class loader finds before any other.

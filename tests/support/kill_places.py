@@ -18,9 +18,9 @@ from typing import Any
 
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.evidence.run_folder import RunFolder
-from hudi_reconcile.lake import write
+from hudi_reconcile.lake import commit
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.source import staging
+from hudi_reconcile.source import pull_reads
 from hudi_reconcile.source.table_source import TableSource
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,13 +40,13 @@ class Place:
 PLACES = (
     Place("before the first page's end is looked up", TableSource, "ahead"),
     Place("before the first page is read", TableSource, "staged"),
-    Place("when the first page's rows are held and not counted", staging, "counted"),
+    Place("when the first page's rows are held and not counted", pull_reads, "counted"),
     Place("after the first page is read", TableSource, "staged", after=True),
     Place("before the table is made", HudiLake, "create"),
-    Place("after a commit, before anybody knows", write, "_landed"),
+    Place("after a commit, before anybody knows", commit, "_landed"),
     Place("before the second page is read", TableSource, "staged", nth=2),
     Place("before a page is written to a table that is there", HudiLake, "upsert"),
-    Place("after the second commit, before anybody knows", write, "_landed", nth=2),
+    Place("after the second commit, before anybody knows", commit, "_landed", nth=2),
     Place("after the last page, before the result is written", RunFolder, "write_result"),
 )
 

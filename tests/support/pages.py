@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hudi_reconcile.report.html import render_index, render_mail, render_report
-from hudi_reconcile.report.index import index_of
-from hudi_reconcile.report.mail import mail_of
+from hudi_reconcile.report.page.html import mail_of, render_index, render_mail, render_report
+from hudi_reconcile.report.page.trend import index_of
 from tests.unit.report.stories import all_stories, past_run
 
 REPORTS = ("drift", "unverified", "corrected", "checked", "summed")

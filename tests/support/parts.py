@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.spark.inventory import list_jars
-from hudi_reconcile.spark.jars import JarRequest
+from hudi_reconcile.spark.jars import JarRequest, list_jars
 from tests.support.docs import ROOT
 
 # Parts with a history: whichever of them is found must be judged in docs/advisories.toml, at its very version.

@@ -16,11 +16,11 @@ from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 
-from hudi_reconcile.app.actor import NAME, actor
+from hudi_reconcile.app.archive import Room
 from hudi_reconcile.app.demo import CONFIG
-from hudi_reconcile.app.evidence import Room
+from hudi_reconcile.app.host import NAME, actor
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.core.plan import Requirement, document, parse
+from hudi_reconcile.core.plan.plan import Requirement, document, parse
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.demo.shop import drift, open_shop, till_at_work
 from hudi_reconcile.evidence.store import Store

@@ -26,10 +26,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.core.writers import SETTINGS
+from hudi_reconcile.core.plan.lake_ownership import SETTINGS
 from hudi_reconcile.lake import correct, hudi_lake
-from hudi_reconcile.lake.causes import cause_names
-from hudi_reconcile.lake.write import commit
+from hudi_reconcile.lake.bridge import cause_names
+from hudi_reconcile.lake.commit import commit
 from hudi_reconcile.spark.session import SessionRequest, open_session
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from hudi_reconcile.app.lint import lint_files
+from hudi_reconcile.app.rules import lint_files
 from hudi_reconcile.config.load import load_config
 from tests.support.docs import ROOT, blocks
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.actor import actor
-from hudi_reconcile.app.evidence import Room
+from hudi_reconcile.app.archive import Room
+from hudi_reconcile.app.host import actor
 from hudi_reconcile.evidence.files import file_sha256
 from tests.support.canaries import artefacts_below
 from tests.support.docs import ROOT

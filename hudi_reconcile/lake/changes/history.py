@@ -17,23 +17,28 @@ from typing import cast
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.change_log import LoggedCommit, logged_of
-from hudi_reconcile.core.change_range import Commit, Cut, FileGroup, Span, cut_of, entangled
-from hudi_reconcile.core.changes import UPSERT
+from hudi_reconcile.core.changes.file_history import chains_of, is_no_pattern, states_of, versions_of
+from hudi_reconcile.core.changes.queries import UPSERT
+from hudi_reconcile.core.changes.range import Commit, Cut, FileGroup, LoggedCommit, Span, cut_of, entangled, logged_of
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.file_chains import chains_of, is_no_pattern, versions_of
-from hudi_reconcile.core.state_chains import states_of
-from hudi_reconcile.core.values import LakeTable
+from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.changes.chained import ChainedFiles, has_plain_types
-from hudi_reconcile.lake.changes.change_log import logged_changes
-from hudi_reconcile.lake.changes.commit_files import bytes_of, commit_of, is_service
-from hudi_reconcile.lake.changes.looks import by_moment, is_plain, looks_of, moments_of, read_each
-from hudi_reconcile.lake.changes.meanwhile import Meanwhile
-from hudi_reconcile.lake.changes.states import ChainedStates
+from hudi_reconcile.lake.changes.cdc_log import logged_changes
+from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedStates, has_plain_types
+from hudi_reconcile.lake.changes.read_points import (
+    Meanwhile,
+    by_moment,
+    bytes_of,
+    commit_of,
+    is_plain,
+    is_service,
+    looks_of,
+    moments_of,
+    read_each,
+)
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
-from hudi_reconcile.lake.frames import as_of, incremental, newest
+from hudi_reconcile.lake.reads import as_of, incremental, newest
 from hudi_reconcile.lake.schema import as_now, columns_of
 from hudi_reconcile.lake.table import has_table, table_of
 from hudi_reconcile.ports import Frame
@@ -107,7 +112,7 @@ class HudiHistory:
         )
 
     def versions(self, commits: Sequence[Commit]) -> Frame:
-        """All rows of the touched file groups just before and just after each commit, as `change_queries/log.py` takes them.
+        """All rows of the touched file groups just before and just after each commit, as `changefeed/log.py` takes them.
 
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
@@ -133,7 +138,7 @@ class HudiHistory:
             )
 
     def touched(self, commits: Sequence[Commit]) -> Frame | None:
-        """Rows that the commits wrote or took away, as `change_queries/log.py` takes them, from one reading of their files.
+        """Rows that the commits wrote or took away, as `changefeed/log.py` takes them, from one reading of their files.
 
         None where that cannot be done with certainty: `versions` reads whatever the table is, in several times the time.
         Raises UsageError where one of the commits and another wrote one file group at the same time.

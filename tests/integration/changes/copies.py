@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.core.values import READ_SEQ, ChangeLog, TableType
+from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, TableType
 from tests.integration.changes.lakes import COLUMNS, Lake, moves
 from tests.support.postgres import Database
 

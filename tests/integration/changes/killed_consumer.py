@@ -8,8 +8,8 @@ import sys
 from functools import wraps
 from typing import Any
 
+from hudi_reconcile.changefeed.postgres_sink import PostgresTarget
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.target.postgres import PostgresTarget
 
 if __name__ == "__main__":
     apply = PostgresTarget.apply

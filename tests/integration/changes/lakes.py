@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.values import READ_SEQ, ChangeLog, PartitionField, TableType
+from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, PartitionField, TableType
 from hudi_reconcile.lake.changes.history import HudiHistory
+from hudi_reconcile.lake.commit import Target, commit
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.metadata import commit_metadata
 from hudi_reconcile.lake.options import WriteOptions, create_options
-from hudi_reconcile.lake.write import Target, commit
+from hudi_reconcile.lake.timeline import commit_metadata
 from hudi_reconcile.ports import Corrective, NewTable
 from tests.integration.lake.support import checkpoint, content, corrective, frame, table_of, versions
 

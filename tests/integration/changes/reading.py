@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.change_queries.query import answered, listed, logged, paired, touched
-from hudi_reconcile.core.change_range import Commit, Span, span_of
-from hudi_reconcile.core.changes import QUERY_TYPES, Change, answer, applied
-from hudi_reconcile.core.values import READ_SEQ, TableType
+from hudi_reconcile.changefeed.query import answered, listed, logged, paired, touched
+from hudi_reconcile.core.changes.queries import QUERY_TYPES, Change, answer, applied
+from hudi_reconcile.core.changes.range import Commit, Span, span_of
+from hudi_reconcile.core.tables.values import READ_SEQ, TableType
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.ports import Frame

@@ -13,14 +13,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.change_queries.lines import lines_of
-from hudi_reconcile.change_queries.log import log_of, touched_of
-from hudi_reconcile.change_queries.origin import kinds_of, originated
-from hudi_reconcile.change_queries.queries import answer, of_one_row_each
-from hudi_reconcile.core import changes as pure
-from hudi_reconcile.core.change_range import Commit
+from hudi_reconcile.changefeed.answers import answer, of_one_row_each
+from hudi_reconcile.changefeed.lines import lines_of
+from hudi_reconcile.changefeed.log import log_of, touched_of
+from hudi_reconcile.changefeed.origin import kinds_of, originated
+from hudi_reconcile.core.changes import queries
+from hudi_reconcile.core.changes.range import Commit
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.values import READ_SEQ, Instant
+from hudi_reconcile.core.tables.values import READ_SEQ, Instant
 from tests.support.histories import History, history_of
 
 HISTORIES, RANGES = 30, 4
@@ -41,11 +41,11 @@ def histories() -> list[History]:
     return [history_of([commit() for _ in range(random.randint(1, 8))]) for _ in range(HISTORIES)]
 
 
-def image(row: pure.Image | None) -> tuple[Any, ...] | None:
+def image(row: queries.Image | None) -> tuple[Any, ...] | None:
     return None if row is None else (row["v"], row[READ_SEQ])
 
 
-def told(name: int, changes: Iterable[pure.Change]) -> Told:
+def told(name: int, changes: Iterable[queries.Change]) -> Told:
     return Counter((one.commit, one.op, (name, one.key), image(one.before), image(one.after)) for one in changes)
 
 
@@ -61,7 +61,7 @@ LOG_COLUMNS = ("n", "op", "key", "before", "after")
 
 def test_all_four_queries_answer_in_spark_as_they_do_in_plain_python(spark: SparkSession) -> None:
     random = Random(8)  # noqa: S311 - examples
-    logs: dict[int, tuple[pure.Change, ...]] = {}
+    logs: dict[int, tuple[queries.Change, ...]] = {}
     for history in histories():
         for _ in range(RANGES):
             first, last = sorted(random.choices(range(len(history.states)), k=2))
@@ -69,8 +69,8 @@ def test_all_four_queries_answer_in_spark_as_they_do_in_plain_python(spark: Spar
     rows = [(*row, False) for name, log in logs.items() for row in told(name, log)]
     log = spark.createDataFrame(rows, LOG)
 
-    for kind in pure.QUERY_TYPES:
-        expected = sum((told(name, pure.answer(kind, one)) for name, one in logs.items()), Counter())
+    for kind in queries.QUERY_TYPES:
+        expected = sum((told(name, queries.answer(kind, one)) for name, one in logs.items()), Counter())
         assert in_spark(answer(kind, log)) == expected, kind
         assert expected
 
@@ -96,8 +96,8 @@ def test_log_of_row_versions_is_the_log_of_what_the_commits_did(
     assert in_spark(log) == expected
 
 
-def _is_carried(change: pure.Change) -> bool:
-    return change.before is not None and change.after is not None and pure.same_image(change.before, change.after)
+def _is_carried(change: queries.Change) -> bool:
+    return change.before is not None and change.after is not None and queries.same_image(change.before, change.after)
 
 
 def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_is_asked_for(

@@ -13,11 +13,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.change_queries.log import touched_of
-from hudi_reconcile.core.changes import answer
+from hudi_reconcile.changefeed.log import touched_of
+from hudi_reconcile.core.changes.queries import answer
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.changes.history import HudiHistory
-from hudi_reconcile.lake.frames import evaluating
+from hudi_reconcile.lake.reads import evaluating
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import alive_of, at_once, renumbered, span_between, told_alike, whole_log
 

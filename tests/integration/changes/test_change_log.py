@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.change_queries.query import answered, logged
-from hudi_reconcile.core.changes import QUERY_TYPES, answer
+from hudi_reconcile.changefeed.query import answered, logged
+from hudi_reconcile.core.changes.queries import QUERY_TYPES, answer
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.ports import Frame

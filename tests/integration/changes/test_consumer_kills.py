@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.consumers import Position
-from hudi_reconcile.lake.positions import Positions
-from hudi_reconcile.target import postgres
+from hudi_reconcile.changefeed import postgres_sink
+from hudi_reconcile.core.changes.consumers import Position
+from hudi_reconcile.lake.changes.positions import Positions
 from tests.integration.changes.copies import Copy
 from tests.support.postgres import Database
 
@@ -30,17 +30,17 @@ def before_the_end_is_stored(patch: pytest.MonkeyPatch) -> None:
 
 
 def before_the_delivery(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(postgres.PostgresTarget, "apply", raising)
+    patch.setattr(postgres_sink.PostgresTarget, "apply", raising)
 
 
 def inside_the_transaction(patch: pytest.MonkeyPatch) -> None:
-    original = postgres._copied
+    original = postgres_sink._copied
 
     def copied(*arguments: Any) -> int:
         original(*arguments)
         raise Ended
 
-    patch.setattr(postgres, "_copied", copied)
+    patch.setattr(postgres_sink, "_copied", copied)
 
 
 def after_the_delivery(patch: pytest.MonkeyPatch) -> None:

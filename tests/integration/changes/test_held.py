@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
-from hudi_reconcile.change_queries.held import Held, held_against
+from hudi_reconcile.changefeed.origin import Held, held_against
 
 IMAGE = "struct<id:bigint,amt:decimal(12,4),note:string,at:timestamp,tags:array<int>>"
 CHANGES = f"op string, key struct<id:bigint>, before {IMAGE}, after {IMAGE}"

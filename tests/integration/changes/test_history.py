@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.changes import Change, applied, same_image
+from hudi_reconcile.core.changes.queries import Change, applied, same_image
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.values import READ_SEQ, ChangeLog, LakeColumn, TableType
+from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, LakeColumn, TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import (

@@ -24,9 +24,9 @@ from hudi_reconcile.app import changes
 from hudi_reconcile.app.changes import Asked, ask
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.load import load_config
-from hudi_reconcile.core.changes import QueryType
+from hudi_reconcile.core.changes.queries import QueryType
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.values import TableType
+from hudi_reconcile.core.tables.values import TableType
 from hudi_reconcile.lake.bridge import _write_client
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.hudi_lake import HudiLake

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.values import TableType
+from hudi_reconcile.core.tables.values import TableType
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import assert_part, assert_ranges, service, span_between, whole_log
 

@@ -16,10 +16,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.core.change_range import Cut
+from hudi_reconcile.core.changes.range import Cut
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.changes.meanwhile import Meanwhile
-from hudi_reconcile.lake.positions import Positions
+from hudi_reconcile.lake.changes.positions import Positions
+from hudi_reconcile.lake.changes.read_points import Meanwhile
 
 BATCHES = [
     [("jack", "apple", "a", 1), ("sarah", "orange", "a", 1), ("john", "pineapple", "a", 1)],

@@ -9,11 +9,11 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.change_queries.log import touched_of
-from hudi_reconcile.core.change_range import Commit
-from hudi_reconcile.core.changes import answer
+from hudi_reconcile.changefeed.log import touched_of
+from hudi_reconcile.core.changes.queries import answer
+from hudi_reconcile.core.changes.range import Commit
+from hudi_reconcile.lake.changes.file_versions import touched_of as run_events
 from hudi_reconcile.lake.changes.history import HudiHistory
-from hudi_reconcile.lake.changes.runs import touched_of as run_events
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import (
     alive_of,

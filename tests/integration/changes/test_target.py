@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from hudi_reconcile.changefeed.postgres_sink import PostgresTarget, Row, TargetError
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.target.postgres import PostgresTarget, Row, TargetError
 from tests.support.postgres import Database
 
 LAKE = {"a": "int", "b": "string", "note": "string", "amount": "decimal(12,4)", "raw": "binary"}

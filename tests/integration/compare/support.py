@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from hudi_reconcile.compare.comparer import SparkComparer
-from hudi_reconcile.compare.spelling import Masks
-from hudi_reconcile.core.agreement import Agreement, Compared
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.segments import Segmentation, SegmentSet
+from hudi_reconcile.compare.findings import Masks
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import Frame, Look
 
 COLUMNS: tuple[tuple[Column, T.DataType, tuple[int, int] | None], ...] = (

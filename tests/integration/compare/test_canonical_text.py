@@ -19,13 +19,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hudi_reconcile.compare.canonical_text import collected, text_digested, with_texts
-from hudi_reconcile.compare.sides import Shape, values_of
-from hudi_reconcile.core import canon
-from hudi_reconcile.core.agreement import Agreement, Compared
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.compare.columns import Shape, values_of
+from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.tables import canonical_text
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.databases.postgres import digests
 from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, sums_of
-from hudi_reconcile.sql.pushdown import postgres
 from tests.support.postgres import Database
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -56,11 +56,11 @@ class Tried:
         return Compared(index, self.column, self.lake.simpleString(), self.digits)
 
     def text(self, value: Any) -> str | None:
-        return canon.text_of(self.kind, value, self.digits[1] if self.digits else 0)
+        return canonical_text.text_of(self.kind, value, self.digits[1] if self.digits else 0)
 
 
 def golden(kind: Kind, *more: Any) -> tuple[Any, ...]:
-    return (*(one.value for one in canon.FORMS[kind].golden), *more)
+    return (*(one.value for one in canonical_text.FORMS[kind].golden), *more)
 
 
 def decimals(precision: int, scale: int) -> tuple[Decimal, ...]:
@@ -135,7 +135,7 @@ TEXT_ROWS = [[tried.text(value) for tried, value in zip(TRIED, row[1:], strict=T
 
 @pytest.fixture
 def filled(pg: Database) -> Database:
-    columns = ", ".join(f"{postgres.DIALECT.quote(tried.name)} {tried.declared}" for tried in TRIED)
+    columns = ", ".join(f"{digests.DIALECT.quote(tried.name)} {tried.declared}" for tried in TRIED)
     pg.execute(f"create table t (id int8, {columns})")
     with pg.connect() as connection, connection.cursor() as cursor:
         cursor.executemany(
@@ -179,7 +179,7 @@ def differing(found: list[list[str | None]]) -> dict[str, tuple[Any, str | None,
 
 
 def test_postgres_writes_every_value_as_the_reference_does(filled: Database) -> None:
-    columns = ", ".join(postgres.canonical(item) for item in ITEMS)
+    columns = ", ".join(digests.canonical(item) for item in ITEMS)
 
     found = filled.query(f"select {columns} from t order by id")
 
@@ -195,13 +195,13 @@ def test_spark_writes_every_value_as_the_reference_does(spark: SparkSession, on:
     assert differing([list(row)[1:] for row in found]) == {}
 
 
-def expected(cut: Segmentation) -> tuple[canon.SegmentSum, ...]:
+def expected(cut: Segmentation) -> tuple[canonical_text.SegmentSum, ...]:
     segments = [
-        cut.segment_of(row[0]) if isinstance(cut, RangeSegments) else canon.bucket([str(row[0])], cut.count)
+        cut.segment_of(row[0]) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(row[0])], cut.count)
         for row in DATA
     ]
-    return canon.summed(
-        (s, canon.row_digest([str(row[0]), *t])) for s, row, t in zip(segments, DATA, TEXT_ROWS, strict=True)
+    return canonical_text.summed(
+        (s, canonical_text.row_digest([str(row[0]), *t])) for s, row, t in zip(segments, DATA, TEXT_ROWS, strict=True)
     )
 
 
@@ -224,8 +224,10 @@ def test_both_sides_digest_to_the_numbers_of_the_reference(
     assert sum(one.rows for one in ours) == len(DATA)
 
 
-def ask(database: Database, what: Digested, segments: SegmentSet | None = None) -> tuple[canon.SegmentSum, ...]:
-    sql = digest_query(postgres, "t", what, segments=segments)
+def ask(
+    database: Database, what: Digested, segments: SegmentSet | None = None
+) -> tuple[canonical_text.SegmentSum, ...]:
+    sql = digest_query(digests, "t", what, segments=segments)
     names = ("hr_segment", "hr_rows", "hr_high", "hr_low")
     return sums_of((dict(zip(names, row, strict=True)) for row in database.query(sql)), segments)
 
@@ -243,9 +245,11 @@ def test_some_segments_are_digested_alone_to_the_same_numbers(filled: Database, 
 def test_rows_of_some_buckets_are_found_by_predicate(filled: Database) -> None:
     some = SegmentSet.of([0, 7])
 
-    found = filled.query(f"select id from t where {bucket_predicate(postgres, (ID_ITEM,), BUCKETS.count, some)}")
+    found = filled.query(f"select id from t where {bucket_predicate(digests, (ID_ITEM,), BUCKETS.count, some)}")
 
-    assert sorted(i for (i,) in found) == [r[0] for r in DATA if canon.bucket([str(r[0])], BUCKETS.count) in some.ids]
+    assert sorted(i for (i,) in found) == [
+        r[0] for r in DATA if canonical_text.bucket([str(r[0])], BUCKETS.count) in some.ids
+    ]
 
 
 KEYS = (LEAST, LEAST + 1, -(10**18) - 1, -38, -37, -36, -1, 0, 1, 36, 37, 38, 10**18, GREATEST - 1, GREATEST, None)
@@ -266,8 +270,8 @@ def test_database_puts_far_negative_and_null_keys_into_their_segments(pg: Databa
 
     found = ask(pg, Digested((ID_ITEM,), (ID_ITEM,), cut))
 
-    texts = [(cut.segment_of(key), canon.row_digest([None if key is None else str(key)])) for key in KEYS]
-    assert found == canon.summed(texts)
+    texts = [(cut.segment_of(key), canonical_text.row_digest([None if key is None else str(key)])) for key in KEYS]
+    assert found == canonical_text.summed(texts)
 
 
 def test_composite_key_with_null_parts_has_the_same_buckets_on_both_sides(pg: Database, spark: SparkSession) -> None:
@@ -283,7 +287,9 @@ def test_composite_key_with_null_parts_has_the_same_buckets_on_both_sides(pg: Da
     ours = collected(text_digested(frame, "lake", Shape(Agreement(items, items, (), ()), cut)))
 
     assert ours == ask(pg, Digested(items, items, cut))
-    assert ours == canon.summed((canon.bucket(row, 64), canon.row_digest(row)) for row in data)
+    assert ours == canonical_text.summed(
+        (canonical_text.bucket(row, 64), canonical_text.row_digest(row)) for row in data
+    )
 
 
 def test_server_with_another_encoding_digests_utf8(pg: Database) -> None:
@@ -299,7 +305,7 @@ def test_server_with_another_encoding_digests_utf8(pg: Database) -> None:
         finally:
             admin.execute(f"drop database {name} with (force)")
 
-    assert found == canon.summed((0, canon.row_digest(row)) for row in (["1", "naïve é"], ["2", "ÿ"]))
+    assert found == canonical_text.summed((0, canonical_text.row_digest(row)) for row in (["1", "naïve é"], ["2", "ÿ"]))
 
 
 def test_infinite_time_equals_nothing_that_the_lake_can_hold(pg: Database) -> None:
@@ -309,7 +315,7 @@ def test_infinite_time_equals_nothing_that_the_lake_can_hold(pg: Database) -> No
     )
     kinds = {"d": Kind.DATE, "ts": Kind.TIMESTAMP, "tz": Kind.TIMESTAMPTZ}
 
-    texts = ", ".join(postgres.canonical(Compared(0, Column(name, kind, ""), "")) for name, kind in kinds.items())
+    texts = ", ".join(digests.canonical(Compared(0, Column(name, kind, ""), "")) for name, kind in kinds.items())
 
     assert pg.query(f"select {texts} from t") == [("infinity", "-infinity", "infinity")]
 
@@ -317,7 +323,7 @@ def test_infinite_time_equals_nothing_that_the_lake_can_hold(pg: Database) -> No
 def test_digest_reads_only_rows_that_the_table_is_limited_to(filled: Database) -> None:
     what = Digested((ID_ITEM,), (ID_ITEM,), RangeSegments("id", 0, 1, 1))
 
-    rows_of = filled.query(digest_query(postgres, "t", what, predicates=("id > 3 or id < -3", "id < 10")))
+    rows_of = filled.query(digest_query(digests, "t", what, predicates=("id > 3 or id < -3", "id < 10")))
 
     assert sum(row[1] for row in rows_of) == sum(1 for row in DATA if abs(row[0]) > 3 and row[0] < 10)
 
@@ -329,7 +335,7 @@ def test_timestamp_that_the_lake_holds_with_zone_has_the_same_text(spark: SparkS
 
     texts = with_texts(frame, (item,), values_of("lake", (item,))).collect()
 
-    assert [row[0] for row in texts] == [canon.text_of(Kind.TIMESTAMPTZ, moment) for (moment,) in moments]
+    assert [row[0] for row in texts] == [canonical_text.text_of(Kind.TIMESTAMPTZ, moment) for (moment,) in moments]
 
 
 CUT = datetime(1969, 12, 31, 23, 59, 59, 123_987)  # noqa: DTZ001 - wall clock
@@ -350,6 +356,6 @@ def test_both_sides_cut_to_the_digits_on_which_they_meet(pg: Database, spark: Sp
 
     ours = [tuple(row) for row in with_texts(frame, items, values_of("source", items)).collect()]
 
-    assert pg.query(f"select {', '.join(postgres.canonical(item) for item in items)} from t order by i") == ours
-    narrow = canon.text_of(Kind.REAL, struct.unpack(">f", struct.pack(">f", 1.1))[0])
+    assert pg.query(f"select {', '.join(digests.canonical(item) for item in items)} from t order by i") == ours
+    narrow = canonical_text.text_of(Kind.REAL, struct.unpack(">f", struct.pack(">f", 1.1))[0])
     assert ours[0] == ("-1.200", "-877000", narrow)

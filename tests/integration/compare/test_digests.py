@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.canonical import row_digest
-from hudi_reconcile.compare.drift import action_column, kind_column
-from hudi_reconcile.compare.sides import Shape, segment_column, values_of
-from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.classify import Facts, PendingRange, action_for, classify
-from hudi_reconcile.core.marks import Mark
-from hudi_reconcile.core.segments import HashSegments, KeyExtent, RangeSegments, choose
+from hudi_reconcile.compare.columns import Shape, segment_column, values_of
+from hudi_reconcile.compare.equality import row_digest
+from hudi_reconcile.compare.findings import action_column, kind_column
+from hudi_reconcile.core.pull.cursor import Mark
+from hudi_reconcile.core.sweep.drift import Facts, PendingRange, action_for, classify
+from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, RangeSegments, choose
+from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Frame
 from tests.integration.compare.support import (
     COLUMNS,

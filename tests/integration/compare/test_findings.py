@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.compare.spelling import Masks
-from hudi_reconcile.core.agreement import Agreement
-from hudi_reconcile.core.classify import PendingRange
-from hudi_reconcile.core.marks import Mark
-from hudi_reconcile.core.segments import HashSegments, RangeSegments, SegmentSet
+from hudi_reconcile.compare.findings import Masks
+from hudi_reconcile.core.pull.cursor import Mark
+from hudi_reconcile.core.sweep.drift import PendingRange
+from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Comparer, Frame
 from tests.integration.compare.support import (
     ALL,

@@ -14,12 +14,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.canonical import canonical
-from hudi_reconcile.compare.closeness import same
-from hudi_reconcile.compare.precision import hidden_rows
-from hudi_reconcile.core.agreement import Agreement, Compared
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.compare.comparer import hidden_rows
+from hudi_reconcile.compare.equality import canonical, same
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.kinds import Column, Kind
 from tests.integration.compare.support import ALL, agreement, comparer, lake_frame, look, row, source_frame, spark_frame
 
 INFINITY, NAN = float("inf"), float("nan")

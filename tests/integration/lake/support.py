@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.values import Checkpoint, LakeTable, PartitionField, TableType
+from hudi_reconcile.core.tables.values import Checkpoint, LakeTable, PartitionField, TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Corrective, Frame, NewTable
 

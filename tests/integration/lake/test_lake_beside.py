@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.values import TableType
+from hudi_reconcile.core.tables.values import TableType
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.frames import newest
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.lake.reads import newest
 from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, table_of
 
 SCHEMA = "id int, qty int, _hr_read_seq bigint"

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.values import TableType
+from hudi_reconcile.core.tables.values import TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, table_of

@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
-from hudi_reconcile.core.values import LakePin, TableType
-from hudi_reconcile.core.writers import Writers
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.tables.values import LakePin, TableType
 from hudi_reconcile.lake import correct as correction
 from hudi_reconcile.lake import options
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.frames import pinned as pinned_rows
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.lake.reads import pinned as pinned_rows
 from hudi_reconcile.lake.timeline import instant_of
 from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import (

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import SupersededError
-from hudi_reconcile.core.values import TableType
-from hudi_reconcile.lake import frames
+from hudi_reconcile.core.tables.values import TableType
+from hudi_reconcile.lake import reads
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Corrective
 from tests.integration.lake.support import (
@@ -100,7 +100,7 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
     expected = versions(lake, ("id",), (1,))
     batch = corrective(spark, lake, SCHEMA, upserts=[(1, "a", 10, 4)], deletes="false", expected=expected)
     stale = corrective(spark, lake, SCHEMA, upserts=[(1, "a", 10, 4)], deletes="false", expected=[expected[0]])
-    table, read = table_of(lake), frames.pinned
+    table, read = table_of(lake), reads.pinned
 
     with pytest.raises(SupersededError):
         lake.replace(stale, table, checkpoint(4), {})

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
-from hudi_reconcile.core.values import TableType
+from hudi_reconcile.core.tables.values import TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Corrective, Frame
 from tests.integration.lake.support import (

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import RefusedError, SupersededError
-from hudi_reconcile.core.values import TableType
+from hudi_reconcile.core.tables.values import TableType
 from hudi_reconcile.lake import recover
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.lake.support import checkpoint, content, corrective, frame, new_table, table_of, versions

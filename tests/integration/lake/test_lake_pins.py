@@ -12,7 +12,7 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.spark.failures import named_failure
+from hudi_reconcile.spark.session import named_failure
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
 
 SCHEMA = "id int, qty int, _hr_read_seq bigint"

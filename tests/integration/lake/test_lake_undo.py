@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.values import TableType
-from hudi_reconcile.lake import frames, undo
+from hudi_reconcile.core.tables.values import TableType
+from hudi_reconcile.lake import reads, undo
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame, TakenBack
 from tests.integration.lake.support import (
@@ -73,7 +73,7 @@ def test_correction_whose_rows_from_before_were_cleaned_is_refused_and_deletes_n
     lake.create(one_file, new_table("copy_on_write"), checkpoint(1), {})
     table, expected = table_of(lake), versions(lake, ("id",), (2,))
     batch = corrective(spark, lake, SCHEMA, upserts=[(2, "a", 20, 2)], deletes="false", expected=expected)
-    applied, taken_back = lake.correct(batch, table, checkpoint(2), {}), undo.taken_back
+    applied, taken_back = lake.correct(batch, table, checkpoint(2), {}), undo.revert_rows
 
     def cleaned_meanwhile(*given: Any) -> TakenBack:
         lake.upsert(frame(spark, SCHEMA, (1, "a", 10, 3)), table, checkpoint(3), {})
@@ -88,5 +88,5 @@ def test_correction_whose_rows_from_before_were_cleaned_is_refused_and_deletes_n
     with pytest.raises(RefusedError, match="a cleaner ran since"):
         lake.taken_back(applied, table, 4)
 
-    before = frames.as_of(spark, table.path, expected[0][1].split("_")[0])
+    before = reads.as_of(spark, table.path, expected[0][1].split("_")[0])
     assert before.count() == 0, "Hudi shows a snapshot whose files are gone without them, and says nothing"

@@ -14,7 +14,7 @@ from unicodedata import normalize
 import pytest
 from pypdf import PdfReader
 
-from hudi_reconcile.app.pdf import VARIABLE, printed
+from hudi_reconcile.app.pages import VARIABLE, printed
 from tests.support.browser import Browser, View, required_browser
 from tests.support.pages import pages
 from tests.support.screenshots import without_policy

@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.connection import Connection
-from hudi_reconcile.source.postgres import PostgresEngine
-from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.postgres.engine import PostgresEngine
 from hudi_reconcile.source.table_source import TableSource
 from tests.support.postgres import Database
 

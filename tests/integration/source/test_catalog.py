@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.databases.base import TableRequest
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 

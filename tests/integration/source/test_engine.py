@@ -9,8 +9,8 @@ import pytest
 from psycopg import sql
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.standing import Standing, digest_of
-from hudi_reconcile.source.open import connection_of
+from hudi_reconcile.core.pull.source_lineage import Standing, digest_of
+from hudi_reconcile.databases.registry import connection_of
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.source.jdbc import JdbcEngine, JdbcSource
-from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
 from hudi_reconcile.spark.jdbc_catalog import open_database
 from tests.integration.project import Project
 from tests.support.jdbc import JdbcDatabase, add_drivers

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Mark, Order
-from hudi_reconcile.core.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
-from hudi_reconcile.core.window import full_window, next_window
+from hudi_reconcile.core.pull.cursor import Mark, Order, full_window, next_window
+from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
+from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source.support import engine, source
 from tests.integration.source.test_engine import drop_role, role

@@ -12,16 +12,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.connection import Connection
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Mark, Order
-from hudi_reconcile.core.replica import REPLICA
-from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
-from hudi_reconcile.core.window import full_window, next_window
+from hudi_reconcile.core.pull.cursor import Mark, Order, full_window, next_window
+from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import REPLICA
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.mysql.engine import MysqlEngine
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.source.mysql import MysqlEngine
-from hudi_reconcile.source.request import TableRequest
 from hudi_reconcile.source.table_source import TableSource
 from tests.support.mariadb import MariaDatabase
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.connection import Connection
-from hudi_reconcile.core.gtids import went_back
-from hudi_reconcile.core.values import Moment
-from hudi_reconcile.source.facts import ServerFacts
-from hudi_reconcile.source.mysql import MysqlEngine
+from hudi_reconcile.core.pull.source_lineage import went_back
+from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.tables.values import Moment
+from hudi_reconcile.databases.base import ServerFacts
+from hudi_reconcile.databases.mysql.engine import MysqlEngine
 from tests.support.mariadb import MariaServer, replicated_maria
 
 pytestmark = pytest.mark.mariadb

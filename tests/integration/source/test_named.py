@@ -5,13 +5,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from hudi_reconcile.compare.columns import Shape, digested
 from hudi_reconcile.compare.comparer import SparkComparer
-from hudi_reconcile.compare.sides import Shape, digested
-from hudi_reconcile.compare.spelling import Masks
-from hudi_reconcile.core.agreement import Agreement, Compared
-from hudi_reconcile.core.keys import Key
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.segments import HashSegments
+from hudi_reconcile.compare.findings import Masks
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source import test_mysql

@@ -11,12 +11,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
-from hudi_reconcile.core.marks import Order
-from hudi_reconcile.core.segments import HashSegments
-from hudi_reconcile.core.window import full_window
-from hudi_reconcile.source import frames, part_reads, plane
-from hudi_reconcile.source.postgres import PostgresEngine
-from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.core.pull.cursor import Order, full_window
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.databases import control
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.postgres.engine import PostgresEngine
+from hudi_reconcile.source import pull_reads, reads
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source.support import connection
 from tests.support.postgres import Database
@@ -70,7 +70,7 @@ def test_slow_answers_change_nothing(table: Database, spark: SparkSession) -> No
 def test_connection_that_is_reset_in_the_middle_of_the_rows_is_read_again_and_no_row_twice(
     table: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_reads, "wait_seconds", lambda _: 0.05)
+    monkeypatch.setattr(pull_reads, "wait_seconds", lambda _: 0.05)
     with source_behind(table, spark) as (source, between):
         source.describe()
         between.cut_after_bytes, between.cuts = 200_000, 2
@@ -85,10 +85,10 @@ def test_connection_that_is_reset_in_the_middle_of_the_rows_is_read_again_and_no
 def test_answers_that_never_come_end_in_an_error_after_the_statements_own_time(
     table: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plane, "SWALLOWED_SECONDS", 1)
+    monkeypatch.setattr(control, "SWALLOWED_SECONDS", 1)
     with source_behind(table, spark, limit_seconds=0.9) as (source, between):
         columns = source.describe().columns
         between.swallowed_after_bytes = 100_000
-        read = frames.JdbcRead("select id as c0, note as c1 from public.t", ("1 = 1",))
+        read = reads.JdbcRead("select id as c0, note as c1 from public.t", ("1 = 1",))
         with pytest.raises(Py4JJavaError, match=r"I/O error|timed out"):
-            frames.read(spark, source._engine.jdbc(), read, columns).collect()
+            reads.read(spark, source._engine.jdbc(), read, columns).collect()

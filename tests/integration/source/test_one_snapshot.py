@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
-from hudi_reconcile.core.segments import HashSegments
-from hudi_reconcile.source import frames
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.source import reads
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
@@ -84,11 +84,11 @@ def test_part_that_is_read_without_a_transaction_is_torn_and_known_by_its_witnes
     table = found.describe()
     with engine(pg) as other, other.one_snapshot():
         pg.execute("update t set v = 1 where id = 1")
-        plan = frames.JdbcRead("select id as c0, v as c1 from public.t", ("1 = 1",))
-        assert sums(frames.read(spark, other.jdbc(), plan, table.columns)) == (ROWS, 0)
+        plan = reads.JdbcRead("select id as c0, v as c1 from public.t", ("1 = 1",))
+        assert sums(reads.read(spark, other.jdbc(), plan, table.columns)) == (ROWS, 0)
         # Spark opens a transaction only where rows are fetched in portions; without one the snapshot has no effect.
         whole = replace(plan, fetch_rows=0)
         with pytest.raises((PySparkException, Py4JJavaError)) as torn:
-            sums(frames.read(spark, other.jdbc(), whole, table.columns))
+            sums(reads.read(spark, other.jdbc(), whole, table.columns))
 
     assert "outside the shared snapshot" in str(torn.value)

@@ -16,14 +16,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.agreement import Compared
 from hudi_reconcile.core.errors import ReconcileError, UsageError
-from hudi_reconcile.core.segments import HashSegments
-from hudi_reconcile.core.standing import digest_of
-from hudi_reconcile.source import frames
-from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql import statements
-from hudi_reconcile.sql.pushdown import postgres as pushdown
+from hudi_reconcile.core.pull.source_lineage import digest_of
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.postgres import digests
+from hudi_reconcile.source import reads as frames
+from hudi_reconcile.sql import reads as statements
 from hudi_reconcile.sql.user_sql import predicate_fault
 from tests.integration.project import Project
 from tests.integration.source import support
@@ -274,7 +274,7 @@ def test_cast_that_a_types_owner_planted_does_not_run_and_its_values_keep_their_
         for table in (found, queried):
             read = table.columns[1:]
             shown = ", ".join(f"{engine.dialect.read(c)} as {c.name}" for c in read)
-            digested = ", ".join(f"{pushdown.canonical(Compared(0, c, 'string'))} as {c.name}" for c in read)
+            digested = ", ".join(f"{digests.canonical(Compared(0, c, 'string'))} as {c.name}" for c in read)
             for texts in (shown, digested):
                 one, other = engine.rows(f"select {texts} from {table.name} order by id")
                 assert [str(value) for value in one.values()] == texts_of_one

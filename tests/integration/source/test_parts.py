@@ -13,13 +13,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Order
-from hudi_reconcile.core.parts import ReadPlan
-from hudi_reconcile.core.segments import KeyExtent, Segmentation, choose
-from hudi_reconcile.core.window import full_window
+from hudi_reconcile.core.pull.cursor import Order, full_window
+from hudi_reconcile.core.pull.read_plan import ReadPlan
+from hudi_reconcile.core.sweep.segments import KeyExtent, Segmentation, choose
+from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import Frame, Staged
-from hudi_reconcile.source import part_reads
+from hudi_reconcile.source import pull_reads
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.project import Project, tree
 from tests.integration.source.support import engine, source
@@ -124,7 +123,7 @@ def test_part_whose_backend_is_killed_is_read_again_and_no_row_twice(
 def test_part_that_never_comes_ends_in_an_error_that_names_it(
     slow: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_reads, "wait_seconds", lambda _: 0.05)
+    monkeypatch.setattr(pull_reads, "wait_seconds", lambda _: 0.05)
     with (
         source(slow, "slow", spark, key=("k",)) as found,
         killing(slow, at_most=1_000),

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.kinds import Column
-from hudi_reconcile.source.request import TableRequest
+from hudi_reconcile.core.tables.kinds import Column
+from hudi_reconcile.databases.base import TableRequest
 from tests.integration.source import support
 from tests.integration.source.test_mysql import engine as maria_engine
 from tests.integration.source.test_mysql import source as maria_source

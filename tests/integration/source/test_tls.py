@@ -11,13 +11,13 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.connection import Connection
+from hudi_reconcile.changefeed.postgres_sink import PostgresTarget, TargetError
 from hudi_reconcile.core.errors import ReconcileError, SourceError
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.source import frames
-from hudi_reconcile.source.engine import Engine
-from hudi_reconcile.source.open import connection_of, open_engine
-from hudi_reconcile.target.postgres import PostgresTarget, TargetError
+from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.databases.base import Engine
+from hudi_reconcile.databases.registry import connection_of, open_engine
+from hudi_reconcile.source import reads
 from tests.support.mariadb import MariaDatabase, MariaServer, fresh_maria, tls_maria
 from tests.support.postgres import Database
 from tests.support.tls import (
@@ -32,7 +32,7 @@ from tests.support.tls import (
 
 HOST = own_address()
 CANARY = "canary-9f31c7"
-ROW = frames.JdbcRead("select 1 as c0", ("1 = 1",))
+ROW = reads.JdbcRead("select 1 as c0", ("1 = 1",))
 COLUMNS = (Column("c0", Kind.INTEGER, "int"),)
 
 
@@ -80,7 +80,7 @@ def refusals(found: Connection, spark: SparkSession) -> list[str]:
 
 
 def read(engine: Engine, spark: SparkSession) -> list[Any]:
-    return [row[0] for row in frames.read(spark, engine.jdbc(), ROW, COLUMNS).collect()]
+    return [row[0] for row in reads.read(spark, engine.jdbc(), ROW, COLUMNS).collect()]
 
 
 def link_of(found: Connection, spark: SparkSession) -> str:

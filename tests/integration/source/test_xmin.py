@@ -8,12 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.marks import Edge, Mark, Order
-from hudi_reconcile.core.segments import KeyExtent, choose
-from hudi_reconcile.core.window import Window
-from hudi_reconcile.source.catalog import described
-from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql import xmin
+from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window
+from hudi_reconcile.core.sweep.segments import KeyExtent, choose
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.catalog import described
+from hudi_reconcile.databases.postgres import dialect
 from tests.integration.source.support import engine, source
 from tests.integration.source.test_engine import drop_role, role
 from tests.support.postgres import Database
@@ -29,7 +28,7 @@ def table(pg: Database) -> Database:
 
 
 def versions(database: Database) -> dict[int, int]:
-    return dict(database.query(f"select id, {xmin.number()} from t"))
+    return dict(database.query(f"select id, {dialect.number()} from t"))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def versions(database: Database) -> dict[int, int]:
 def test_number_is_the_greatest_below_the_newest_that_ends_in_the_same_bits(
     pg: Database, xid: int, newest: int, number: int
 ) -> None:
-    assert pg.query(f"select {xmin.number(f'{xid}::text::xid', f'{newest}::bigint')}") == [(number,)]
+    assert pg.query(f"select {dialect.number(f'{xid}::text::xid', f'{newest}::bigint')}") == [(number,)]
 
 
 def test_numbers_of_rows_are_those_of_their_transactions_and_vacuum_freeze_keeps_them(table: Database) -> None:
@@ -113,7 +112,7 @@ def test_what_keeps_no_xmin_is_refused_by_name(table: Database) -> None:
         ):
             found.describe()
     with source(table, "whole", by_version=True) as found:
-        assert found.describe().version == xmin.COLUMN
+        assert found.describe().version == dialect.COLUMN
 
 
 def test_role_that_may_not_read_the_system_id_is_refused(table: Database) -> None:
@@ -121,7 +120,7 @@ def test_role_that_may_not_read_the_system_id_is_refused(table: Database) -> Non
     try:
         table.execute("revoke execute on function pg_control_system() from public")
         with source(table, "t", by_version=True) as found:
-            assert found.describe().version == xmin.COLUMN  # the administrator may
+            assert found.describe().version == dialect.COLUMN  # the administrator may
         with engine(table, **login) as found_engine, pytest.raises(UsageError, match="bound to the server's system id"):
             found_engine.describe(TableRequest("t", "t", by_version=True))
     finally:

@@ -11,19 +11,18 @@ from typing import Any, cast
 
 import pytest
 
-from hudi_reconcile.app import actor as actors
-from hudi_reconcile.app.approval import allowed
+from hudi_reconcile.app import host as actors
+from hudi_reconcile.app.approvals import allowed, plan_approvals
 from hudi_reconcile.app.approve import run_approve
-from hudi_reconcile.app.clock import HostClock
 from hudi_reconcile.app.commands import PlanFile
-from hudi_reconcile.app.plan_approvals import plan_approvals
+from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.run import Call, TableRun
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.changes.queries import UNDONE_PLANS
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Plan
-from hudi_reconcile.core.provenance import UNDONE_PLANS
+from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.app.doctor_checks import Check, jar_check, server_checks, table_checks
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import SourceTable
-from hudi_reconcile.source.facts import ServerFacts, TableFacts
-from hudi_reconcile.source.request import TableRequest
-from hudi_reconcile.sql.dialects import mysql
+from hudi_reconcile.app.doctor.server import Check, jar_check, server_checks, table_checks
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.databases.base import ServerFacts, TableFacts, TableRequest
+from hudi_reconcile.databases.mysql import dialect
 
 SERVER = ServerFacts(
     product="PostgreSQL",
@@ -167,7 +166,7 @@ def test_columns_that_the_lake_cannot_hold_are_warned_of_with_the_line_that_rena
 def test_fix_is_in_the_words_of_the_databases_own_sql(changed: dict[str, object], fixes: list[str]) -> None:
     facts = replace(FACTS, **{"table": replace(TABLE, name="`shop`.`Order Items`"), **changed})  # type: ignore[arg-type]
 
-    assert [check.fix for check in table_checks("orders", facts, REQUEST, mysql) if check.status != "ok"] == fixes
+    assert [check.fix for check in table_checks("orders", facts, REQUEST, dialect) if check.status != "ok"] == fixes
 
 
 def test_view_gets_no_statement_that_only_a_table_takes() -> None:

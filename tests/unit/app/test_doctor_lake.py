@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.doctor_checks import Check
-from hudi_reconcile.app.doctor_lake import folder_check, lake_checks, open_folder_check
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import Instant, SourceTable
+from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, open_folder_check
+from hudi_reconcile.app.doctor.server import Check
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import Instant, SourceTable
 from hudi_reconcile.ports import Origin
-from hudi_reconcile.stages.request import TableJob
+from hudi_reconcile.stages.job import TableJob
 
 SOURCE = SourceTable("public.orders", (Column("order_id", Kind.INTEGER, "bigint"),), ("order_id",), 1, "server/table")
 PROPERTIES = """#Updated at 2026-11-21

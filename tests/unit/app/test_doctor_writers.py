@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.doctor_writers import sort_files, writers_at, writers_check
-from hudi_reconcile.core.writers import Writers
+from hudi_reconcile.app.doctor.lake import sort_files, writers_at, writers_check
+from hudi_reconcile.core.plan.lake_ownership import Writers
 from tests.unit.app.test_doctor_lake import hudi_table, job
 
 FIRST, SECOND, THIRD, FOURTH = (f"2026010100000{number}000" for number in range(4))

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from hudi_reconcile.app.failed_run import told_to_outputs
-from hudi_reconcile.app.run import Call, perform
+from hudi_reconcile.app.run import Call, perform, told_to_outputs
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, TableResult
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Corrections
 
 CONFIG = """version: 1
 source: {url: "postgresql+psycopg://r@h/d", password: "${env:NOBODY_SET_THIS}"}

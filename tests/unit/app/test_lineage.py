@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from hudi_reconcile.app.lineage import send
-from hudi_reconcile.app.outputs import deliver
-from hudi_reconcile.config.outputs import OpenLineageConfig, OutputsConfig, WebhookConfig
-from hudi_reconcile.report.openlineage import Dataset, Ends
+from hudi_reconcile.app.outputs import deliver, send
+from hudi_reconcile.config.model import OpenLineageConfig, OutputsConfig, WebhookConfig
+from hudi_reconcile.report.outputs.openlineage import Dataset, Ends
 from tests.support.lineage_schemas import hold_event
 from tests.support.receiver import SECRET, Receiver, receiver
 from tests.unit.report.stories import all_stories
@@ -88,7 +87,7 @@ def test_event_that_is_refused_for_good_is_not_sent_again_and_hinders_no_other()
 def test_service_that_is_not_there_is_a_warning_and_the_webhook_and_the_file_are_told_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hudi_reconcile.app.lineage.TRIES", 1)
+    monkeypatch.setattr("hudi_reconcile.app.outputs.TRIES", 1)
     with receiver(200) as gone:
         pass
     with receiver(200) as chat:

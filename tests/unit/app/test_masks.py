@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app.masks import lake_masks
+from hudi_reconcile.app.jobs import lake_masks
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.agreement import agree
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.masking import Masking, shown_columns
-from hudi_reconcile.core.partitions import in_full
-from hudi_reconcile.core.values import LakeColumn, LakeTable, SourceTable
+from hudi_reconcile.core.tables.agreement import agree
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.masking import Masking, shown_columns
+from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, SourceTable
 
 SOURCE = ("id", "email", "Phone", "c17", "note", "birth", "zip", "name", "updated_at")
 RENAME = {"c17": "salary", "email": "contact", "id": "mail_id"}

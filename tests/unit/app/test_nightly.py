@@ -11,10 +11,11 @@ from hudi_reconcile.app import commands
 from hudi_reconcile.app.run import TableRun
 from hudi_reconcile.core.errors import ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Approval
-from hudi_reconcile.core.result import Corrections, Failure, Pulled, SideState, TableResult
-from hudi_reconcile.core.uncorrected import Uncorrected
-from hudi_reconcile.stages.apply_result import LandedError
+from hudi_reconcile.core.plan.apply_outcome import Uncorrected
+from hudi_reconcile.core.plan.plan import Approval
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState
+from hudi_reconcile.stages.apply.result import LandedError
 
 PULLED = TableResult("t", Outcome.PULLED, pull=Pulled(5, "incremental", None, None, "i"), notes=("pulled so",))
 SWEPT = TableResult(

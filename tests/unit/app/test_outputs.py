@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from hudi_reconcile.app.datasets import ends_of
-from hudi_reconcile.app.outputs import deliver
+from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.config.fields import Place
-from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.outputs import OpenLineageConfig, OutputsConfig
-from hudi_reconcile.report.openlineage import Dataset, Ends
+from hudi_reconcile.config.model import Config, OpenLineageConfig, OutputsConfig
+from hudi_reconcile.report.outputs.openlineage import Dataset, Ends
 from tests.unit.report.stories import all_stories
 
 RUN = all_stories()["checked"].run

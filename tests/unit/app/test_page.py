@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app import page
-from hudi_reconcile.app.page import index_page
+from hudi_reconcile.app import pages
+from hudi_reconcile.app.pages import index_page
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import RunResult, SideState, TableResult, run_document
-from hudi_reconcile.evidence.names import AUDIT_FILE
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import SideState
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE
 from hudi_reconcile.evidence.store import Store
 
 NOON_MICROS = 1_795_262_400_000_000
@@ -21,7 +22,7 @@ Writer = Callable[[str, str], str]
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(page, "MOST_RUNS", 3)
+    monkeypatch.setattr(pages, "MOST_RUNS", 3)
     return Store(tmp_path / "reports")
 
 

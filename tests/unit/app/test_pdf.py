@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.pdf import VARIABLE, printed
+from hudi_reconcile.app.pages import VARIABLE, printed
 from hudi_reconcile.core.errors import UsageError
 
 

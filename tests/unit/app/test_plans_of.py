@@ -10,20 +10,19 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.app.approve import plans_to_approve
+from hudi_reconcile.app.archive import Room
 from hudi_reconcile.app.commands import plans_of
-from hudi_reconcile.app.evidence import Room
-from hudi_reconcile.app.plan_document import plan_document
+from hudi_reconcile.app.store import plan_document
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
+from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import file_sha256
-from hudi_reconcile.evidence.keys import KeyRing, audit_key
-from hudi_reconcile.evidence.plan_file import plan_of
-from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.store import Store, plan_of
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.core.test_plan import PLAN
 
@@ -87,7 +86,7 @@ def lines_of(config: Config) -> list[dict[str, Any]]:
 
 
 def write_lines(config: Config, lines: list[dict[str, Any]]) -> None:
-    (config.reports / "audit.jsonl").write_bytes(b"".join(audit.canonical(line) + b"\n" for line in lines))
+    (config.reports / "audit.jsonl").write_bytes(b"".join(audit_log.canonical(line) + b"\n" for line in lines))
 
 
 def edit_both(config: Config, plan: Plan, *, hashed: bool) -> None:
@@ -96,7 +95,7 @@ def edit_both(config: Config, plan: Plan, *, hashed: bool) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "steps": []}))
     lines[0]["files"]["orders/plan.json"] = file_sha256(path)
     if hashed:
-        lines[0]["hash"] = audit.record_hash(lines[0])
+        lines[0]["hash"] = audit_log.record_hash(lines[0])
     write_lines(config, lines)
 
 
@@ -114,7 +113,7 @@ def test_plan_whose_line_in_the_log_was_edited_with_it_is_refused(config: Config
 def test_plan_that_the_line_of_its_run_does_not_name_is_refused(config: Config, plan: Plan, files: object) -> None:
     (line,) = lines_of(config)
     line["files"] = files
-    write_lines(config, [{**line, "hash": audit.record_hash(line)}])
+    write_lines(config, [{**line, "hash": audit_log.record_hash(line)}])
 
     with pytest.raises(RefusedError, match="not what the audit log has of it"):
         plans_of(config, plan.run_id, ())

@@ -16,21 +16,12 @@ from hudi_reconcile.app.run import Call, TableRun, said_in_full
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import (
-    Corrections,
-    Failure,
-    Pulled,
-    RunResult,
-    SideState,
-    TableResult,
-    Unverified,
-    run_document,
-    table_document,
-)
-from hudi_reconcile.core.rules import Drift, Rule, RuleSet
-from hudi_reconcile.core.uncorrected import Uncorrected
+from hudi_reconcile.core.plan.apply_outcome import Uncorrected
+from hudi_reconcile.core.result import RunResult, TableResult, run_document, table_document
+from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState, Unverified
+from hudi_reconcile.core.rules.rules import Drift, Rule, RuleSet
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.stages.apply_result import LandedError
+from hudi_reconcile.stages.apply.result import LandedError
 
 DRIFTED = TableResult("t", Outcome.DRIFT, SideState(5, "s"), SideState(7, "l"), findings={"deleted": 2})
 CONFIG = """version: 1

@@ -16,10 +16,11 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_document
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import ReadCost
-from hudi_reconcile.stages.apply_result import LandedError
+from hudi_reconcile.stages.apply.result import LandedError
 from tests.fakes.world import World as FakeWorld
 from tests.fakes.world import applied, pulled, swept
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.outputs import deliver
-from hudi_reconcile.app.posting import post
-from hudi_reconcile.config.outputs import OutputsConfig, WebhookConfig
+from hudi_reconcile.app.outputs import deliver, post
+from hudi_reconcile.config.model import OutputsConfig, WebhookConfig
 from tests.support.receiver import SECRET, dripping, receiver
 from tests.support.tls import certificates, tls_listener
 from tests.unit.report.stories import all_stories

@@ -8,9 +8,10 @@ import pytest
 
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.cli.registry import COMMANDS
-from hudi_reconcile.core.command_lines import fixes_with_config, with_config
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Failure, Guard, TableResult, Unverified
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Failure, Guard, Unverified
+from hudi_reconcile.core.result_queries import fixes_with_config, with_config
 
 WITHOUT_CONFIG = {"init", "jars", "demo"}
 ASK = "let somebody look and say so: hudi-reconcile approve RUN -t orders --as NAME"

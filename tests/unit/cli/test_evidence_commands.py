@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_reconcile.app.plan_document import plan_document
+from hudi_reconcile.app.store import plan_document
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.evidence.store import Store
 from tests.unit.core.test_plan import PLAN as MADE

@@ -8,8 +8,7 @@ import click
 import pytest
 
 from hudi_reconcile.cli import registry
-from hudi_reconcile.cli.failure import Terminated
-from hudi_reconcile.cli.main import run
+from hudi_reconcile.cli.main import Terminated, run
 from hudi_reconcile.cli.options import Settings, format_option, pass_settings
 from hudi_reconcile.cli.streams import ReaderGone, emit_json
 from hudi_reconcile.core.errors import (

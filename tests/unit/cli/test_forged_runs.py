@@ -13,28 +13,23 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app.actor import actor
-from hudi_reconcile.app.clock import HostClock
 from hudi_reconcile.app.commands import plans_of
-from hudi_reconcile.app.plan_document import plan_document
+from hudi_reconcile.app.host import HostClock, actor
 from hudi_reconcile.app.rules import newest
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import plan_document, store_of
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.load import load_config
-from hudi_reconcile.core import coverage
-from hudi_reconcile.core.coverage import Coverage, Stretch
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan import parse
-from hudi_reconcile.core.segments import RangeSegments
-from hudi_reconcile.evidence import audit
-from hudi_reconcile.evidence.approvals import approvals
-from hudi_reconcile.evidence.compared import newest_compared
-from hudi_reconcile.evidence.coverage import past_coverage
+from hudi_reconcile.core.plan.plan import parse
+from hudi_reconcile.core.sweep import coverage
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
+from hudi_reconcile.core.sweep.segments import RangeSegments
+from hudi_reconcile.evidence import audit_log
+from hudi_reconcile.evidence.audit_log import AuditKey, AuditKeyError
 from hudi_reconcile.evidence.files import EvidenceError, file_sha256
-from hudi_reconcile.evidence.keys import AuditKey, AuditKeyError
-from hudi_reconcile.evidence.known import known_columns
-from hudi_reconcile.evidence.logged import UntrustedError
+from hudi_reconcile.evidence.history import known_columns, newest_compared, past_coverage
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.trust import UntrustedError, approvals
 from tests.unit.cli.test_evidence_commands import STORED, write_findings
 from tests.unit.core.test_plan import PLAN
 from tests.unit.report.stories import all_stories
@@ -116,8 +111,8 @@ def chained(records: list[dict[str, Any]]) -> list[bytes]:
     for seq, one in enumerate(records, start=1):
         record = {name: value for name, value in one.items() if name not in ("mac", "key_id")}
         record |= {"seq": seq, "previous": previous}
-        previous = audit.record_hash(record)
-        lines.append(audit.canonical({**record, "hash": previous}) + b"\n")
+        previous = audit_log.record_hash(record)
+        lines.append(audit_log.canonical({**record, "hash": previous}) + b"\n")
     return lines
 
 
@@ -158,7 +153,7 @@ def add_unsealed(folder: Path) -> None:
     forged = {**with_forged_files(folder)[-1], "seq": len(old), "previous": json.loads(old[-2])["hash"]}
     for name in ("mac", "key_id", "hash"):
         forged.pop(name)
-    write_log(folder, [*old[:-1], audit.canonical({**forged, "hash": audit.record_hash(forged)}) + b"\n"])
+    write_log(folder, [*old[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
 
 
 def name_a_key_of_ones_own(folder: Path) -> None:
@@ -166,14 +161,14 @@ def name_a_key_of_ones_own(folder: Path) -> None:
     old = lines_of(folder)
     forged = {**with_forged_files(folder)[-1], "key_id": "0123456789abcdef", "mac": "ab" * 32}
     forged.pop("hash")
-    write_log(folder, [*old[:-1], audit.canonical({**forged, "hash": audit.record_hash(forged)}) + b"\n"])
+    write_log(folder, [*old[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
 
 
 def say_seal_with_letters_of_no_hash(folder: Path) -> None:
     old = lines_of(folder)
     forged = {**with_forged_files(folder)[-1], "mac": "\u00e9\ud800"}
     forged.pop("hash")
-    write_log(folder, [*old[:-1], audit.canonical({**forged, "hash": audit.record_hash(forged)}) + b"\n"])
+    write_log(folder, [*old[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
 
 
 WAYS = [
@@ -278,7 +273,7 @@ def test_runs_from_before_the_key_count_once_the_config_names_the_head_of_then(
 ) -> None:
     configure(folder, "{}")
     before = sweep(store_in(folder), 30)
-    head = audit.read_tail(folder / "reports" / "audit.jsonl").head
+    head = audit_log.read_tail(folder / "reports" / "audit.jsonl").head
     configure(folder)
     after = sweep(store_in(folder), 10)
 
@@ -304,7 +299,7 @@ def test_log_that_ends_with_the_head_that_the_config_names_is_whole_and_its_appr
     sweep(store_in(folder), 400 * day)
     sweep(store_in(folder), 10)
     assert run(["approve", "latest", "--as", "alice"]) == 0
-    head = audit.read_tail(folder / "reports" / "audit.jsonl").head
+    head = audit_log.read_tail(folder / "reports" / "audit.jsonl").head
     configure(folder, f"{{key: '${{env:AUDIT_KEY}}', unsealed_head: {head}}}")
 
     store = store_in(folder)
@@ -491,8 +486,10 @@ def test_key_that_was_replaced_seals_nothing_after_the_new_one_and_approves_noth
     leaked = AuditKey(KEY.encode())
     forged = {name: value for name, value in with_forged_files(folder)[-1].items() if name not in ("mac", "hash")}
     forged["key_id"] = leaked.key_id
-    forged["mac"] = leaked.mac(audit.sealed_text(forged))
-    write_log(folder, [*lines_of(folder)[:-1], audit.canonical({**forged, "hash": audit.record_hash(forged)}) + b"\n"])
+    forged["mac"] = leaked.mac(audit_log.sealed_text(forged))
+    write_log(
+        folder, [*lines_of(folder)[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"]
+    )
     capsys.readouterr()
     assert (run(["plan", newer]), run(["audit", "verify"])) == (5, 1)
     assert "forged with the old key" in capsys.readouterr().out

@@ -8,20 +8,12 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.cli.render import render_run
-from hudi_reconcile.core.open_drift import open_rules
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import (
-    Corrections,
-    Failure,
-    Guard,
-    Pulled,
-    RunResult,
-    TableResult,
-    Unverified,
-    table_document,
-)
-from hudi_reconcile.core.uncorrected import Uncorrected, unfinished, untouched
-from hudi_reconcile.report.rule_words import rule_counts
+from hudi_reconcile.core.plan.apply_outcome import Uncorrected, unfinished, untouched
+from hudi_reconcile.core.result import RunResult, TableResult, table_document
+from hudi_reconcile.core.result_parts import Corrections, Failure, Guard, Pulled, Unverified
+from hudi_reconcile.core.result_queries import open_rules
+from hudi_reconcile.report.words.rules import rule_counts
 from tests.unit.report.stories import CHECKED, ORDERS, RUN_ID
 
 FAILED = "1 of 5 rules could not run: r-error. 1 of 5 rules failed: r-fail. 1 of 5 rules failed as a warning: r-warn."

@@ -12,8 +12,8 @@ from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.core.errors import ConfigError
-from hudi_reconcile.sql.drivers import CLASSES, DRIVERS
-from hudi_reconcile.sql.products import PRODUCTS
+from hudi_reconcile.databases.jdbc.products import PRODUCTS
+from hudi_reconcile.sql.connection_properties import CLASSES, DRIVERS
 
 POSTGRES, MARIADB, DERBY = "postgresql://reader@h/d", "mariadb+pymysql://reader@h/d", "jdbc:derby:/data/shop"
 FILE = """\

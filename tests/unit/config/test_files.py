@@ -11,9 +11,8 @@ from threading import Thread
 import pytest
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.config import files
-from hudi_reconcile.config.files import read_small
-from hudi_reconcile.config.secrets import read_text_file
+from hudi_reconcile.config import secrets
+from hudi_reconcile.config.secrets import read_small, read_text_file
 
 CONFIG = """\
 version: 1
@@ -49,7 +48,7 @@ def test_what_is_no_file_is_a_named_error_in_every_place_and_never_waited_for(
     make: Callable[[Path], Path],
     why: str,
 ) -> None:
-    monkeypatch.setattr(files, "PIPE_SECONDS", 0.2)
+    monkeypatch.setattr(secrets, "PIPE_SECONDS", 0.2)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     path = make(tmp_path / "there")
@@ -84,7 +83,7 @@ def test_config_may_come_through_a_pipe(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_pipe_that_never_ends_is_read_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PIPE_SECONDS", 0.2)
+    monkeypatch.setattr(secrets, "PIPE_SECONDS", 0.2)
     read_end, write_end = os.pipe()
     os.write(write_end, b"x" * 5_000)
     try:

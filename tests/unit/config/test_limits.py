@@ -10,9 +10,9 @@ from time import process_time
 import pytest
 
 from hudi_reconcile.config.fields import Place
+from hudi_reconcile.config.hoodiestreamer.tree import parse_props
 from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.props import parse_props
 from hudi_reconcile.config.rules_load import parse_rules
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.config.show import shown_tree

@@ -12,7 +12,7 @@ from hudi_reconcile.config.load import load_config, parse_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.core.errors import ConfigError, UsageError
-from hudi_reconcile.core.values import PartitionField
+from hudi_reconcile.core.tables.values import PartitionField
 
 CANARY = "hunter2-canary"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.config.fields import Place
+from hudi_reconcile.config.hoodiestreamer.keys import PREFIXES
+from hudi_reconcile.config.hoodiestreamer.tree import FromProps, parse_props
+from hudi_reconcile.config.hoodiestreamer.url import source_url
 from hudi_reconcile.config.load import load_config, parse_config
-from hudi_reconcile.config.props import FromProps, parse_props
-from hudi_reconcile.config.props_keys import PREFIXES
-from hudi_reconcile.config.props_url import source_url
 from hudi_reconcile.config.show import as_yaml
 from hudi_reconcile.core.errors import ConfigError
 

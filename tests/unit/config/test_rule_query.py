@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.config.rule_query import with_batch
 from hudi_reconcile.config.rules_load import parse_rules
+from hudi_reconcile.config.rules_model import with_batch
 from hudi_reconcile.core.errors import ConfigError
-from hudi_reconcile.core.rule_reach import ARGUMENTS, EXPECTATIONS, OTHER_TABLES, out_of_reach
-from hudi_reconcile.rules.gx import library
+from hudi_reconcile.core.rules.reach import ARGUMENTS, EXPECTATIONS, OTHER_TABLES, out_of_reach
+from hudi_reconcile.rules.expectations import library
 from tests.support.rule_queries import (
     LEGAL,
     LEGAL_EXPECTATIONS,

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from hudi_reconcile.config.document import read_document
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.rules_load import load_rules, parse_rules, rules_schema
+from hudi_reconcile.config.show import RULES as TEMPLATE
 from hudi_reconcile.config.show import shown_tree
-from hudi_reconcile.config.template import RULES as TEMPLATE
+from hudi_reconcile.config.yaml_document import read_document
 from hudi_reconcile.core.errors import ConfigError
-from hudi_reconcile.core.rules import (
+from hudi_reconcile.core.rules.rules import (
     Allow,
     Between,
     Drift,

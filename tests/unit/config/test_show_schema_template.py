@@ -11,10 +11,8 @@ from ruamel.yaml import YAML
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.load import load_config, parse_config
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.schema import json_schema
 from hudi_reconcile.config.secrets import read_text_file
-from hudi_reconcile.config.show import as_yaml, shown_tree
-from hudi_reconcile.config.template import CONFIG, FILES, RULES
+from hudi_reconcile.config.show import CONFIG, FILES, RULES, as_yaml, json_schema, shown_tree
 
 CANARY = "hunter2-canary"
 PLACE = Place("reconcile.yaml", Path("/base"))

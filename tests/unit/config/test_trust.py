@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.doctor import checks
+from hudi_reconcile.app.doctor.checks import checks
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.config.fields import Place
@@ -18,12 +18,11 @@ from hudi_reconcile.config.trust import sentences, trust_of
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
-from hudi_reconcile.report.github import summary
-from hudi_reconcile.report.html import render_mail, render_report
-from hudi_reconcile.report.mail import mail_of
-from hudi_reconcile.report.pull_plan import pull_plan_text
-from hudi_reconcile.report.view import Kept
-from hudi_reconcile.report.webhook import message
+from hudi_reconcile.report.outputs.github import summary
+from hudi_reconcile.report.outputs.webhook import message
+from hudi_reconcile.report.page.html import mail_of, render_mail, render_report
+from hudi_reconcile.report.page.view import Kept
+from hudi_reconcile.report.text import pull_plan_text
 
 CONFIG = """\
 version: 1

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.adoption import Adoption, adoption, what_is_done, what_it_is
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import Foreign, LakeColumn, LakeTable, PartitionField, SourceTable
+from hudi_reconcile.core.plan.lake_ownership import Adoption, adoption, what_is_done, what_it_is
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import Foreign, LakeColumn, LakeTable, PartitionField, SourceTable
 
 SOURCE = SourceTable(
     "orders",

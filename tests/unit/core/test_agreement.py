@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from hudi_reconcile.core.agreement import Agreement, agree, only_in_lake, without
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import LakeColumn, LakeTable, PartitionField, SourceTable
+from hudi_reconcile.core.tables.agreement import Agreement, agree, only_in_lake, without
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
 LEGAL = {
     Kind.INTEGER: {"tinyint", "smallint", "int", "bigint"},

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.approval import Actor, Duties, approval_for, name_of, refuse_own_word
-from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.plan.approvals import Actor, Duties, approval_for, name_of, refuse_own_word
+from hudi_reconcile.core.result_parts import Approved
 from tests.unit.core.test_plan import PLAN
 
 SERVICE, ALICE, BOB = Actor("svc", "svc@batch"), Actor("alice", "alice@desk"), Actor("bob", "bob@desk")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.carry import as_text, carried, carried_anew
-from hudi_reconcile.core.kinds import TEXT_KINDS, Column, Kind
-from hudi_reconcile.core.values import LakeColumn, LakeTable, SourceTable
+from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind
+from hudi_reconcile.core.tables.schema_evolution import as_text, carried, carried_anew
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, SourceTable
 
 ID = Column("id", Kind.TIMESTAMPTZ, "timestamptz", precision=6, native="timestamptz")
 AMOUNT = Column("amount", Kind.DECIMAL, "numeric(12,2)", precision=12, scale=2, native="numeric", lake_name="sum")

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.change_log import LoggedCommit, images_of, is_shorter, logged_of, span_of_log
-from hudi_reconcile.core.change_range import Commit, RowCounts, WrittenFile, rows_written
-from hudi_reconcile.core.values import Instant
+from hudi_reconcile.core.changes.range import (
+    Commit,
+    LoggedCommit,
+    RowCounts,
+    WrittenFile,
+    images_of,
+    is_shorter,
+    logged_of,
+    rows_written,
+    span_of_log,
+)
+from hudi_reconcile.core.tables.values import Instant
 
 Change = tuple[int, int, int]  # inserted, updated, deleted
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.change_range import Commit, Cut, cut_of, entangled, instant_text, span_of
+from hudi_reconcile.core.changes.range import Commit, Cut, cut_of, entangled, instant_text, span_of
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.values import Instant
+from hudi_reconcile.core.tables.values import Instant
 
 
 def at(requested: int, completed: int, *groups: str) -> Commit:

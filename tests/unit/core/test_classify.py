@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from hudi_reconcile.core.classify import NOT_DRIFT, Action, Facts, FindingKind, PendingRange, action_for, classify
-from hudi_reconcile.core.marks import Mark
+from hudi_reconcile.core.pull.cursor import Mark
+from hudi_reconcile.core.sweep.drift import NOT_DRIFT, Action, Facts, FindingKind, PendingRange, action_for, classify
 
 MICROS = (None, 5, 10, 15)
 PENDINGS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.cost import Probe, cheaper
+from hudi_reconcile.core.sweep.segments import Probe, cheaper
 
 ROW_BYTES, DIGEST = 144.0, 1.75e-6
 MEGABIT = 1e6 / 8

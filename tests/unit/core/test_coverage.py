@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.coverage import Coverage, Stretch, continued, document, parse
-from hudi_reconcile.core.segments import HashSegments, RangeSegments, Segmentation
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, continued, document, parse
+from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation
 
 OLD = RangeSegments("id", 0, 10, 8)
 HASH = HashSegments(("a",), 8, "md5")

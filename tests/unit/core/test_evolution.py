@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.carry import carried
-from hudi_reconcile.core.evolution import NOTHING_PULLED, Evolution, Past, evolve, sentence
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import LakeColumn, LakeTable, PartitionField, SourceTable
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Evolution, Past, carried, evolve, sentence
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64)
 AT = Column("at", Kind.TIMESTAMP, "timestamp", precision=6)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.change_range import Commit, FileGroup, WrittenFile
-from hudi_reconcile.core.file_chains import chains_of
-from hudi_reconcile.core.values import Instant
+from hudi_reconcile.core.changes.file_history import chains_of
+from hudi_reconcile.core.changes.range import Commit, FileGroup, WrittenFile
+from hudi_reconcile.core.tables.values import Instant
 
 
 def commit(second: int, **made_from: int | None) -> Commit:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.guards import PlanCounts, Policy, guards, refusals
+from hudi_reconcile.core.plan.guards import PlanCounts, Policy, guards, refusals
 
 POLICY = Policy(max_deletes=10, max_delete_share=0.05, max_upsert_share=0.2)
 

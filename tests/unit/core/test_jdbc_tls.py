@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.jdbc_tls import JdbcTls, jdbc_tls, unchecked_settings
+from hudi_reconcile.core.source.jdbc import JdbcTls, jdbc_tls, unchecked_settings
 
 
 @pytest.mark.parametrize(

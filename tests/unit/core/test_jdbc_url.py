@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.jdbc_url import is_jdbc, place_of, product_of, without_secrets
+from hudi_reconcile.core.source.jdbc import is_jdbc, place_of, product_of, without_secrets
 
 
 @pytest.mark.parametrize(

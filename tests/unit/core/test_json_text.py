@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.commit_counts import parse_counts
-from hudi_reconcile.core.consumers import parse_position
+from hudi_reconcile.core.changes.consumers import parse_position
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.json_text import avro_fields
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.streamer import position
+from hudi_reconcile.core.plan.apply_outcome import parse_counts
+from hudi_reconcile.core.pull.hoodiestreamer import position
+from hudi_reconcile.core.safe_text import avro_fields
+from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.lake.lease import parse_lease
-from hudi_reconcile.lake.metadata import parse_checkpoint, parse_keys
 from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.lake.timeline import parse_checkpoint, parse_keys
 
 DEEP = "[" * 100_000
 LONG = "9" * 5_000

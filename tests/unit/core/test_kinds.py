@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hudi_reconcile.core.kinds import KEY_KINDS, WATERMARK_KINDS, Column, Kind
+from hudi_reconcile.core.tables.kinds import KEY_KINDS, WATERMARK_KINDS, Column, Kind
 
 
 def test_floats_and_unknown_types_cannot_name_a_row() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.left_out import left_out
 from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.core.result_queries import left_out
 
 RUN = "20261122T034415Z-f15190"
 

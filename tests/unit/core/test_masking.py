@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.agreement import Agreement, Compared
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.masking import PERSONAL_WORDS, Masking, is_personal, masking_notes, shown_columns, words_of
+from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.masking import (
+    PERSONAL_WORDS,
+    Masking,
+    is_personal,
+    masking_notes,
+    shown_columns,
+    words_of,
+)
 
 CASES: dict[str, Callable[[list[str]], str]] = {
     "snake": "_".join,

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.open_drift import corrected_whole, open_drift, open_rules
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, TableResult, table_document
-from hudi_reconcile.core.rule_verdict import RuleResult
-from hudi_reconcile.core.uncorrected import Uncorrected
+from hudi_reconcile.core.plan.apply_outcome import Uncorrected
+from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.core.result_parts import Corrections
+from hudi_reconcile.core.result_queries import corrected_whole, open_drift, open_rules
+from hudi_reconcile.core.rules.verdict import RuleResult
 
 DONE = TableResult(
     "t",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from hudi_reconcile.core.part_said import Reached, not_compared, part_notes, part_text
-from hudi_reconcile.core.partitions import PartitionRows
+from hudi_reconcile.core.sweep.coverage import Reached, not_compared, part_notes, part_text
+from hudi_reconcile.core.tables.partitions import PartitionRows
 
 LAKE = tuple(PartitionRows(f"month=2026-0{month}", 10) for month in range(1, 9))
 

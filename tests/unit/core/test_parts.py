@@ -5,9 +5,9 @@ from itertools import chain
 
 import pytest
 
-from hudi_reconcile.core.key_values import key_value
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.parts import KeyValue, Limits, Statistics, fetch_rows, plan
+from hudi_reconcile.core.pull.read_plan import Limits, Statistics, fetch_rows, plan
+from hudi_reconcile.core.tables.key_encoding import KeyValue, key_value
+from hudi_reconcile.core.tables.kinds import Column, Kind
 
 ROWS = 1_000_000
 # 90 % of the rows in 1 % of the key range, the rest far apart.

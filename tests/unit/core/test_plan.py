@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan import Plan, Requirement, document, parse, steps_of
-from hudi_reconcile.core.result import Guard
+from hudi_reconcile.core.plan.plan import Plan, Requirement, document, parse, steps_of
+from hudi_reconcile.core.result_parts import Guard
 
 PLAN = Plan(
     run_id="r1",

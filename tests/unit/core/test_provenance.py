@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudi_reconcile.core.provenance import Correction, correction_of
+from hudi_reconcile.core.changes.queries import Correction, correction_of
 
 
 def test_apply_is_a_correction_of_its_run_plan_and_sweep_whichever_of_its_commits() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.repeatable import HIDDEN, UNREADABLE, of_message
+from hudi_reconcile.core.safe_text import HIDDEN, UNREADABLE, of_message
 
 
 @pytest.mark.parametrize(

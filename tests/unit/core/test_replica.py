@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.replica import replica_bound
+from hudi_reconcile.core.tables.values import replica_bound
 
 SECOND = 1_000_000
 micros = st.integers(0, 10**16)

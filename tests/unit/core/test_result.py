@@ -4,21 +4,9 @@ import json
 
 import pytest
 
-from hudi_reconcile.core.covered import Covered
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import (
-    Corrections,
-    Cost,
-    Failure,
-    Guard,
-    Pulled,
-    RunResult,
-    SideState,
-    TableResult,
-    Unverified,
-    compared_whole,
-    run_document,
-)
+from hudi_reconcile.core.result import RunResult, TableResult, compared_whole, run_document
+from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, Guard, Pulled, SideState, Unverified
 
 EMPTY = TableResult("orders", Outcome.CLEAN)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.retry import Passing, driver_reason, of_state, of_text, rounds
+from hudi_reconcile.core.pull.retry import Passing, driver_reason, of_state, of_text, rounds
 
 SPARK = (
     "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 3 times\n\tat x\n"

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from hudi_reconcile.core.rule_doubts import doubt
-from hudi_reconcile.core.rules import Between, Matches, NotNull, Scalar
+from hudi_reconcile.core.rules.rules import Between, Matches, NotNull, Scalar
+from hudi_reconcile.core.rules.verdict import doubt
 
 
 @pytest.mark.parametrize(

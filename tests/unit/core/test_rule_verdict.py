@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.rule_verdict import Measured, RuleResult, Status, counts, judged, not_run, outcome_of
-from hudi_reconcile.core.rules import Allow, Gx, NotNull, Rule, RuleSet, Severity, Waiver
+from hudi_reconcile.core.rules.rules import Allow, Gx, NotNull, Rule, RuleSet, Severity, Waiver
+from hudi_reconcile.core.rules.verdict import Measured, RuleResult, Status, counts, judged, not_run, outcome_of
 
 RULE = Rule("r-1", NotNull("c"))
 TODAY = date(2026, 11, 21)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from hudi_reconcile.core.rules import Drift, Freshness, sentence
+from hudi_reconcile.core.rules.rules import Drift, Freshness, sentence
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.agreement import agree
-from hudi_reconcile.core.carry import carried
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.result import SchemaChange
-from hudi_reconcile.core.schema_drift import Columns, KnownColumns, against_lake, changes, redeclared
-from hudi_reconcile.core.values import LakeColumn, LakeTable, PartitionField, SourceTable
+from hudi_reconcile.core.result_parts import SchemaChange
+from hudi_reconcile.core.tables.agreement import agree
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.schema_drift import Columns, KnownColumns, against_lake, changes, redeclared
+from hudi_reconcile.core.tables.schema_evolution import carried
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64)
 INT = Column("n", Kind.INTEGER, "integer", bits=32)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.segments import (
+from hudi_reconcile.core.sweep.segments import (
     MAX_SEGMENTS,
     HashSegments,
     KeyExtent,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.spelling import nearest
+from hudi_reconcile.core.errors import nearest
 
 
 @pytest.mark.parametrize(

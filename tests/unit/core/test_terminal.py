@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.terminal import json_safe, printable
+from hudi_reconcile.core.safe_text import json_safe, printable
 
 ODD = st.characters(categories=["Cc", "Cf", "Zl", "Zp", "Zs", "Lu"])
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkTypeError
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.traces import places_of, trace_of
+from hudi_reconcile.core.safe_text import places_of, trace_of
 
 
 class Py4JLikeError(Exception):

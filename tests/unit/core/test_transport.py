@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.transport import Transport, transport_of
+from hudi_reconcile.core.source.connection import Transport, transport_of
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.marks import Edge, Mark, Order
-from hudi_reconcile.core.window import (
+from hudi_reconcile.core.pull.cursor import (
+    Edge,
+    Mark,
+    Order,
     Window,
     bound_for,
     full_window,
@@ -16,6 +17,7 @@ from hudi_reconcile.core.window import (
     next_window,
     watermark_text,
 )
+from hudi_reconcile.core.tables.kinds import Kind
 
 HOUR = 3_600_000_000
 

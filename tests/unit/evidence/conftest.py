@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, RunResult, TableResult, run_document
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.evidence.store import Store
 
 NOON_MICROS = 1_795_262_400_000_000

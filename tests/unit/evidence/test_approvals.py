@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from hudi_reconcile.core.approved import Approved
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
-from hudi_reconcile.evidence.approvals import approvals
+from hudi_reconcile.core.result_parts import Approved
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.trust import approvals
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.files import EvidenceError, file_lock
 from hudi_reconcile.evidence.store import Store
 
@@ -35,7 +35,7 @@ def first_fault(log: Path) -> int | None:
 def append_many(log: Path, name: str, times: int) -> None:
     for turn in range(times):
         with file_lock(log.with_name(".lock")):
-            audit.append(log, {"run_id": f"{name}-{turn}", "files": {}})
+            audit_log.append(log, {"run_id": f"{name}-{turn}", "files": {}})
 
 
 def test_log_names_every_file_of_every_run_with_its_hash(store: Store, write_run: RunWriter) -> None:
@@ -56,7 +56,7 @@ def test_log_names_every_file_of_every_run_with_its_hash(store: Store, write_run
 def test_line_that_was_tampered_with_is_detectable(tmp_path: Path, old: str, new: str) -> None:
     log = tmp_path / "audit.jsonl"
     for _ in range(3):
-        audit.append(log, {"run_id": "r", "outcome": "drift", "files": {"result.json": "deadbeef"}})
+        audit_log.append(log, {"run_id": "r", "outcome": "drift", "files": {"result.json": "deadbeef"}})
     whole = first_fault(log)
     lines = log.read_text().splitlines()
     lines[1] = lines[1].replace(old, new)
@@ -81,13 +81,13 @@ def test_line_cut_by_a_crash_is_recognised_removed_and_remembered(tmp_path: Path
     whole = log.read_bytes()
     torn = whole.splitlines()[1][:40]
     log.write_bytes(whole + torn)
-    read_while_torn = [line["run_id"] for line in audit.records(log)]
+    read_while_torn = [line["run_id"] for line in audit_log.records(log)]
 
-    written = audit.append(log, {"run_id": "next", "files": {}})
+    written = audit_log.append(log, {"run_id": "next", "files": {}})
 
     assert read_while_torn == ["r-0", "r-1"]
     assert written["torn"] == {"bytes": 40, "sha256": hashlib.sha256(torn).hexdigest()}
-    assert [line["run_id"] for line in audit.records(log)] == ["r-0", "r-1", "next"]
+    assert [line["run_id"] for line in audit_log.records(log)] == ["r-0", "r-1", "next"]
     assert first_fault(log) is None
 
 
@@ -95,12 +95,12 @@ def test_whole_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     append_many(log, "r", 2)
     log.write_bytes(log.read_bytes().removesuffix(b"\n"))
-    read = [line["run_id"] for line in audit.records(log)]
+    read = [line["run_id"] for line in audit_log.records(log)]
 
-    audit.append(log, {"run_id": "next", "files": {}})
+    audit_log.append(log, {"run_id": "next", "files": {}})
 
     assert read == ["r-0", "r-1"]
-    assert [line["run_id"] for line in audit.records(log)] == ["r-0", "r-1", "next"]
+    assert [line["run_id"] for line in audit_log.records(log)] == ["r-0", "r-1", "next"]
     assert first_fault(log) is None
 
 
@@ -108,7 +108,7 @@ def test_whole_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
 def test_log_with_lines_longer_than_a_block_is_chained(tmp_path: Path, size: int) -> None:
     log = tmp_path / "audit.jsonl"
     for turn in range(3):
-        audit.append(log, {"run_id": f"r-{turn}", "files": {"x" * size: ""}})
+        audit_log.append(log, {"run_id": f"r-{turn}", "files": {"x" * size: ""}})
 
     assert first_fault(log) is None
 
@@ -120,7 +120,7 @@ def test_log_cut_at_any_byte_takes_the_next_line_without_a_fault(tmp_path: Path)
     for cut in range(len(whole) + 1):
         log.write_bytes(whole[:cut])
 
-        audit.append(log, {"run_id": "next", "files": {}})
+        audit_log.append(log, {"run_id": "next", "files": {}})
 
         assert first_fault(log) is None, cut
 
@@ -145,7 +145,7 @@ def test_processes_that_append_at_once_make_one_chain(tmp_path: Path) -> None:
         process.join()
 
     assert [process.exitcode for process in processes] == [0, 0]
-    assert len(list(audit.records(log))) == 40
+    assert len(list(audit_log.records(log))) == 40
     assert first_fault(log) is None
 
 
@@ -157,5 +157,5 @@ def test_threads_that_append_at_once_make_one_chain(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
 
-    assert len(list(audit.records(log))) == 80
+    assert len(list(audit_log.records(log))) == 80
     assert first_fault(log) is None

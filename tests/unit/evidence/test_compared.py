@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.evidence.compared import newest_compared
 from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.history import newest_compared
 from hudi_reconcile.evidence.store import Store
 
 RunWriter = Callable[..., str]

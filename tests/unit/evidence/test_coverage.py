@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hudi_reconcile.core.coverage import Coverage, Stretch, document
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Pulled, RunResult, TableResult, run_document
-from hudi_reconcile.core.segments import RangeSegments
-from hudi_reconcile.evidence.coverage import past_coverage
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import Pulled
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, document
+from hudi_reconcile.core.sweep.segments import RangeSegments
+from hudi_reconcile.evidence.history import past_coverage
 from hudi_reconcile.evidence.store import Store
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 
-from hudi_reconcile.core.rule_verdict import RuleResult
+from hudi_reconcile.core.rules.verdict import RuleResult
 from hudi_reconcile.evidence.history import UNREADABLE, history
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.report.page.trend import as_past
 from hudi_reconcile.report.text import past_tables_text
-from hudi_reconcile.report.trend import as_past
 
 RunWriter = Callable[..., str]
 

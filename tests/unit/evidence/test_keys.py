@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.evidence import audit
-from hudi_reconcile.evidence.approvals import approvals
-from hudi_reconcile.evidence.keys import NO_KEYS, AuditKeyError, KeyRing, audit_key
+from hudi_reconcile.evidence import audit_log
+from hudi_reconcile.evidence.audit_log import NO_KEYS, AuditKeyError, KeyRing, audit_key
 from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.trust import approvals
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.evidence.conftest import NOON_MICROS
 
@@ -26,7 +26,7 @@ KEY, WRONG = KeyRing(audit_key(SECRET, "test")), KeyRing(audit_key(OTHER, "test"
 def log_of(folder: Path, *rings: KeyRing) -> Path:
     """A log with one line for each ring."""
     for number, ring in enumerate(rings):
-        audit.append(folder / "audit.jsonl", {"run_id": f"r{number}", "command": "sweep", "tables": []}, ring)
+        audit_log.append(folder / "audit.jsonl", {"run_id": f"r{number}", "command": "sweep", "tables": []}, ring)
     return folder / "audit.jsonl"
 
 
@@ -91,8 +91,8 @@ def test_log_that_was_written_anew_without_the_key_is_found(
     previous, text = "0" * 64, b""
     for one in lines:  # every hash of the chain is right again
         record = {**one, "previous": previous}
-        previous = audit.record_hash(record)
-        text += audit.canonical({**record, "hash": previous}) + b"\n"
+        previous = audit_log.record_hash(record)
+        text += audit_log.canonical({**record, "hash": previous}) + b"\n"
     log.write_bytes(text)
 
     assert any(one.startswith(flaw) for one in said(tmp_path))
@@ -117,20 +117,20 @@ def test_run_that_would_leave_an_unsealed_or_foreign_line_does_not_begin(store: 
     with pytest.raises(AuditKeyError, match="last line"):
         Store(store.reports, given).begin(NOON_MICROS)
     with pytest.raises(AuditKeyError, match="last line"):
-        audit.append(store.reports / "audit.jsonl", {"run_id": "r"}, given)
+        audit_log.append(store.reports / "audit.jsonl", {"run_id": "r"}, given)
     Store(store.reports, KEY).begin(NOON_MICROS).abandon()
 
 
 def test_approvals_count_only_from_a_log_that_ends_sealed(tmp_path: Path) -> None:
     said_by = {"plan_id": "p", "run_id": "r", "upserts": 1, "deletes": 0, "by": "al", "login": "al@x", "at_utc": "t"}
     line = {"run_id": "r9", "command": "approve", "tables": [{"name": "orders", "approval": said_by}]}
-    audit.append(tmp_path / "audit.jsonl", line)
+    audit_log.append(tmp_path / "audit.jsonl", line)
 
     assert len(list(approvals(tmp_path))) == 1
     with pytest.raises(RefusedError, match="not sealed though there is a key"):
         list(approvals(tmp_path, KEY))
-    head = audit.read_tail(tmp_path / "audit.jsonl").head
-    audit.append(tmp_path / "audit.jsonl", line, KEY)
+    head = audit_log.read_tail(tmp_path / "audit.jsonl").head
+    audit_log.append(tmp_path / "audit.jsonl", line, KEY)
     assert len(list(approvals(tmp_path, KEY))) == 1
     assert len(list(approvals(tmp_path, replace(KEY, unsealed_head=head)))) == 2
     with pytest.raises(AuditKeyError):

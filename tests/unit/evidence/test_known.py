@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Pulled, RunResult, SchemaChange, TableResult, run_document
-from hudi_reconcile.core.schema_drift import KnownColumns
-from hudi_reconcile.evidence.known import known_columns
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import Pulled, SchemaChange
+from hudi_reconcile.core.tables.schema_drift import KnownColumns
+from hudi_reconcile.evidence.history import known_columns
 from hudi_reconcile.evidence.store import Store
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND
 

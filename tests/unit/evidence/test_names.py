@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.evidence.names import is_run_id, run_id_at, table_folder
+from hudi_reconcile.evidence.run_folder import is_run_id, run_id_at, table_folder
 
 TENTH_OF_A_SECOND = 100_000
 MICROS = st.integers(min_value=0, max_value=4_000_000_000_000_000)

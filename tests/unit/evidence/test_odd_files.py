@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
+from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, try_lock
-from hudi_reconcile.evidence.history import history
-from hudi_reconcile.evidence.keys import KeyRing, audit_key
-from hudi_reconcile.evidence.known import known_columns
+from hudi_reconcile.evidence.history import history, known_columns
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.evidence.conftest import NOON_MICROS, RunWriter
@@ -56,7 +55,7 @@ def test_log_that_is_no_file_of_its_own_is_neither_written_nor_followed(
     put(tmp_path / "audit.jsonl", precious)
 
     with pytest.raises(EvidenceError):
-        audit.append(tmp_path / "audit.jsonl", LINE)
+        audit_log.append(tmp_path / "audit.jsonl", LINE)
     with pytest.raises(EvidenceError):
         Store(tmp_path).begin(NOON_MICROS)
     assert precious.read_text() == "everything I know"
@@ -73,7 +72,7 @@ def test_log_that_cannot_be_read_is_a_named_error_of_whoever_reads_it(
     for read in (
         lambda: store.result(run_id),
         lambda: verify(store.reports),
-        lambda: audit.read_tail(store.reports / "audit.jsonl"),
+        lambda: audit_log.read_tail(store.reports / "audit.jsonl"),
     ):
         with pytest.raises(EvidenceError, match="is no regular file"):
             read()
@@ -92,22 +91,22 @@ def test_lock_that_is_no_file_of_its_own_is_not_taken(tmp_path: Path, precious: 
 @pytest.mark.parametrize("text", [b"everything I know", b"[1, 2", b"x" * 200_000])
 def test_end_that_never_was_the_beginning_of_a_line_of_ours_is_not_cut_off(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "audit.jsonl"
-    audit.append(path, LINE)
+    audit_log.append(path, LINE)
     path.write_bytes(path.read_bytes() + text)
     before = path.read_bytes()
 
     with pytest.raises(EvidenceError, match="no audit record"):
-        audit.append(path, LINE)
+        audit_log.append(path, LINE)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("text", [b"{", b'{"', b'{"command":"sw', b"\0" * 4096])
 def test_line_that_a_crash_or_a_power_cut_left_is_cut_off_and_told(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "audit.jsonl"
-    audit.append(path, LINE)
+    audit_log.append(path, LINE)
     path.write_bytes(path.read_bytes() + text)
 
-    audit.append(path, LINE)
+    audit_log.append(path, LINE)
 
     first, second = map(json.loads, path.read_bytes().splitlines())
     assert (second["previous"], second["torn"]["bytes"]) == (first["hash"], len(text))
@@ -180,7 +179,7 @@ def test_line_nested_as_deep_as_the_stack_is_a_flaw_and_no_traceback(tmp_path: P
 
 def test_seal_with_letters_that_no_hash_has_is_a_flaw(tmp_path: Path) -> None:
     key = KeyRing(audit_key("k" * 32, "test"))
-    line = dict(audit.append(tmp_path / "audit.jsonl", LINE, key)) | {"mac": "\u00e9\ud800"}
-    (tmp_path / "audit.jsonl").write_bytes(audit.canonical({**line, "hash": audit.record_hash(line)}) + b"\n")
+    line = dict(audit_log.append(tmp_path / "audit.jsonl", LINE, key)) | {"mac": "\u00e9\ud800"}
+    (tmp_path / "audit.jsonl").write_bytes(audit_log.canonical({**line, "hash": audit_log.record_hash(line)}) + b"\n")
 
     assert any("forged" in flaw.what for flaw in verify(tmp_path, keys=key).flaws)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
+from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.keys import KeyRing, audit_key
 from hudi_reconcile.evidence.purge import old_runs, purge
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
@@ -78,7 +78,7 @@ def test_two_purges_at_once_name_each_run_once(store: Store, write_run: RunWrite
 @pytest.mark.parametrize("purged", [5, [5], [{"run": "x"}], []])
 def test_purge_that_names_no_runs_is_a_flaw(store: Store, write_run: RunWriter, purged: object) -> None:
     write_run()
-    audit.append(store.reports / "audit.jsonl", {**FACTS, "command": "purge", "run_id": None, "purged": purged})
+    audit_log.append(store.reports / "audit.jsonl", {**FACTS, "command": "purge", "run_id": None, "purged": purged})
 
     found = verify(store.reports)
 
@@ -98,7 +98,7 @@ def test_line_that_purges_what_no_line_names_is_a_flaw(store: Store, write_run: 
     run_id = write_run()
     purge(store, old_runs(store, NOON_MICROS + SECOND), FACTS)
     again = {**FACTS, "command": "purge", "run_id": None, "tables": [], "purged": [{"run_id": run_id, "hash": "x"}]}
-    audit.append(store.reports / "audit.jsonl", again)
+    audit_log.append(store.reports / "audit.jsonl", again)
 
     (flaw,) = verify(store.reports).flaws
     assert (flaw.line, flaw.run_id) == (3, run_id)
@@ -118,8 +118,8 @@ def test_line_of_a_purge_that_is_not_as_the_lines_before_say_is_a_flaw_and_stops
 ) -> None:
     ids = [write_run() for _ in range(3)]
     log = store.reports / "audit.jsonl"
-    gone = [{"run_id": line["run_id"], "hash": line["hash"]} for line in audit.records(log)][:2]
-    audit.append(log, {**FACTS, "command": "purge", "run_id": None, "tables": [], "purged": change(gone)})
+    gone = [{"run_id": line["run_id"], "hash": line["hash"]} for line in audit_log.records(log)][:2]
+    audit_log.append(log, {**FACTS, "command": "purge", "run_id": None, "tables": [], "purged": change(gone)})
     for run_id in ids[:2]:
         shutil.rmtree(store.reports / run_id)
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.logged import UntrustedError
 from hudi_reconcile.evidence.purge import Old, purge
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store
+from hudi_reconcile.evidence.trust import UntrustedError
 
 NOON_MICROS = 1_795_262_400_000_000
 
@@ -130,7 +130,7 @@ def test_run_that_dies_between_log_and_rename_is_published_by_the_next(store: St
     with store.begin(NOON_MICROS):
         seen_after = store.folder_ids()
 
-    assert seen_after == [line["run_id"] for line in audit.records(store.reports / "audit.jsonl")] == [run_id]
+    assert seen_after == [line["run_id"] for line in audit_log.records(store.reports / "audit.jsonl")] == [run_id]
     with pytest.raises(EvidenceError, match="damaged"):  # it is read again, and says no more than it was given
         store.result(run_id)
 

@@ -10,7 +10,7 @@ from time import sleep
 
 import pytest
 
-from hudi_reconcile.evidence import audit
+from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence import verify as verifying
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
 from hudi_reconcile.evidence.run_folder import STORE_LOCK, building_path
@@ -29,7 +29,7 @@ def reports(tmp_path: Path) -> Path:
         (folder / "orders").mkdir(parents=True)
         (folder / "result.json").write_text("{}")
         (folder / "orders" / "plan.json").write_text(run_id)
-        audit.append(tmp_path / "audit.jsonl", {"run_id": run_id, "files": tree_hashes(folder)})
+        audit_log.append(tmp_path / "audit.jsonl", {"run_id": run_id, "files": tree_hashes(folder)})
     return tmp_path
 
 
@@ -59,7 +59,7 @@ def edited(found: list[bytes]) -> list[bytes]:
 
 def edited_with_its_hash_renewed(found: list[bytes]) -> list[bytes]:
     record = {**json.loads(found[1]), "run_id": RUNS[0]}
-    return [found[0], audit.canonical({**record, "hash": audit.record_hash(record)}) + b"\n", *found[2:]]
+    return [found[0], audit_log.canonical({**record, "hash": audit_log.record_hash(record)}) + b"\n", *found[2:]]
 
 
 @pytest.mark.parametrize(

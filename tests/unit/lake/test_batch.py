@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.agreement import comparable
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.schema_drift import against_lake
-from hudi_reconcile.core.stored import stored_type
+from hudi_reconcile.core.tables.agreement import comparable
+from hudi_reconcile.core.tables.kinds import Column, Kind, stored_type
+from hudi_reconcile.core.tables.schema_drift import against_lake
 
 COLUMNS = [
     *(Column("c", Kind.INTEGER, f"{bits} bits", bits=bits) for bits in (None, 8, 16, 32, 64)),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.values import LakeColumn
-from hudi_reconcile.lake.adopted import mark_field
+from hudi_reconcile.core.tables.values import LakeColumn
 from hudi_reconcile.lake.foreign import files_hold_rows, foreign_of, path_tells_values
+from hudi_reconcile.lake.foreign_table import mark_field
 from hudi_reconcile.lake.options import WriteOptions, upsert_options
 from hudi_reconcile.lake.table import table_of
 

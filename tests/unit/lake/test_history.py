@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.change_range import Commit
+from hudi_reconcile.core.changes.range import Commit
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.values import Instant
+from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Action, newest_completion
-from hudi_reconcile.lake.changes.commit_files import bytes_of, commit_of, is_compaction, is_service
-from hudi_reconcile.lake.changes.looks import AFTER, BEFORE, disturbed, is_plain, looks_of, moments_of, read_each
+from hudi_reconcile.lake.changes.read_points import (
+    AFTER,
+    BEFORE,
+    bytes_of,
+    commit_of,
+    disturbed,
+    is_compaction,
+    is_plain,
+    is_service,
+    looks_of,
+    moments_of,
+    read_each,
+)
 
 ACTION = Action("20260101000000001", "20260101000000002", "commit")
 

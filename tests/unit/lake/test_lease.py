@@ -18,11 +18,13 @@ from hudi_reconcile.lake.lease import (
     claim_on,
     claim_on_damaged,
     heir,
+    is_alive,
+    lease_path,
     lease_text,
     parse_lease,
+    start_time,
+    this_process,
 )
-from hudi_reconcile.lake.lease_file import lease_path
-from hudi_reconcile.lake.process import is_alive, start_time, this_process
 
 ME = Holder("host-a", "boot-1 pid:[1]", 100, "5000")
 LEASE = Lease(replace(ME, pid=200), "run 7", "token", "20260101000000000", 1_000_000, 1_300_000)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from hudi_reconcile.core.values import LakeColumn
-from hudi_reconcile.lake.changes.logged_images import tells
+from hudi_reconcile.core.tables.values import LakeColumn
+from hudi_reconcile.lake.changes.cdc_log import tells
 
 DECIMAL = {"type": "fixed", "name": "fixed", "size": 4, "logicalType": "decimal", "precision": 7, "scale": 2}
 

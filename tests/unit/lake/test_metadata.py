@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.values import Checkpoint
-from hudi_reconcile.lake.metadata import checkpoint_text, commit_metadata, parse_checkpoint
+from hudi_reconcile.core.tables.values import Checkpoint
+from hudi_reconcile.lake.timeline import checkpoint_text, commit_metadata, parse_checkpoint
 
 CHECKPOINT = Checkpoint("timestamp", ("updated_at",), 17, "2026-01-01", 4, "sys:1/oid:2")
 MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
-from hudi_reconcile.core.values import ChangeLog, LakeColumn, LakeTable, PartitionField, TableType
+from hudi_reconcile.core.tables.values import ChangeLog, LakeColumn, LakeTable, PartitionField, TableType
 from hudi_reconcile.lake.correct import BatchFacts, DeleteMark, check_facts, correction_options, tombstone_seq
 from hudi_reconcile.lake.options import WriteOptions, alone, create_options, retention, upsert_options
-from hudi_reconcile.lake.schema import differences, stored_type, unholdable
+from hudi_reconcile.lake.schema import differences, unholdable, widest_type
 from hudi_reconcile.ports import NewTable
 
 
@@ -123,7 +123,7 @@ def test_differences_of_schemas_are_all_named() -> None:
 
 
 def test_stored_type_has_no_small_integers_and_no_lengths() -> None:
-    assert [stored_type(text) for text in ("smallint", "tinyint", "int", "char(3)", "varchar(10)", "decimal(5,2)")] == [
+    assert [widest_type(text) for text in ("smallint", "tinyint", "int", "char(3)", "varchar(10)", "decimal(5,2)")] == [
         "int", "int", "int", "string", "string", "decimal(5,2)"
     ]  # fmt: skip
 

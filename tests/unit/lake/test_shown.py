@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from hudi_reconcile.core.adoption import adoption
-from hudi_reconcile.core.agreement import agree
-from hudi_reconcile.core.carry import carried
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import Foreign, LakeColumn, LakeTable, SourceTable
-from hudi_reconcile.lake.shown import UNKNOWN, as_held
+from hudi_reconcile.core.plan.lake_ownership import adoption
+from hudi_reconcile.core.tables.agreement import agree
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.schema_evolution import carried
+from hudi_reconcile.core.tables.values import Foreign, LakeColumn, LakeTable, SourceTable
+from hudi_reconcile.lake.table import UNKNOWN, as_held
 
 COLUMNS = (LakeColumn("id", "bigint"), LakeColumn("at", "string"), LakeColumn("note", "string"))
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.values import LakeColumn, LakeTable
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
 from hudi_reconcile.lake.table import table_of
 
 V9 = {

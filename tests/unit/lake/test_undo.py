@@ -7,8 +7,8 @@ from collections.abc import Collection
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
-from hudi_reconcile.core.values import Instant
-from hudi_reconcile.lake.metadata import Keys, keys_text, parse_keys
+from hudi_reconcile.core.tables.values import Instant
+from hudi_reconcile.lake.timeline import Keys, keys_text, parse_keys
 from hudi_reconcile.lake.undo import MOST_COMMITS_SINCE, Wrote, refuse_unlike, why_lost
 
 BEFORE, AT = "20260101000000001", "20260101000000002"

@@ -8,29 +8,26 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from hudi_reconcile.core.anatomy import Anatomy, Cell, Lateness
-from hudi_reconcile.core.coverage import Coverage, Stretch
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import (
+from hudi_reconcile.core.plan.apply_outcome import Uncorrected, untouched
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import (
     Corrections,
     Cost,
     Failure,
     Guard,
     Precision,
     Pulled,
-    RunResult,
     SchemaChange,
     SideState,
-    TableResult,
     Unverified,
-    run_document,
 )
-from hudi_reconcile.core.rule_verdict import Keys, RuleResult
-from hudi_reconcile.core.rules import Waiver
-from hudi_reconcile.core.segments import HashSegments
-from hudi_reconcile.core.totals import BothTotals, Totals
-from hudi_reconcile.core.uncorrected import Uncorrected, untouched
-from hudi_reconcile.report.view import Kept
+from hudi_reconcile.core.rules.rules import Waiver
+from hudi_reconcile.core.rules.verdict import BothTotals, Keys, RuleResult, Totals
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, Cell, Lateness
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.report.page.view import Kept
 
 Document = Mapping[str, Any]
 RUN_ID = "20261121T132616Z-3f9a1c"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.coverage import Coverage, Stretch
-from hudi_reconcile.core.segments import HashSegments
-from hudi_reconcile.report.age import age_of
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
+from hudi_reconcile.core.sweep.segments import HashSegments
+from hudi_reconcile.report.page.view import age_of
 
 ENDED = "2026-11-21T13:26:31Z"
 ENDED_MICROS = 1_795_267_591_000_000

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.anatomy import (
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import DRIFT_KINDS, TableResult, table_document
+from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,
     Anatomy,
@@ -18,9 +20,7 @@ from hudi_reconcile.core.anatomy import (
     lateness,
     span_of,
 )
-from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import DRIFT_KINDS, TableResult, table_document
-from hudi_reconcile.report.anatomy import anatomy_of, overlap_text, span_text
+from hudi_reconcile.report.page.drift_profile import anatomy_of, overlap_text, span_text
 
 CELLS = st.lists(
     st.builds(

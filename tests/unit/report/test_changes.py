@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hudi_reconcile.report.changes import format_changes
+from hudi_reconcile.report.text import format_changes
 
 
 def change(op: str, before: Any, after: Any, correction: Any = None) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hudi_reconcile.core.values import READ_SEQ
-from hudi_reconcile.report.corrected import corrected_view
-from hudi_reconcile.report.html import render_report
+from hudi_reconcile.core.tables.values import READ_SEQ
+from hudi_reconcile.report.page.html import render_report
+from hudi_reconcile.report.page.sample import corrected_view
 from tests.unit.report.stories import Story
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.terminal import json_safe
-from hudi_reconcile.report.formats import CSV_COLUMNS, FindingsFormat, csv_cell, format_findings
+from hudi_reconcile.core.safe_text import json_safe
+from hudi_reconcile.report.text import CSV_COLUMNS, FindingsFormat, csv_cell, format_findings
 from tests.unit.report.stories import FINDINGS, finding
 
 FORMATS: list[FindingsFormat] = ["table", "ndjson", "csv"]

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, TableResult
-from hudi_reconcile.report.html import render_report
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Corrections
+from hudi_reconcile.report.page.html import render_report
 from tests.unit.report.stories import RUN_ID, Document, Story, all_stories, earlier, finding, in_lake, run_of, side
 
 NASTY = [

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app.page import sample_rows
+from hudi_reconcile.app.pages import sample_rows
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.report.html import render_index, render_report
-from hudi_reconcile.report.index import NEVER, Index, index_of
-from hudi_reconcile.report.trend import MOST_POINTS
-from hudi_reconcile.report.view import Kept
+from hudi_reconcile.report.page.html import render_index, render_report
+from hudi_reconcile.report.page.trend import MOST_POINTS, NEVER, Index, index_of
+from hudi_reconcile.report.page.view import Kept
 from tests.unit.report.stories import FINDINGS, ORDERS, PLAN, earlier, past_run, run_of
 from tests.unit.report.test_html import Elements
 

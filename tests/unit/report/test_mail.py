@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.result import Corrections
-from hudi_reconcile.report.advice import advice
-from hudi_reconcile.report.html import render_mail
-from hudi_reconcile.report.mail import COLOURS, MOST_TABLES, mail_of
-from hudi_reconcile.report.wording import verdict
+from hudi_reconcile.core.result_parts import Corrections
+from hudi_reconcile.report.page.html import COLOURS, MOST_TABLES, mail_of, render_mail
+from hudi_reconcile.report.words.advice import advice
+from hudi_reconcile.report.words.verdict import verdict
 from tests.support.colours import contrast
 from tests.unit.report.stories import ITEMS, ORDERS, RULES, Story, all_stories, run_of
 from tests.unit.report.test_html import Elements

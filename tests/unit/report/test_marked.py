@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.report.marked import Parts, marked
+from hudi_reconcile.report.page.sample import Parts, marked
 
 TEXTS = st.text(alphabet="ab⟨U+0301⟩\u0301 Zü", max_size=30)
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import CompareSettings, Corrections, TableResult, Unverified
-from hudi_reconcile.report.numbers import numbers_of
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import CompareSettings, Corrections, Unverified
+from hudi_reconcile.report.page.view import numbers_of
 from tests.unit.report.stories import APART, ITEMS, run_of
 
 WHOLE = replace(ITEMS, whole=True)

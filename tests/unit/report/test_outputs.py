@@ -19,15 +19,16 @@ from prometheus_client.parser import text_fd_to_metric_families
 from xmlschema import XMLSchema, XMLSchemaValidationError
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, Failure, SideState, TableResult
-from hudi_reconcile.core.rule_verdict import RuleResult, outcome_of
-from hudi_reconcile.core.rules import Severity
-from hudi_reconcile.report.github import summary, workflow_commands
-from hudi_reconcile.report.junit import junit
-from hudi_reconcile.report.openlineage import Dataset, Ends, openlineage
-from hudi_reconcile.report.prometheus import prometheus
-from hudi_reconcile.report.rule_words import rules_of
-from hudi_reconcile.report.visible import visible
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Corrections, Failure, SideState
+from hudi_reconcile.core.rules.rules import Severity
+from hudi_reconcile.core.rules.verdict import RuleResult, outcome_of
+from hudi_reconcile.report.outputs.github import summary, workflow_commands
+from hudi_reconcile.report.outputs.junit import junit
+from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, openlineage
+from hudi_reconcile.report.outputs.prometheus import prometheus
+from hudi_reconcile.report.safe import visible
+from hudi_reconcile.report.words.rules import rules_of
 from tests.support.docs import ROOT
 from tests.support.lineage_schemas import hold_event
 from tests.unit.report.stories import ORDERS, RULES, all_stories, run_of

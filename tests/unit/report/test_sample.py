@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.report.sample import MAX_COLUMNS, Cell, shown_finding
+from hudi_reconcile.report.page.sample import MAX_COLUMNS, Cell, shown_finding
 from tests.unit.report.stories import finding, in_lake, side
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.covered import Covered
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import CompareSettings, TableResult, Unverified
-from hudi_reconcile.report.scope import NOTHING_LEFT_OUT, not_compared
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import CompareSettings, Covered, Unverified
+from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, not_compared
 from tests.unit.report.stories import APART, ITEMS, run_of
 
 WHOLE = replace(ITEMS, whole=True)

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Corrections, Guard, Pulled, TableResult, Unverified
-from hudi_reconcile.report.advice import advice
-from hudi_reconcile.report.scope import scope_lines
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Corrections, Guard, Pulled, Unverified
+from hudi_reconcile.report.safe import visible, visible_value
 from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
-from hudi_reconcile.report.visible import visible, visible_value
-from hudi_reconcile.report.wording import coverage_text, reasons, verdict
+from hudi_reconcile.report.words.advice import advice
+from hudi_reconcile.report.words.scope import scope_lines
+from hudi_reconcile.report.words.verdict import coverage_text, reasons, verdict
 from tests.unit.report.stories import ORDERS, RULES, Story, all_stories, run_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.result import compared_whole
-from hudi_reconcile.report.trend import MOST_POINTS, NOTHING, as_past, trend_of
+from hudi_reconcile.report.page.trend import MOST_POINTS, NOTHING, as_past, trend_of
 from tests.unit.report.stories import all_stories, earlier, past_run
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from hudi_reconcile.source.part_reads import Work, bar
+from hudi_reconcile.source.pull_reads import Work, bar
 
 
 def never(number: int) -> DataFrame:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.spark.failures import named_failure
+from hudi_reconcile.spark.session import named_failure
 
 
 class FromSparkError(Exception):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.spark.gateway import JvmOutput, explain_exit, refuse_nameless, submit_arguments
+from hudi_reconcile.spark.jvm import JvmOutput, explain_exit, refuse_nameless, submit_arguments
 
 IVY = """:: problems summary ::
 :::: WARNINGS

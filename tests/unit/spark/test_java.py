@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.spark.java import JavaRuntime, SilentJava, choose, find_java, parse_report
+from hudi_reconcile.spark.jvm import JavaRuntime, SilentJava, choose, find_java, parse_report
 
 DEBIAN_17 = """Property settings:
     java.home = /usr/lib/jvm/java-17-openjdk-amd64

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.spark.properties import as_properties
 from hudi_reconcile.spark.scratch import PREFIX, make_scratch, scratch_folder
+from hudi_reconcile.spark.settings import as_properties
 
 # Says where its folder is, then waits; `child` holds the lock too, as the JVM does.
 HOLDER = """

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.keys import Key
-from hudi_reconcile.core.kinds import Column, Kind
+from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.databases.mysql import dialect as mysql
+from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.sql.dialect import Dialect
-from hudi_reconcile.sql.dialects import mysql, postgres
-from hudi_reconcile.sql.keys import keys_predicate, without_keys
+from hudi_reconcile.sql.reads import keys_predicate, without_keys
 
 ID = Column("id", Kind.INTEGER, "bigint", bits=64)
 CODE = Column("code", Kind.TEXT, "varchar")

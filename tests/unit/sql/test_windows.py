@@ -1,4 +1,4 @@
-"""Windows as SQL hold exactly the rows that `core/window.py` says, on a real engine (SQLite has the same three-valued logic)."""
+"""Windows as SQL hold exactly the rows that `core/pull/cursor.py` says, on a real engine (SQLite has the same three-valued logic)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.marks import Edge, Mark, Order, rank
-from hudi_reconcile.core.window import Window, holds
+from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window, holds, rank
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.databases.jdbc.dialect import GenericDialect
+from hudi_reconcile.databases.jdbc.products import product
+from hudi_reconcile.databases.mysql import dialect as mysql
+from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.sql import windows
 from hudi_reconcile.sql.dialect import Dialect
-from hudi_reconcile.sql.dialects import mysql, postgres
-from hudi_reconcile.sql.dialects.generic import GenericDialect
-from hudi_reconcile.sql.products import product
 
 NUMBER = {name: Column(name, Kind.INTEGER, "bigint", bits=64, native="int8") for name in ("a", "b", "id")}
 TIME = Column("at", Kind.TIMESTAMP, "timestamp", precision=6, native="timestamp")

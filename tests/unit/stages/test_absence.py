@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Plan
+from hudi_reconcile.core.plan.plan import Plan
 from tests.fakes.world import World, applied, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UnknownRunError
-from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
-from hudi_reconcile.core.replica import REPLICA
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS, Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.writers import Writers
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import COLUMNS, SEQNO, World, applied, job, pulled, swept
 

@@ -9,10 +9,10 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import EXPIRES_AFTER_MICROS, Approval, Plan
-from hudi_reconcile.core.replica import REPLICA
+from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS, Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.stages.apply_result import LandedError
+from hudi_reconcile.core.tables.values import REPLICA
+from hudi_reconcile.stages.apply.result import LandedError
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import SEQNO, World, applied, job, left, pulled, swept
 

@@ -6,9 +6,9 @@ import pytest
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Approval
-from hudi_reconcile.core.writers import Writers
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.plan.plan import Approval
+from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.state import set_state
 from tests.fakes.world import World, applied, job, pulled, swept
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.result import Pulled
-from hudi_reconcile.core.values import READ_SEQ
-from hudi_reconcile.sql import xmin
-from hudi_reconcile.stages.dry_run import dry_run
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.core.result_parts import Pulled
+from hudi_reconcile.core.tables.values import READ_SEQ
+from hudi_reconcile.databases.postgres import dialect
+from hudi_reconcile.stages.pull.dry_run import dry_run
+from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.state import set_state
-from hudi_reconcile.stages.sweep import Swept
+from hudi_reconcile.stages.sweep.sweep import Swept
 from tests.fakes.world import World, applied, job, swept
 
 BY_VERSION: dict[str, Any] = {"strategy": "xmin", "watermark": ("xmin",)}
@@ -23,7 +23,7 @@ BY_VERSION: dict[str, Any] = {"strategy": "xmin", "watermark": ("xmin",)}
 def world_of(*keys: int) -> World:
     """A source whose rows are transactions 1, 2, … and whose lake is empty. No row has a watermark of its own."""
     world = World.new()
-    world.source.version = xmin.COLUMN
+    world.source.version = dialect.COLUMN
     for key in keys:
         world.source.put(key, key, None)
     return world

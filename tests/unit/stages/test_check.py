@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, UnverifiedError
-from hudi_reconcile.core.masking import Masking
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.rule_verdict import Keys, Measured, not_run
-from hudi_reconcile.core.rules import (
+from hudi_reconcile.core.rules.rules import (
     Between,
     Drift,
     Freshness,
@@ -28,10 +26,10 @@ from hudi_reconcile.core.rules import (
     Total,
     Unique,
 )
-from hudi_reconcile.core.totals import Totals
+from hudi_reconcile.core.rules.verdict import Keys, Measured, Totals, not_run
+from hudi_reconcile.core.tables.masking import Masking
 from hudi_reconcile.ports import Frame, KeysTarget
-from hudi_reconcile.stages.check import RuleJob, check, with_rules
-from hudi_reconcile.stages.own_checks import Compared
+from hudi_reconcile.stages.check import Compared, RuleJob, check, with_rules
 from tests.fakes.world import World, job, pulled, rows_of
 
 NULLS, DOUBLES = Rule("nulls", NotNull("v")), Rule("doubles", Unique(("v",)))

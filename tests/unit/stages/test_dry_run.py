@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hudi_reconcile.stages.dry_run import dry_run
+from hudi_reconcile.stages.pull.dry_run import dry_run
 from tests.fakes.world import World, job, pulled
 
 READS_AND_WRITES = {"source.staged", "source.rows", "lake.create", "lake.upsert", "lake.lease"}

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
-from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.values import LakeColumn
-from hudi_reconcile.stages.dry_run import dry_run
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import LakeColumn
+from hudi_reconcile.stages.pull.dry_run import dry_run
+from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import COLUMNS, World, applied, at_checkpoint, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))

@@ -6,7 +6,7 @@ import pytest
 
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, applied, job, pulled, swept
 
 

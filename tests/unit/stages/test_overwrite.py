@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
-from hudi_reconcile.core.plan import Approval
+from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, at_checkpoint, job, pulled
 
 ROWS = ((1, 1, 100), (2, 2, 200), (3, 3, 300), (4, 4, 400))

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import UnverifiedError
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.masking import AS_NAMED, Masking
 from hudi_reconcile.core.result import DRIFT_KINDS
-from hudi_reconcile.core.rules import Drift, Freshness, Total
-from hudi_reconcile.core.totals import Totals
-from hudi_reconcile.core.values import Checkpoint, CheckpointAt, Instant
+from hudi_reconcile.core.rules.rules import Drift, Freshness, Total
+from hudi_reconcile.core.rules.verdict import Totals
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
+from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.own_checks import Compared, Summed, drift, freshness, total
+from hudi_reconcile.stages.check import Compared, Summed, drift, freshness, total
 from tests.fakes.world import COLUMNS, FakeSource, World
 
 HOUR = 3_600_000_000

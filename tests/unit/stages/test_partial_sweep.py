@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.coverage import Coverage, age
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.partitions import Near
-from hudi_reconcile.core.plan import PART
+from hudi_reconcile.core.plan.plan import PART
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.segments import Segmentation, SegmentSet
-from hudi_reconcile.core.values import PartitionField, SourceTable
+from hudi_reconcile.core.sweep.coverage import Coverage, age
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
+from hudi_reconcile.core.tables.partitions import Near
+from hudi_reconcile.core.tables.values import PartitionField, SourceTable
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.request import Part
+from hudi_reconcile.stages.job import Part
 from tests.fakes.world import SEQNO, FakeSource, World, applied, pulled, rows_of, swept_part
 
 BY_V: dict[str, Any] = {"partition_by": (PartitionField("v"),)}

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import KeyFaults, Signs
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.pull_start import sign_notes
-from hudi_reconcile.stages.watermarks import watermark_of
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.pull.start import sign_notes
+from hudi_reconcile.stages.watermark import watermark_of
 from tests.fakes.world import COLUMNS, World, at_checkpoint, job, pulled, swept
 
 TEXT = Column("at", Kind.TEXT, "text")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.result import Pulled
-from hudi_reconcile.core.values import LakeColumn
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.core.result_parts import Pulled
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import LakeColumn
+from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import COLUMNS, World, job, pulled, swept
 
 BY_ID: dict[str, Any] = {"strategy": "incrementing", "watermark": (), "incrementing": "id"}

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.cost import Probe
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.segments import HashSegments, parse
-from hudi_reconcile.stages.sweep import Swept
+from hudi_reconcile.core.sweep.segments import HashSegments, Probe, parse
+from hudi_reconcile.stages.sweep.sweep import Swept
 from tests.fakes.world import World, applied, pulled, swept
 
 
@@ -108,7 +107,7 @@ def test_pushdown_that_cannot_be_is_refused_by_name(world: World) -> None:
 
 
 def test_auto_measures_a_large_table_and_takes_the_cheaper_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hudi_reconcile.stages.mode.SMALL_ROWS", 1)
+    monkeypatch.setattr("hudi_reconcile.stages.sweep.mode.SMALL_ROWS", 1)
     world.source.measured = Probe(row_bytes=1e9, link_byte_seconds=1e-6, digest_row_seconds=1e-6)
 
     assert swept(world, mode="auto").result.provenance["digests"].startswith("inside the source (auto: 3 rows")

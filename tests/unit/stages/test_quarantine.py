@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Approval
+from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.rule_verdict import quarantining
-from hudi_reconcile.core.rules import Drift, NotNull, Rule, RuleSet, Unique, Waiver
+from hudi_reconcile.core.rules.rules import Drift, NotNull, Rule, RuleSet, Unique, Waiver
+from hudi_reconcile.core.rules.verdict import quarantining
 from hudi_reconcile.ports import HELD_RULES, Frame, Held
-from hudi_reconcile.stages.apply import apply
+from hudi_reconcile.stages.apply.apply import apply
 from tests.fakes.world import World, job, listed, pulled, rows_of, swept
 
 Breaks = Callable[[dict[str, Any]], bool]

@@ -8,8 +8,8 @@ import pytest
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.replica import REPLICA, replica_bound
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.core.tables.values import REPLICA, replica_bound
+from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, applied, at_checkpoint, job, swept
 
 SECOND = 1_000_000

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.kinds import Column, Kind
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import Precision
-from hudi_reconcile.core.schema_drift import KnownColumns
-from hudi_reconcile.core.values import LakeColumn, LakeTable
-from hudi_reconcile.stages.evolve import CannotFollowError
-from hudi_reconcile.stages.scope import scope_of
+from hudi_reconcile.core.result_parts import Precision
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.schema_drift import KnownColumns
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
+from hudi_reconcile.stages.comparison import scope_of
+from hudi_reconcile.stages.pull.schema import CannotFollowError
 from tests.fakes.world import COLUMNS, FakeLake, World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))

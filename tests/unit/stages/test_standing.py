@@ -6,12 +6,12 @@ import pytest
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Approval
-from hudi_reconcile.core.result import Guard
-from hudi_reconcile.core.standing import Standing, digest_of
-from hudi_reconcile.core.values import PartitionField
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.request import Part
+from hudi_reconcile.core.plan.plan import Approval
+from hudi_reconcile.core.pull.source_lineage import Standing, digest_of
+from hudi_reconcile.core.result_parts import Guard
+from hudi_reconcile.core.tables.values import PartitionField
+from hudi_reconcile.stages.job import Part
+from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import SEQNO, World, applied, at_checkpoint, job, pulled, swept, swept_part
 

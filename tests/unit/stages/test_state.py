@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.kinds import Kind
-from hudi_reconcile.core.moments import watermark_micros
-from hudi_reconcile.core.values import Instant
-from hudi_reconcile.core.window import watermark_text
+from hudi_reconcile.core.pull.cursor import watermark_micros, watermark_text
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.ports import Origin
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.state import set_state, state_of
 from tests.fakes.world import World, job, pulled
 

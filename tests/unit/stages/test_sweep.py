@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.masking import Masking
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.replica import REPLICA
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.masking import Masking
+from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.ports import KeyFaults
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.sweep import sweep
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import sweep
 from tests.fakes.world import COLUMNS, SEQNO, World, applied, at_checkpoint, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))

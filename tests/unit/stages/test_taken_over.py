@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.kinds import Column, Kind
-from hudi_reconcile.core.values import Instant
-from hudi_reconcile.core.writers import Writers
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import Instant
+from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.ports import Origin
-from hudi_reconcile.sql import xmin
-from hudi_reconcile.stages.pull import pull
-from hudi_reconcile.stages.sweep import sweep
+from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.sweep import sweep
 from tests.fakes.world import World, applied, job, swept
 
 KEY = "deltastreamer.checkpoint.key"
@@ -139,7 +139,7 @@ def test_checkpoint_of_ours_that_belongs_to_another_source_makes_nothing_pending
 
 def test_streamers_number_is_never_taken_for_a_rows_version() -> None:
     world = streamed("2", *ROWS)
-    world.source.version = xmin.COLUMN
+    world.source.version = dialect.COLUMN
     by_version = {"strategy": "xmin", "watermark": ("xmin",)}
 
     with pytest.raises(RefusedError, match="no commit on its timeline carries our checkpoint"):

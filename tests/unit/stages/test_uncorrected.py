@@ -6,7 +6,7 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Approval, Plan
+from hudi_reconcile.core.plan.plan import Approval, Plan
 from tests.fakes.world import SEQNO, World, applied, left, pulled, swept
 
 ROWS = tuple((key, key * 10, key * 100) for key in range(1, 8))

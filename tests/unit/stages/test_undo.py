@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from hudi_reconcile.core.changes.queries import UNDONE_PLANS
 from hudi_reconcile.core.errors import LakeError, RefusedError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan import Approval, Plan
-from hudi_reconcile.core.provenance import UNDONE_PLANS
+from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.writers import Writers
-from hudi_reconcile.stages.pull import pull
+from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import SEQNO, FakeClock, World, applied, job, pulled, swept
 

@@ -1,0 +1,100 @@
+"""Who planned, approved and applies a plan, and whether its table's policy lets it be applied by that.
+
+What people have said of plans that need an approval, for whoever looks at them. Reads the audit log alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hudi_reconcile.app.host import actor
+from hudi_reconcile.app.run import TableRun
+from hudi_reconcile.app.store import store_of
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.plan.approvals import Actor, Duties, approval_for
+from hudi_reconcile.core.plan.plan import Plan
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.evidence.run_folder import RESULT_FILE
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.trust import approvals, refuse_edited
+
+
+def duties_of(one: TableRun, plan: Plan) -> Duties:
+    """Who planned and who applies. Raises UsageError for a name that is none."""
+    applier = actor(os.environ)
+    here = plan.run_id == one.folder.run_id
+    return Duties(applier if here else planner_of(one.store, plan.run_id), applier, *apart(one.table))
+
+
+def apart(table: TableConfig) -> tuple[bool, bool]:
+    """Whether the approver has to be another than planner and applier, and whether by login too."""
+    approver = table.policy.approver
+    return approver != "any", approver == "other_login"
+
+
+def planner_of(store: Store, run_id: str) -> Actor | None:
+    """Who made a run's plans; None where the run does not say, as those of earlier versions."""
+    said = store.result(run_id).get("provenance", {})
+    by, login, uid = (said.get(name, "") for name in ("by", "login", "uid"))
+    return Actor(str(by), str(login), str(uid)) if by and login else None
+
+
+def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:
+    """Planner, approver and applier, for the result.
+
+    Raises RefusedError where the policy asks for an approval and none counts, EvidenceError where the log was edited.
+    """
+    if plan.run_id != one.folder.run_id and one.table.policy.require_approval:
+        # It says who planned: whoever could edit it would approve a plan of their own.
+        refuse_edited(one.store.reports, plan.run_id, RESULT_FILE, one.store.keys)
+    duties = duties_of(one, plan)
+    people = {"applied_by": duties.applier.name}
+    if duties.planner is not None:
+        people = {"planned_by": duties.planner.name, **people}
+    if not one.table.policy.require_approval:
+        return people
+    given = approval_for(plan, approvals(one.store.reports, one.store.keys), duties)
+    return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
+
+
+def with_people(result: TableResult, people: Mapping[str, str]) -> TableResult:
+    """The result that says who did what."""
+    return replace(result, provenance={**people, **result.provenance})
+
+
+Document = Mapping[str, Any]
+
+
+def plan_approvals(config: Config | None, plans: Sequence[Document]) -> Mapping[str, Document]:
+    """By table whose policy asks for an approval: `approver` as the policy has it, and `given`, oldest first.
+
+    `given` is None where the log cannot be relied on, with `why`. Whether a word counts is settled when the plan is applied.
+    """
+    policies = {} if config is None else {table.name: table.policy for table in config.tables}
+    needed = [plan for plan in plans if plan["table"] in policies and policies[plan["table"]].require_approval]
+    if config is None or not needed:
+        return {}
+    try:
+        store = store_of(config, os.environ)
+        said, why = list(approvals(store.reports, store.keys)), ""
+    except ReconcileError as error:
+        said, why = [], error.message
+    return {
+        plan["table"]: {
+            "approver": policies[plan["table"]].approver,
+            "given": None
+            if why
+            else [
+                {"by": one.by, "login": one.login, "at_utc": one.at_utc}
+                for one in said
+                if (one.plan_id, one.upserts, one.deletes) == (plan["plan_id"], plan["upserts"], plan["deletes"])
+            ],
+            "why": why,
+        }
+        for plan in needed
+    }

@@ -1,0 +1,272 @@
+"""Finished runs for the commands that look at them: joins the evidence on disk with the report's pages.
+
+Never opens the source, and the lake only where it is asked what corrections changed; never changes a run.
+
+Two finished runs held against each other: which findings came, went and stayed. Reads their files only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hudi_reconcile.app.pages import PageForm, index_page, mail_page, page_of, plans_in, printed
+from hudi_reconcile.app.store import chosen_tables, plan_document, ring_of_file, store_of
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.sweep.drift import CHANGES, ChangedFinding, changes_between
+from hudi_reconcile.evidence.files import replace_file
+from hudi_reconcile.evidence.findings import chosen_kinds, chosen_reasons, read_findings, read_uncorrected
+from hudi_reconcile.evidence.history import PastRun, history
+from hudi_reconcile.evidence.run_folder import (
+    FINDINGS_FOLDER,
+    REPORT_FILE,
+    RESULT_FILE,
+    UNCORRECTED_FOLDER,
+    table_folder,
+)
+from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store, plan_of
+from hudi_reconcile.evidence.verify import Verified, verify
+from hudi_reconcile.report.words.scope import unlisted
+from hudi_reconcile.report.words.verdict import reasons as reasons_of
+
+Document = Mapping[str, Any]
+AskLake = Callable[[Document], Mapping[str, Document]]  # a run's result to what the lake tells, by table
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFindings:
+    """A run's findings as JSON texts, and what the reader must know about what is not among them."""
+
+    run_id: str
+    lines: Iterator[str]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run's result and the plans of its tables."""
+
+    run: Document
+    plans: Sequence[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The reports folder, for looking at."""
+
+    store: Store
+
+    @staticmethod
+    def of(reports: Path) -> Room:
+        """The room of a reports folder; nothing is opened yet."""
+        return Room(Store(reports))
+
+    def with_keys(self, config: Config | None, key_file: Path | None) -> Room:
+        """The room with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
+        if key_file is not None:
+            return Room(Store(self.store.reports, ring_of_file(key_file)))
+        return self if config is None else Room(store_of(config, os.environ))
+
+    def verify(self, published: str | None) -> Verified:
+        """The whole audit log and every file that it names; `published` is a head that must be in it.
+
+        Raises AuditKeyError where lines are sealed with a key that the room lacks.
+        """
+        return verify(self.store.reports, published, self.store.keys)
+
+    def findings(self, run: str, *, tables: Collection[str], kinds: Collection[str]) -> FoundFindings:
+        """Every finding of a sweep or run, read while it is used.
+
+        Raises:
+            UsageError: no such run, table or kind.
+            RefusedError: the files are not what the audit log has of them.
+            EvidenceError: the files are not what the result says; may come while reading.
+        """
+        wanted = chosen_kinds(kinds)
+        run_id = self.store.resolve(run, commands=COMPARED)
+        chosen = chosen_tables(self.store.result(run_id), tables)
+        self._refuse_changed(run_id, chosen, FINDINGS_FOLDER)
+        warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
+        return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
+
+    def uncorrected(
+        self, run: str, *, tables: Collection[str], kinds: Collection[str], reasons: Collection[str]
+    ) -> FoundFindings:
+        """What an apply left uncorrected, with the reason of each row, read while it is used.
+
+        Raises:
+            UsageError: no such run, table, kind or reason; or the run applied nothing.
+            RefusedError: the files are not what the audit log has of them.
+            EvidenceError: the files are not what the result says; may come while reading.
+        """
+        wanted, why = chosen_kinds(kinds), chosen_reasons(reasons)
+        run_id = self.store.resolve(run, commands=APPLIED)
+        document = self.store.result(run_id)
+        chosen = [table for table in chosen_tables(document, tables) if table.get("uncorrected") is not None]
+        if not chosen:
+            raise UsageError(
+                f"run {run_id} ({document['command']}) tells of no corrections that were left",
+                fix="name a run that applied a plan: hudi-reconcile history",
+            )
+        self._refuse_changed(run_id, chosen, UNCORRECTED_FOLDER)
+        warnings = [f"{one['name']}: {said}" for one in chosen if (said := unlisted(document, one))]
+        without = [one for one in chosen_tables(document, tables) if one not in chosen]
+        warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
+        return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), tuple(warnings))
+
+    def diff(self, pair: tuple[str, str], *, tables: Collection[str], kinds: Collection[str]) -> RunDiff:
+        """Which findings came, went and stayed between two runs. Raises as `findings` does."""
+        return diff_runs(self.store, pair, tables=tables, kinds=kinds)
+
+    def plans(self, run: str, *, tables: Collection[str]) -> Planned:
+        """The plans of a sweep or run, as this version words what they do.
+
+        Raises UsageError where there is none, RefusedError where a file was edited.
+        """
+        run_id = self.store.resolve(run, commands=COMPARED)
+        document = self.store.result(run_id)
+        chosen = chosen_tables(document, tables)
+        plans = [
+            plan_document(plan) for table in chosen if (plan := plan_of(self.store, run_id, table["name"])) is not None
+        ]
+        if not plans:
+            endings = ", ".join(f"{table['name']} {table['outcome']}" for table in chosen)
+            raise UsageError(f"run {run_id} has no plan ({endings})", fix="make one: hudi-reconcile sweep")
+        return Planned(document, plans)
+
+    def write_report(
+        self, run: str, output: Path | None, form: PageForm = "report", ask: AskLake | None = None
+    ) -> tuple[str, Path]:
+        """Make a page of a run's files: its report, that as PDF, its mail body, or the index of all tables as of that run.
+
+        `ask` asks the lake what the run's corrections changed, for the report. A file of that name is replaced whole.
+
+        Raises UsageError inside a run's folder, and where there is nothing that prints a PDF; RefusedError where the run's
+        files are not what the audit log has of them.
+        """
+        run_id = self.store.resolve(run)
+        path = output or Path(f"report-{run_id}.pdf" if form == "pdf" else f"{form}-{run_id}.html")
+        if any((self.store.reports / run_id).resolve() == folder for folder in path.resolve().parents):
+            raise UsageError(f"{path} is inside run {run_id}, which never changes", fix="name another file: -o FILE")
+        page = self._page(run_id, form, path, ask)
+        try:
+            replace_file(path, printed(page) if form == "pdf" else page.encode())
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
+        return run_id, path
+
+    def _page(self, run_id: str, form: PageForm, path: Path, ask: AskLake | None) -> str:
+        if form == "index":
+            return index_page(self.store, run_id, path.resolve().parent)
+        self.store.refuse_changed(run_id, is_shown=lambda name: name != REPORT_FILE)
+        document = self.store.result(run_id)
+        if form == "mail":
+            return mail_page(document, {name: plan["guards"] for name, plan in plans_in(self.store, document).items()})
+        told = None if ask is None else ask(document)
+        return page_of(self.store, document, self.store.reports / run_id, told)
+
+    def history(self, tables: Collection[str]) -> Iterator[PastRun]:
+        """The runs, newest first; one whose result is not what the audit log has of it is listed with that."""
+        return history(self.store, tables=tables)
+
+    def _refuse_changed(self, run_id: str, tables: Sequence[Document], folder: str) -> None:
+        shown = tuple(f"{table_folder(one['name'])}/{folder}/" for one in tables)
+        self.store.refuse_changed(run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
+
+    def _left(
+        self, run_id: str, tables: Sequence[Document], kinds: Collection[str], reasons: Collection[str]
+    ) -> Iterator[str]:
+        for table in tables:
+            folder = self.store.uncorrected_dir(run_id, table["name"])
+            yield from read_uncorrected(folder, table["uncorrected"], kinds=kinds, reasons=reasons)
+
+    def _lines(self, run_id: str, tables: Sequence[Document], kinds: Collection[str]) -> Iterator[str]:
+        for table in tables:
+            counts = {**table["findings"], **table["not_drift"]}
+            folder = self.store.findings_dir(run_id, table["name"])
+            yield from (finding.line for finding in read_findings(folder, counts, kinds=kinds))
+
+
+def _gaps(table: Document) -> list[str]:
+    if not table["unverified"] and table["error"] is None:
+        return []
+    return [why for why, _ in reasons_of(table)]
+
+
+@dataclass(frozen=True, slots=True)
+class TableDiff:
+    """One table of both runs: its changes, read while they are used, and what a reader must know about them."""
+
+    name: str
+    changes: Callable[[], Iterator[ChangedFinding]]
+    notes: tuple[str, ...]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many findings of each kind were gained, lost and kept; kinds without any are left out."""
+        found = Counter((one.change, one.kind) for one in self.changes())
+        return {change: {kind: n for (c, kind), n in sorted(found.items()) if c == change} for change in CHANGES}
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiff:
+    """Two runs by id, and the tables that both compared."""
+
+    runs: tuple[str, str]
+    tables: tuple[TableDiff, ...]
+    notes: tuple[str, ...]
+
+
+def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], kinds: Collection[str]) -> RunDiff:
+    """Hold the findings of two sweeps or runs against each other, the first taken for the earlier.
+
+    Raises:
+        UsageError: no such run, table or kind, or no table in common.
+        RefusedError: the files are not what the audit log has of them.
+        EvidenceError: the files are not what the results say; may come while reading.
+    """
+    wanted = chosen_kinds(kinds)
+    first, second = (store.resolve(run, commands=COMPARED) for run in pair)
+    for run in (first, second):
+        store.refuse_changed(run, is_shown=_is_shown)
+    before, after = ({one["name"]: one for one in store.result(run)["tables"]} for run in (first, second))
+    common = [name for name in after if name in before]
+    unknown = sorted(set(tables) - set(common))
+    if unknown or not common:
+        what = f"no table {', '.join(unknown)}" if unknown else "no table"
+        fix = f"use one of {', '.join(common)}" if common else "choose other runs: hudi-reconcile history"
+        raise UsageError(f"runs {first} and {second} have {what} in common", fix=fix)
+
+    def findings(run: str, table: Document) -> Iterator[tuple[str, str]]:
+        counts = {**table["findings"], **table["not_drift"]}
+        found = read_findings(store.findings_dir(run, table["name"]), counts, kinds=wanted)
+        return ((one.kind, one.line) for one in found)
+
+    def table_diff(name: str) -> TableDiff:
+        ours, theirs = before[name], after[name]
+        return TableDiff(
+            name,
+            lambda: changes_between(lambda: findings(first, ours), findings(second, theirs)),
+            tuple(f"{run} did not compare all of {name}: {_LESS[side]}" for side, run, one in
+                  (("before", first, ours), ("after", second, theirs)) if not compared_whole(one)),
+        )  # fmt: skip
+
+    alone = [f"{name} is in {run} only" for run, mine, other in ((first, before, after), (second, after, before))
+             for name in mine if name not in other and not tables]  # fmt: skip
+    chosen = [name for name in common if not tables or name in tables]
+    return RunDiff((first, second), tuple(map(table_diff, chosen)), tuple(alone))
+
+
+def _is_shown(name: str) -> bool:
+    return name == RESULT_FILE or f"/{FINDINGS_FOLDER}/" in name
+
+
+_LESS = {
+    "before": "what was gained may have been there before",
+    "after": "what was lost may be there still",
+}

@@ -1,0 +1,175 @@
+"""`audit purge`: which old runs go, whether the config lets them, and their removal, said in the audit log.
+
+`audit lake`: the commits of ours in each lake table, held against the audit log. Opens Spark and the lakes, asks no source.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hudi_reconcile.app.connections import open_world, with_session
+from hudi_reconcile.app.host import HostClock, actor, utc_text
+from hudi_reconcile.app.run import Call
+from hudi_reconcile.app.store import store_of
+from hudi_reconcile.config.fields import format_duration
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, lacking, links
+from hudi_reconcile.evidence.files import EvidenceError
+from hudi_reconcile.evidence.purge import Old, old_runs, purge
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.verify import Flaw
+from hudi_reconcile.lake.timeline import HEAD, KIND, PLAN, RUN, SWEEP, UNDO, Labelled, labelled_commits
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was found and, where `head` is set, removed; `head` is the log's after it."""
+
+    old: Old
+    older_than: timedelta
+    before_utc: str
+    head: str | None
+
+
+def run_purge(config: Config, older_than: timedelta | None, *, do: bool) -> Purged:
+    """Find the runs that began longer ago than this (None: than the config's retention), and remove them if `do`.
+
+    Raises:
+        UsageError: no age was given and the config has none.
+        RefusedError: a legal hold, an age below the retention, or evidence that is not what it was.
+    """
+    age = _age(config, older_than)
+    store, now = store_of(config, os.environ), HostClock().utc_micros()
+    before = now - age // timedelta(microseconds=1)
+    old = old_runs(store, before)
+    head = None
+    if do:
+        who = actor(os.environ)
+        facts = {
+            "outcome": "purged",
+            "exit_code": 0,
+            "started_utc": utc_text(now),
+            "ended_utc": utc_text(now),
+            "by": who.name,
+            "login": who.login,
+            "uid": who.uid,
+            "older_than": format_duration(age),
+        }
+        head = purge(store, old, facts)
+    return Purged(old, age, utc_text(before), head)
+
+
+def _age(config: Config, older_than: timedelta | None) -> timedelta:
+    retention = config.audit.retention
+    if config.audit.hold:
+        raise RefusedError("audit.hold is true: nothing is purged", fix="lift the hold in the config first")
+    age = retention if older_than is None else older_than
+    if age is None:
+        raise UsageError(
+            "how old is old? Neither --older-than nor audit.retention says",
+            fix="for example: hudi-reconcile audit purge --older-than 365d",
+        )
+    if retention is not None and age < retention:
+        raise RefusedError(
+            f"audit.retention keeps runs for {format_duration(retention)}, and --older-than {format_duration(age)} is less",
+            fix="name a longer time, or change audit.retention",
+        )
+    return age
+
+
+_NO_LINE = "no line of the log names its run: it was killed before it could, logs elsewhere (`reports`), or the line was removed"
+_NO_HEAD = "the log does not hold the head that it carries: lines were cut off or rewritten, or its run logs elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class LakeCommit:
+    """One commit, and where the log has it: `line` is its run's, `after_line` that of the head that it carries (0: an empty log).
+
+    `instant` is the completion time. `plan` and `sweep` are those of an apply, `undoes` the run that an undo takes back.
+    """
+
+    table: str
+    instant: str
+    kind: str
+    run_id: str
+    plan: str | None
+    sweep: str | None
+    undoes: str | None
+    audit_head: str | None
+    line: int | None
+    after_line: int | None
+    flaws: tuple[str, ...]
+
+
+def lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[LakeCommit, ...]:
+    """Our commits of the call's tables that are not archived, newest first. `is_log_verified`: its flaws are told elsewhere.
+
+    Raises:
+        EvidenceError: the log itself is not what it was; AuditKeyError where its key is missing.
+        LakeError: a timeline cannot be read.
+    """
+    runs, heads = _log(store_of(call.config, os.environ), is_verified=is_log_verified)
+    with open_world(call.config) as world, with_session(world, expected_rows=0) as session:
+        return tuple(
+            _commit(table.name, one, runs, heads)
+            for table in call.tables
+            if world.edges(table).lake.look() is not None
+            for one in labelled_commits(session.spark, table.lake.path)
+        )
+
+
+def lake_flaws(call: Call) -> list[Flaw]:
+    """What our commits in the lakes of the call's tables say against the log: lines that they name and that are not there.
+
+    Each commit carries the head of the log when its run began: nobody who can write the reports folder alone can change that.
+    """
+    return [
+        Flaw(None, one.run_id, f"table {one.table}, commit {one.instant}: {what}")
+        for one in lake_commits(call, is_log_verified=True)
+        for what in one.flaws
+    ]
+
+
+def _log(store: Store, *, is_verified: bool) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The line of each run and of each head; of a log with flaws those lines that are as they were written."""
+    runs, heads = dict[str, int](), {FIRST_PREVIOUS: 0}
+    for link in links(store.reports / AUDIT_FILE, store.keys):
+        if link.unchecked:
+            raise lacking(link.sealed_by, store.keys, f"line {link.number} of {store.reports / AUDIT_FILE}")
+        if is_verified and not link.is_genuine:
+            continue
+        if not is_verified and (link.flaws or link.record is None):
+            raise EvidenceError(
+                f"line {link.number} of {store.reports / AUDIT_FILE} is not as it was written",
+                fix="look at it: hudi-reconcile audit verify",
+            )
+        record = link.record or {}
+        runs[str(record.get("run_id"))] = link.number
+        heads[str(record.get("hash"))] = link.number
+    return runs, heads
+
+
+def _commit(table: str, found: Labelled, runs: Mapping[str, int], heads: Mapping[str, int]) -> LakeCommit:
+    labels = found.labels
+    run_id, head = labels.get(RUN, ""), labels.get(HEAD)
+    line, after = runs.get(run_id), None if head is None else heads.get(head)
+    flaws = [_NO_LINE] * (line is None) + [_NO_HEAD] * (head is not None and after is None)
+    plan = labels.get(PLAN)
+    return LakeCommit(
+        table,
+        found.instant.completed,
+        labels[KIND],
+        run_id,
+        None if plan is None else plan.split(":")[0],
+        labels.get(SWEEP),
+        labels.get(UNDO),
+        head,
+        line,
+        after,
+        tuple(flaws),
+    )

@@ -1,0 +1,187 @@
+"""Opens the edges of a run once and hands them on: the database, the Spark session, one lake and source per table.
+
+Which engine the config's `source` means, and for `jdbc:` URLs how it gets at the JVM that holds the drivers.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import InitVar, dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from hudi_reconcile.app.host import HostClock
+from hudi_reconcile.app.jobs import masking_of, request_of
+from hudi_reconcile.compare.comparer import SparkComparer
+from hudi_reconcile.compare.findings import Masks
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.secrets import Environment, read_text_file
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.source.jdbc import Login, is_jdbc
+from hudi_reconcile.core.sweep.segments import Segmentation
+from hudi_reconcile.core.tables.agreement import Agreement
+from hudi_reconcile.core.tables.masking import shown_columns
+from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.databases.base import Engine
+from hudi_reconcile.databases.jdbc.engine import Connect, JdbcEngine, JdbcSource
+from hudi_reconcile.databases.registry import connection_of, open_engine, own_jars_of, refuse_mysql_by_jdbc
+from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.lake.options import retention
+from hudi_reconcile.ports import Comparer, Edges
+from hudi_reconcile.source.table_source import TableSource
+from hudi_reconcile.spark.jars import JarMode, JarRequest, certificate_bundle
+from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
+from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, jvm_of, open_session
+
+SHORT_ROWS = 3_000_000  # a run over fewer ends before a JVM's second compiler has paid
+
+
+@dataclass(slots=True)
+class World:
+    """The open edges of one run."""
+
+    config: Config
+    password: InitVar[str]
+    clock: HostClock = field(default_factory=HostClock)
+    session: Session | None = None
+    engine: Engine = field(init=False)
+
+    def __post_init__(self, password: str) -> None:
+        self.engine = engine_of(self.config, password, by_jvm(self._jvm))
+
+    def expect_rows(self, table: TableConfig) -> int:
+        """Ask the database for the table before Spark is started, so that a wrong name or password fails at once.
+
+        Returns the planner's estimate of its rows; 0 for a database that is reached through Spark's own JVM.
+        """
+        if needs_session(self.config):
+            return 0
+        return self._source(table).describe().rows_estimate
+
+    def edges(self, table: TableConfig) -> Edges:
+        """All that one table's work may touch. The session must be open."""
+        if self.session is None:
+            raise RuntimeError("edges were asked for before the Spark session was opened")
+        spark = self.session.spark
+        kept = {} if table.lake.adopt else retention(table.lake.keep_commits)
+        options, adopt = {**kept, **table.lake.options}, table.lake.adopt
+        lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt)
+        make = partial(_comparer, self.session, table, secrets.token_bytes(32))
+        return Edges(self._source(table), lake, make, self.clock)
+
+    def _jvm(self) -> object:
+        if self.session is None:
+            raise RuntimeError("a jdbc: database was asked before the Spark session was opened")
+        return jvm_of(self.session.spark)
+
+    def _source(self, table: TableConfig) -> TableSource:
+        spark = None if self.session is None else self.session.spark
+        return TableSource(self.engine, request_of(table), spark, zone=self.config.source.time_zone)
+
+
+def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
+    names = {one.column.name: one.column.lake_name for one in agreement.columns}
+    masks = Masks(masking_of(table).of_columns(names, shown_columns(agreement, in_full(table.lake.partition_by))), key)
+    return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut)
+
+
+@contextmanager
+def open_world(config: Config) -> Iterator[World]:
+    """The database, for the length of a block."""
+    source = config.source
+    password = "" if source.password is None else source.password.reveal(os.environ, read_text_file)
+    world = World(config, password)
+    try:
+        yield world
+    finally:
+        world.engine.close()
+
+
+@contextmanager
+def with_session(world: World, *, expected_rows: int = SHORT_ROWS) -> Iterator[Session]:
+    """The Spark session, for the length of a block."""
+    request = replace(session_request(world.config), short=expected_rows < SHORT_ROWS)
+    with open_session(request) as session:
+        world.session = session
+        try:
+            yield session
+        finally:
+            if needs_session(world.config):
+                world.engine.close()  # while its JVM is there
+            world.session = None
+
+
+# Variables that Java, Spark and the shell between them need, even where a secret's text is made of one.
+_NEEDED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDIR", "JAVA_HOME", "SPARK_HOME"})
+
+
+def needs_session(config: Config) -> bool:
+    """Whether the database can be asked only once a JVM runs."""
+    return is_jdbc(config.source.url)
+
+
+def engine_of(config: Config, password: str, connect: Connect) -> Engine:
+    """The engine that the config means; no query is sent yet. Raises UsageError for what no engine reads."""
+    source = config.source
+    if not needs_session(config):
+        connection = connection_of(
+            source.url,
+            password,
+            insecure=source.insecure,
+            roots=trusted_roots(),
+            jdbc_options=tuple(sorted(source.jdbc.items())),
+            max_connections=source.max_connections,
+            statement_timeout_seconds=source.statement_timeout.total_seconds(),
+        )
+        return open_engine(connection)
+    refuse_mysql_by_jdbc(source.url)
+    jdbc = JdbcSource(
+        url=source.url,
+        password=password,
+        driver=source.driver,
+        options=dict(source.jdbc),
+        time_zone=source.time_zone,
+        max_connections=source.max_connections,
+        statement_timeout_seconds=source.statement_timeout.total_seconds(),
+    )
+    return JdbcEngine(jdbc, connect)
+
+
+def trusted_roots() -> str | None:
+    """The file of root certificates that both planes trust where the URL names none; on a cluster, each machine's own."""
+    found = certificate_bundle(os.environ)
+    return None if found is None else str(found)
+
+
+def by_jvm(jvm: Callable[[], Any]) -> Connect:
+    """Connects in the JVM that is running when the first question is asked."""
+
+    def connect(login: Login) -> JvmDatabase:
+        return open_database(jvm(), login)
+
+    return connect
+
+
+@contextmanager
+def engine_for_doctor(config: Config, password: str, environ: Environment) -> Iterator[Engine]:
+    """The engine for the length of a block, without a Spark session."""
+    if not needs_session(config):
+        with closing(engine_of(config, password, by_jvm(lambda: None))) as engine:
+            yield engine
+        return
+    with (
+        bare_jvm(session_request(config), environ) as jvm,
+        closing(engine_of(config, password, partial(open_database, jvm))) as engine,
+    ):
+        yield engine
+
+
+def session_request(config: Config) -> SessionRequest:
+    """What the config says of Spark and jars."""
+    mode, own = JarMode(config.jars.mode), own_jars_of(config.source.url)
+    jars = JarRequest(mode=mode, paths=tuple(config.jars.paths), engine=own)
+    hidden = config.secret_variables - _NEEDED
+    return SessionRequest(master=config.spark.master, conf=dict(config.spark.conf), jars=jars, hidden=hidden)

@@ -1,0 +1,155 @@
+"""Every precondition of a run, looked at without starting Spark and without writing anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from hudi_reconcile.app.connections import engine_for_doctor, session_request
+from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, open_folder_check, writers_check
+from hudi_reconcile.app.doctor.server import Check, failed, jar_check, row_checks, server_checks, table_checks
+from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
+from hudi_reconcile.app.rules import rule_sets
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.paths import OWNERS_MODE
+from hudi_reconcile.config.secrets import Environment, read_text_file
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.config.trust import trust_of
+from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.databases.base import Engine
+from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.timeline import origin_of
+from hudi_reconcile.ports import Origin
+from hudi_reconcile.spark.jars import list_jars
+from hudi_reconcile.spark.jvm import find_java
+from hudi_reconcile.spark.session import SessionRequest, bare_jvm
+from hudi_reconcile.spark.settings import is_local
+
+_LOWEST_PYTHON = (3, 11)
+
+
+def checks(config_path: Path, names: tuple[str, ...], environ: Environment = os.environ) -> Iterator[Check]:
+    """All checks in the order in which a run would meet them; what hangs on a failed one is left out.
+
+    Raises UsageError for a table name that is not in the config.
+    """
+    yield _python()
+    yield _java(environ)
+    try:
+        config = load_config(config_path, environ)
+    except ReconcileError as error:
+        yield _jars(SessionRequest(), environ)
+        yield failed("config", error)
+        return
+    tables = config.select(names)
+    yield from (Check(one.key, "warn", one.sentence, one.fix) for one in trust_of(config))
+    yield _jars(session_request(config), environ)
+    yield from _config(config_path, config, tables)
+    yield folder_check("reports", config.reports)
+    yield from _folder_modes(config, environ)
+    yield from _source_and_lake(config, tables, environ)
+
+
+def _folder_modes(config: Config, environ: Environment) -> Iterator[Check]:
+    """Who may look into folders where rows lie, or pass through. Our own scratch folders are of mode 0700."""
+    reports, mode = config.reports, config.reports_mode
+    yield from open_folder_check("reports mode", reports, mode, f"chmod {mode:04o} {shlex.quote(str(reports))}")
+    places = environ.get("SPARK_LOCAL_DIRS") or config.spark.conf.get("spark.local.dir", "")
+    for place in filter(None, places.split(",") if is_local(config.spark.master) else ()):
+        fix = "name a folder of mode 0700, or none: then the tool makes one for each run"
+        yield from open_folder_check("spark.local.dir", Path(place), OWNERS_MODE, fix)
+
+
+def _python() -> Check:
+    if sys.version_info < _LOWEST_PYTHON:
+        return Check("python", "fail", f"Python {platform.python_version()}", "install Python 3.11 or newer")
+    return Check("python", "ok", f"Python {platform.python_version()}")
+
+
+def _java(environ: Environment) -> Check:
+    try:
+        java = find_java(environ)
+    except ReconcileError as error:
+        return failed("java", error)
+    return Check("java", "ok", f"Java {java.major} from {java.origin}")
+
+
+def _jars(request: SessionRequest, environ: Environment) -> Check:
+    try:
+        found = list_jars(request.jars, request.conf, environ)
+    except ReconcileError as error:
+        return failed("jars", error)
+    return jar_check([str(jar.coordinate) for jar in found if jar.path is None], len(found))
+
+
+def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iterator[Check]:
+    try:
+        refuse_not_built(config, tables)
+        rule_sets(tables)
+    except ReconcileError as error:
+        yield failed("config", error)
+    else:
+        yield Check("config", "ok", f"{path}, tables {', '.join(table.name for table in tables)}")
+    secret = config.source.password
+    if secret is not None and secret.is_literal:
+        fix = "put it into a file and write password: ${file:secrets/NAME}"
+        yield Check("password", "warn", "stands in the config in plain text", fix)
+
+
+def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: Environment) -> Iterator[Check]:
+    described: dict[str, SourceTable] = {}
+    secret = config.source.password
+    try:
+        password = "" if secret is None else secret.reveal(environ, read_text_file)
+    except ReconcileError as error:
+        yield failed("password", error)
+    else:
+        yield from _source(config, password, tables, described, environ)
+    for table in tables:
+        yield from lake_checks(job_of(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
+        yield from writers_check(job_of(table, "doctor"))
+
+
+def _origin(config: Config, environ: Environment, path: str) -> Origin:
+    """Who wrote the table at the path, read by a JVM without Spark."""
+    with bare_jvm(session_request(config), environ) as jvm:
+        line = Timeline.in_bare_jvm(jvm, path)
+        return origin_of(line, line.properties())
+
+
+def _source(
+    config: Config,
+    password: str,
+    tables: tuple[TableConfig, ...],
+    described: dict[str, SourceTable],
+    environ: Environment,
+) -> Iterator[Check]:
+    try:
+        with engine_for_doctor(config, password, environ) as engine:
+            yield from server_checks(engine.server_facts())
+            for table in tables:
+                yield from _source_table(engine, table, described, zone=config.source.time_zone)
+    except ReconcileError as error:
+        yield failed("source", error)
+
+
+def _source_table(
+    engine: Engine, table: TableConfig, described: dict[str, SourceTable], *, zone: str
+) -> Iterator[Check]:
+    request = request_of(table)
+    try:
+        facts = engine.table_facts(request)
+    except ReconcileError as error:
+        yield failed(f"{table.name}: source", error)
+        return
+    described[table.name] = facts.table
+    yield from table_checks(table.name, facts, request, engine.dialect)
+    if facts.can_read:
+        yield from row_checks(engine, table, facts.table, zone=zone)

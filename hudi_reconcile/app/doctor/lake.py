@@ -1,0 +1,206 @@
+"""What `doctor` can say of a lake path and of folders without Spark: by looking at local files. Writes nothing.
+
+What `doctor` can say of a table's other writers without Spark: by the names and labels of local timeline files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from hudi_reconcile.app.doctor.server import Check, failed
+from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
+from hudi_reconcile.config.secrets import read_small
+from hudi_reconcile.core.errors import LakeError, ReconcileError
+from hudi_reconcile.core.plan.lake_ownership import (
+    NEWEST,
+    SETTINGS,
+    Adoption,
+    Writers,
+    adoption,
+    default_writer,
+    foreign_writer,
+    what_is_done,
+    what_it_is,
+)
+from hudi_reconcile.core.tables.values import LakeTable, SourceTable
+from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.ports import Origin
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.preconditions import refuse_mismatch
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_RIGHTS = 0o777
+_LARGEST_BYTES = 1_048_576
+
+
+def folder_check(name: str, folder: Path) -> Check:
+    """Whether files can be made in a folder, or the folder itself where it is not there yet."""
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if not there.is_dir():
+        return Check(name, "fail", f"{there} is no folder", "name another path")
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Check(name, "fail", f"{there} cannot be written by this user", "change its owner, or name another path")
+    return Check(name, "ok", f"{folder} {'can be written' if there == folder else 'can be made'}")
+
+
+def open_folder_check(name: str, folder: Path, mode: int, fix: str) -> Iterator[Check]:
+    """A warning where a folder lets in more people than this mode; nothing where it is not there."""
+    found = stat.S_IMODE(folder.stat().st_mode) if folder.is_dir() else mode
+    if found & _RIGHTS & ~mode:
+        yield Check(name, "warn", f"{folder} has mode {found:04o}: others of this machine can look into it", fix)
+
+
+def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str], Origin]) -> Iterator[Check]:
+    """The lake path of one table: free, ours, or another tool's, with what it is and what will be done with it.
+
+    `source` None: neither the key nor the columns were compared. `origin` reads the timeline of another tool's table.
+    """
+    name = f"{job.name}: lake"
+    folder = local_path(job.lake_path)
+    if folder is None:
+        yield Check(
+            name, "warn", f"{job.lake_path} was not checked: it is not a local path", "the first pull will tell"
+        )
+        return
+    properties = folder / ".hoodie" / "hoodie.properties"
+    if not properties.is_file():
+        if folder.is_dir() and any(entry.name != ".hoodie" for entry in folder.iterdir()):
+            yield Check(name, "fail", f"{folder} holds files but no Hudi table", "set lake.path to an empty folder")
+            return
+        yield folder_check(name, folder)
+        return
+    try:
+        table = table_of(str(folder), _properties_of(properties), ())
+        if source is not None:
+            refuse_mismatch(job, source, table)
+    except ReconcileError as error:
+        yield failed(name, error)
+        return
+    if table.owned:
+        yield Check(name, "ok", f"{folder} is a {table.type} table of ours")
+        return
+    yield from _foreign_checks(job, source, table, origin)
+
+
+def _foreign_checks(
+    job: TableJob, source: SourceTable | None, table: LakeTable, origin: Callable[[str], Origin]
+) -> Iterator[Check]:
+    name = f"{job.name}: lake"
+    found = Adoption() if source is None else adoption(table, source, job.partition_by)
+    fix = "" if job.adopt or found.apply else "to pull and correct it, write lake: {adopt: true}; sweeps need nothing"
+    yield Check(name, "ok" if job.adopt and not found.apply else "warn", f"{table.path} was made by another tool", fix)
+    try:
+        writer = _writer(origin(job.lake_path))
+    except ReconcileError as error:
+        writer = (f"checkpoint: its timeline was not read: {'; '.join(error.message.splitlines())}",)
+    for line in (*what_it_is(table), *writer, *what_is_done(table, found, adopt=job.adopt)):
+        yield Check(name, "ok", line)
+
+
+def _writer(origin: Origin) -> tuple[str, ...]:
+    if origin.streamer_checkpoint is None:
+        return (
+            "written by: not HoodieStreamer, which would have left a checkpoint; the first pull reads every row (--full)",
+        )
+    at = "" if origin.instant is None else f", commit {origin.instant.completed}"
+    return (
+        f"written by: HoodieStreamer; its checkpoint is {origin.streamer_checkpoint!r} ({origin.streamer_key}{at})",
+        "pull: begins there, and hands its own checkpoint back under the same key",
+    )
+
+
+def local_path(path: str) -> Path | None:
+    """The local folder that a Hadoop path means; None for another file system.
+
+    >>> local_path("/data/lake"), local_path("file:///data/my%20lake"), local_path("s3a://bucket/lake")
+    (PosixPath('/data/lake'), PosixPath('/data/my lake'), None)
+    """
+    if path.startswith("file:"):
+        return Path(unquote("/" + path.removeprefix("file:").lstrip("/")))
+    return None if _SCHEME.match(path) else Path(path)
+
+
+def _properties_of(path: Path) -> dict[str, str]:
+    """What Hudi reads there: Java's properties in Latin-1, the last of two where a key is given twice."""
+    try:
+        content = read_small(path, _LARGEST_BYTES)
+        if len(content) > _LARGEST_BYTES:
+            raise LakeError(f"{path} is larger than 1 MiB", fix="look at the file: no Hudi table has such properties")
+        return {one.key: one.value for one in parse_properties(content.decode("iso-8859-1"))}
+    except OSError as error:
+        raise LakeError(f"{path} cannot be read: {error.strerror}", fix="let this user read it") from error
+    except PropertiesError as error:
+        raise LakeError(f"{path}:{error.line}: {error}", fix="repair the table's properties") from error
+
+
+_OURS = b"_hr.commit"  # the label under which a commit of ours carries its token; commits are not compressed
+_FILE = re.compile(r"(\d{14,17})(?:_(\d{14,17}))?\.(\w+)(?:\.(requested|inflight))?")
+_WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_REPLACEMENT, _CLUSTERS = ".replacecommit.requested", b"CLUSTER"
+_SERVICES = frozenset({"compaction", "logcompaction", "clustering"})
+
+
+def writers_check(job: TableJob) -> Iterator[Check]:
+    """Other writers of one table; nothing where there is no local table."""
+    name = f"{job.name}: writers"
+    folder = local_path(job.lake_path)
+    if folder is None or not (folder / ".hoodie" / "hoodie.properties").is_file():
+        return
+    found = writers_at(folder)
+    said = "; ".join(one for one in (default_writer(found.without_heartbeat), foreign_writer(found)) if one)
+    if said:
+        yield Check(name, "warn", said, f"give every other writer {SETTINGS}")
+    else:
+        yield Check(name, "ok", f"no other writer in the newest {found.commits} commits, and none in flight")
+
+
+def writers_at(folder: Path) -> Writers:
+    """What a local table's timeline tells of its writers."""
+    beating = _names(folder / ".hoodie" / ".heartbeat")
+    # Up to table version 6 the timeline lies in `.hoodie` itself.
+    home = next((one for one in (folder / ".hoodie" / "timeline", folder / ".hoodie") if one.is_dir()), folder)
+    names = {_as_of_today(home, name) for name in _names(home)}
+    beating |= _names(folder / ".hoodie" / ".heartbeat")
+    done, pending = sort_files(sorted(names))
+    newest = done[:NEWEST]
+    foreign = sum(_OURS not in (home / name).read_bytes() for name in newest)
+    return Writers(len(newest), foreign, tuple(one for one in pending if one not in beating))
+
+
+def sort_files(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Files of completed writes, newest completion first, and the requested times of writes in flight.
+
+    Compactions and clusterings end as writes too, and are left out: they change no row.
+
+    >>> sort_files(["20260101000000000_20260101000001000.commit", "20260101000002000.commit.requested"])
+    (('20260101000000000_20260101000001000.commit',), ('20260101000002000',))
+    """
+    found = [(match, name) for name in names if (match := _FILE.fullmatch(name))]
+    services = {match[1] for match, _ in found if match[3] in _SERVICES}
+    done: dict[str, tuple[str, str]] = {}
+    pending: set[str] = set()
+    for match, name in found:
+        requested, completed, action, state = match.groups()
+        if requested in services:
+            continue
+        if state is None and action in _WRITES:
+            done[requested] = (completed or requested, name)
+        elif action in _WRITES or (action, state) == ("inflight", None):  # a commit in flight is `<requested>.inflight`
+            pending.add(requested)
+    return tuple(name for _, name in sorted(done.values(), reverse=True)), tuple(sorted(pending - done.keys()))
+
+
+def _as_of_today(home: Path, name: str) -> str:
+    """Up to table version 6 a clustering is requested as what it ends as, a replacement; its plan tells them apart."""
+    if not name.endswith(_REPLACEMENT) or _CLUSTERS not in (home / name).read_bytes():
+        return name
+    return name.removesuffix(_REPLACEMENT) + ".clustering.requested"
+
+
+def _names(folder: Path) -> set[str]:
+    return {one.name for one in folder.iterdir()} if folder.is_dir() else set()

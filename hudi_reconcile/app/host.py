@@ -1,0 +1,67 @@
+"""The host's clock: the one place that reads it.
+
+Who runs this process, as the kernel and the user database say. No variable of the environment is asked but for the name.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hudi_reconcile.core.plan.approvals import Actor, name_of
+
+
+class HostClock:
+    """Implements `ports.Clock`."""
+
+    def utc_micros(self) -> int:
+        """Microseconds since 1970, UTC."""
+        return time.time_ns() // 1000
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        if seconds > 0:
+            time.sleep(seconds)
+
+    def monotonic_seconds(self) -> float:
+        """For durations."""
+        return time.monotonic()
+
+
+def utc_text(micros: int) -> str:
+    """ISO text in UTC with milliseconds."""
+    return datetime.fromtimestamp(micros / 1e6, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+NAME = "HUDI_RECONCILE_AS"
+_MACHINE_ID = Path("/etc/machine-id")  # machine-id(5): one for each installation, unlike a host's name
+
+
+def actor(environ: Mapping[str, str], name: str | None = None) -> Actor:
+    """The name given, else `HUDI_RECONCILE_AS`, else the login. Raises UsageError for a name that is none.
+
+    Login and id are those of the effective user: `getpass.getuser` would take whatever LOGNAME or USER says.
+    """
+    uid, host = os.geteuid(), socket.gethostname()
+    login = f"{_login(uid)}@{host}"
+    said = name if name is not None else environ.get(NAME)
+    return Actor(login if said is None else name_of(said), login, f"{uid}@{_machine() or host}")
+
+
+def _login(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:  # a container's user without an entry in its passwd
+        return f"uid{uid}"
+
+
+def _machine() -> str:
+    try:
+        return _MACHINE_ID.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):  # a container has none
+        return ""

@@ -1,0 +1,186 @@
+"""A run's report page, from the files of its folder: while the run is being finished, and whenever it is rebuilt.
+
+A page as PDF, printed by a Chromium of this machine: the layout engine that the pages are looked at in.
+
+It needs no package of Python's and is asked for by nobody else, so it is no dependency: where there is none, the error says
+what to install. (WeasyPrint, which pip could bring, leaves out the heat map's shades.)
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from hudi_reconcile.app.store import plan_document
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.plan import plan as plans_
+from hudi_reconcile.core.sweep import coverage as coverages
+from hudi_reconcile.core.sweep.coverage import Coverage
+from hudi_reconcile.evidence.documents import parsed
+from hudi_reconcile.evidence.files import EvidenceError, read_bytes
+from hudi_reconcile.evidence.findings import document_of, sample_findings, sample_uncorrected
+from hudi_reconcile.evidence.history import PastRun, history, older_runs, past_run
+from hudi_reconcile.evidence.run_folder import (
+    COVERAGE_FILE,
+    FINDINGS_FOLDER,
+    PLAN_FILE,
+    UNCORRECTED_FOLDER,
+    table_folder,
+)
+from hudi_reconcile.evidence.store import COVERAGE_VERSION, PLAN_VERSION, Store, plan_of
+from hudi_reconcile.report.page.html import mail_of, render_index, render_mail, render_report
+from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, MOST_POINTS, index_of
+from hudi_reconcile.report.page.view import Kept
+
+PageForm = Literal["report", "index", "mail", "pdf"]
+SAMPLE_ROWS = 20
+MOST_SAMPLE_ROWS = 100  # of all tables: a page of many stays one that opens at once
+MOST_RUNS = 200  # how far a trend looks back; the index, too, but for tables that were not compared since
+
+
+def page_of(
+    store: Store, document: Mapping[str, Any], folder: Path, corrected: Mapping[str, Mapping[str, Any]] | None = None
+) -> str:
+    """The HTML page of a run: its result, its files in `folder`, and the runs of the store before it.
+
+    `corrected` is what the lake was asked. Raises EvidenceError where findings that the result counts, or the coverage,
+    cannot be read, RefusedError for a plan that was changed.
+    """
+    plans, samples, coverage, left = {}, {}, {}, {}
+    rows = sample_rows(sum(any(table["findings"].values()) or _has_list(table) for table in document["tables"]))
+    for table in document["tables"]:
+        name, path = table["name"], folder / table_folder(table["name"])
+        if (path / PLAN_FILE).exists():
+            plans[name] = _plan(path / PLAN_FILE)
+        if (path / FINDINGS_FOLDER).exists():
+            taken = sample_findings(path / FINDINGS_FOLDER, table["findings"], limit=rows)
+            samples[name] = [document_of(finding.line, path) for finding in taken]
+        if (path / UNCORRECTED_FOLDER).exists():
+            left[name] = [document_of(line, path) for line in sample_uncorrected(path / UNCORRECTED_FOLDER, limit=rows)]
+        if (path / COVERAGE_FILE).exists():
+            coverage[name] = _coverage(path / COVERAGE_FILE)
+    names = {table["name"] for table in document["tables"]}
+    past = past_of(history(store, tables=names, before=document["run_id"]), names)
+    return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, left))
+
+
+def plans_in(store: Store, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The plans of a run by table. Raises as `plan_of`."""
+    found = {one["name"]: plan_of(store, document["run_id"], one["name"]) for one in document["tables"]}
+    return {name: plan_document(plan) for name, plan in found.items() if plan is not None}
+
+
+def _has_list(table: Mapping[str, Any]) -> bool:
+    return (table.get("uncorrected") or {"path": None})["path"] is not None
+
+
+def index_page(store: Store, run_id: str, beside: Path) -> str:
+    """The index of every table as of a run, for a file in the folder `beside`: links lead from there to the reports."""
+    known = [one for one in store.run_ids() if one <= run_id]
+    past = [past_run(store, one) for one in known[:MOST_RUNS]]
+    before = older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS)
+    older = [one.document for one in before]
+    base = Path(os.path.relpath(store.reports.resolve(), beside)).as_posix()
+    index = index_of([one.document for one in past], as_of=run_id, older=older)
+    return render_index(index, "" if base == "." else f"{base}/")
+
+
+def mail_page(document: Mapping[str, Any], guards: Mapping[str, Any]) -> str:
+    """The body of a mail about a run; `guards` are those of its plans, by table."""
+    return render_mail(mail_of(document, guards))
+
+
+def sample_rows(drifted_tables: int) -> int:
+    """How many findings of each table the page shows.
+
+    >>> sample_rows(1), sample_rows(50), sample_rows(1_000)
+    (20, 2, 1)
+    """
+    return min(SAMPLE_ROWS, max(1, MOST_SAMPLE_ROWS // max(1, drifted_tables)))
+
+
+def past_of(runs: Iterable[PastRun], tables: Collection[str]) -> list[Mapping[str, Any]]:
+    """The newest runs, as far back as the trends of these tables need them, with those that cannot be read."""
+    taken: list[Mapping[str, Any]] = []
+    left = dict.fromkeys(tables, MOST_POINTS)
+    for run in islice(runs, MOST_RUNS):
+        if not any(left.values()):
+            break
+        if run.tables or run.why:
+            taken.append(run.document)
+        for one in run.tables if run.command in COMPARING_COMMANDS else ():
+            left[one.name] = max(0, left[one.name] - 1)
+    return taken
+
+
+def _plan(path: Path) -> Mapping[str, Any]:
+    return plan_document(plans_.parse(parsed(read_bytes(path), path, PLAN_VERSION)))
+
+
+def _coverage(path: Path) -> Coverage:
+    try:
+        return coverages.parse(parsed(read_bytes(path), path, COVERAGE_VERSION))
+    except (ValueError, EvidenceError) as error:
+        raise EvidenceError(f"{path} cannot be read: {error}", fix="sweep again: hudi-reconcile sweep") from error
+
+
+VARIABLE = "HUDI_RECONCILE_CHROMIUM"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_SECONDS = 120
+_INSTALL = f"install one: apt-get install chromium; or set {VARIABLE} to the path of a Chromium or Chrome"
+# The page needs nothing from elsewhere, and its policy forbids it; nor shall the browser itself call home.
+_CALM = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--no-pdf-header-footer",
+)
+
+
+def chromium(environ: Mapping[str, str]) -> str:
+    """The browser's path. Raises UsageError where there is none."""
+    named = environ.get(VARIABLE)
+    found = [path for name in ((named,) if named else NAMES) if (path := shutil.which(name, path=environ.get("PATH")))]
+    if found:
+        return found[0]
+    what = f"{VARIABLE}={named} is no program" if named else f"none of {', '.join(NAMES)} is installed"
+    raise UsageError(f"a PDF is printed by a browser, and {what}", fix=_INSTALL)
+
+
+def printed(page: str, environ: Mapping[str, str] = os.environ) -> bytes:
+    """The page as it is printed.
+
+    Raises:
+        UsageError: there is no browser, or it printed nothing; its own words are not repeated.
+    """
+    browser = chromium(environ)
+    with TemporaryDirectory(prefix="hudi-reconcile-pdf-") as name:
+        folder = Path(name)
+        source, target = folder / "report.html", folder / "report.pdf"
+        source.write_text(page, "utf-8")
+        # Chromium refuses root its sandbox.
+        root = ("--no-sandbox",) if os.geteuid() == 0 else ()
+        call = [browser, *_CALM, *root, f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={target}"]
+        try:
+            subprocess.run([*call, source.as_uri()], capture_output=True, check=True, timeout=_SECONDS)
+            found = target.read_bytes()
+        except (OSError, subprocess.SubprocessError) as error:
+            raise _not_printed(browser, type(error).__name__) from None
+        if not found.startswith(b"%PDF-"):
+            raise _not_printed(browser, "it wrote no PDF")
+        return found
+
+
+def _not_printed(browser: str, why: str) -> UsageError:
+    fix = "print the page in a browser instead: hudi-reconcile report RUN -o report.html"
+    return UsageError(f"{browser} did not print the report ({why}); nothing was written", fix=fix)

@@ -1,0 +1,121 @@
+"""Changes as NDJSON lines (contract §6): values spelled by their lake type, masks applied. Spark expressions only.
+
+Rows of the table as images in a change: when two of them are the same. Spark expressions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from hudi_reconcile.core.tables.values import READ_SEQ
+
+# What is shown of a masked column's text; None: the column is left out.
+Mask = Callable[[SparkColumn], SparkColumn] | None
+_AS_THEY_ARE = (BooleanType, ByteType, ShortType, IntegerType, LongType)
+_MICROS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+
+
+def lines_of(changes: DataFrame, masks: Mapping[str, Mask]) -> DataFrame:
+    """One finished JSON text per change, as column `line`, ordered by instant and key. `masks` are by lake column."""
+    hidden = {name.lower(): mask for name, mask in masks.items()}
+    shown = {name: _image(changes, name, hidden) for name in ("key", "before", "after")}
+    line = F.to_json(
+        F.struct(
+            F.col("op"),
+            *[shown[name].alias(name) for name in ("key", "before", "after")],
+            F.col("instant"),
+            F.col("correction"),
+        ),
+        {"ignoreNullFields": "false"},
+    )
+    return changes.orderBy("n", "key").select(line.alias("line"))
+
+
+def spelled(value: SparkColumn, kind: DataType) -> SparkColumn:
+    """The value for JSON: integers and booleans as such, all else as text; NULL stays NULL."""
+    if isinstance(kind, _AS_THEY_ARE):
+        return value
+    if isinstance(kind, DecimalType):
+        # cast to string would write 1E-7; format_number prints all digits, with commas.
+        return F.regexp_replace(F.format_number(value, kind.scale), ",", "")
+    if isinstance(kind, TimestampType):
+        return F.date_format(value, f"{_MICROS}'Z'")
+    if isinstance(kind, TimestampNTZType):
+        return F.date_format(value.cast("timestamp"), _MICROS)
+    if isinstance(kind, DateType):
+        return F.date_format(value, "yyyy-MM-dd")
+    if isinstance(kind, BinaryType):
+        return F.lower(F.hex(value))
+    if kind.typeName() in ("array", "map", "struct"):
+        return F.to_json(value, EXACT_TIMES)
+    return value.cast("string")
+
+
+def struct_of(kind: DataType) -> StructType:
+    """The type of a key or an image, which is a struct."""
+    if not isinstance(kind, StructType):
+        raise TypeError(f"{kind.simpleString()} is no struct")
+    return kind
+
+
+def _image(changes: DataFrame, name: str, hidden: Mapping[str, Mask]) -> SparkColumn:
+    """A struct column with its values spelled; NULL where it is NULL."""
+    fields = []
+    for field in struct_of(changes.schema[name].dataType).fields:
+        text = spelled(F.col(name)[field.name], field.dataType)
+        if field.name.lower() not in hidden:
+            fields.append(text.alias(field.name))
+        elif (mask := hidden[field.name.lower()]) is not None:
+            fields.append(mask(text.cast("string")).alias(field.name))
+    return F.when(F.col(name).isNotNull(), F.struct(*fields))
+
+
+# Spark's own JSON cuts times to milliseconds.
+EXACT_TIMES = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def same_row(left: SparkColumn, right: SparkColumn, image: StructType) -> SparkColumn:
+    """True where two structs hold the same row, but for the tool's own read sequence. Neither may be NULL."""
+    pairs = [
+        _comparable(left[field.name], field.dataType).eqNullSafe(_comparable(right[field.name], field.dataType))
+        for field in image.fields
+        if field.name != READ_SEQ
+    ]
+    return reduce(SparkColumn.__and__, pairs, F.lit(True))
+
+
+def _comparable(value: SparkColumn, kind: DataType) -> SparkColumn:
+    # Spark compares no maps; as text they are at worst called different, never equal by mistake.
+    return F.to_json(F.struct(value), EXACT_TIMES) if _holds_map(kind) else value
+
+
+def _holds_map(kind: DataType) -> bool:
+    if isinstance(kind, MapType):
+        return True
+    if isinstance(kind, ArrayType):
+        return _holds_map(kind.elementType)
+    return isinstance(kind, StructType) and any(_holds_map(field.dataType) for field in kind.fields)

@@ -1,0 +1,148 @@
+"""The change log of some commits, from the versions of rows just before and just after each of them. Spark expressions only.
+
+Versions come as `n` (the commit's place in order of completion), `side` (0 before, 1 after), `key` (struct), `partition`,
+`version` (what Hudi gives each write of a row) and `row` (struct), of every row in the file groups that the commit touched.
+Rows are a multiset here: a key that the table holds more than once has each of its copies told.
+
+A change log that was read as somebody else wrote it, and when it is believed. Spark expressions, and one look at sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from hudi_reconcile.changefeed.answers import FEW_ROWS
+from hudi_reconcile.changefeed.lines import same_row, struct_of
+from hudi_reconcile.core.changes.range import LoggedCommit, images_of
+
+BEFORE, AFTER = 0, 1
+MOST_BROADCAST_ROWS = 100_000
+_NAME = ("n", "key", "partition", "version")
+
+
+def log_of(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
+    """One row per change, of the versions that are on one side only: `n`, `op`, `key`, `before`, `after`, `doubled`.
+
+    `doubled` are those of a key of which the commit touched several copies: alone, one of them says nothing of the key.
+    What a commit wrote again as it was is a change all the same (`u` with equal images), as in Hudi's own log; but for
+    commits that replaced whole file groups (`replacing`): rows that those carried over are none.
+    """
+    image = touched.schema["row"].dataType
+    if not isinstance(image, StructType):
+        raise TypeError("a row is a struct")
+    copy = F.struct("partition", "version", "row")
+    sides = [
+        F.collect_list(F.when(F.col("side") == side, copy)).alias(name)
+        for side, name in ((BEFORE, "old"), (AFTER, "new"))
+    ]
+    is_replacing = F.col("n").isin(*replacing) if replacing else F.lit(False)
+    by_key = touched.groupBy("n", "key").agg(*sides)
+    pairs = by_key.select(
+        "n",
+        "key",
+        is_replacing.alias("replaced"),
+        (F.greatest(F.size("old"), F.size("new")) > 1).alias("doubled"),
+        F.explode(F.arrays_zip(_ordered("old", "new", image), _ordered("new", "old", image))).alias("pair"),
+    )
+    before, after = F.col("pair.0.row"), F.col("pair.1.row")
+    log = pairs.select("n", "key", "replaced", "doubled", before.alias("before"), after.alias("after"))
+    carried = F.col("replaced") & F.coalesce(_same("before", "after", image), F.lit(False))
+    op = F.when(F.col("before").isNull(), "i").when(F.col("after").isNull(), "d").otherwise("u")
+    return log.where(~carried).select("n", op.alias("op"), "key", "before", "after", "doubled")
+
+
+def touched_of(versions: DataFrame, *, few: bool = False) -> DataFrame:
+    """The copies whose version is on one side only: those that the commit did something to. `few` are read once, more twice."""
+    return _touched_of_few(versions) if few else _touched(versions)
+
+
+def _touched(versions: DataFrame) -> DataFrame:
+    """They are found by their names alone, so that whole rows are read and moved only where something was done."""
+    sides = versions.groupBy(*_NAME).agg(F.min("side").alias("first"), F.max("side").alias("last"))
+    names = sides.where("first = last").select(*_NAME).localCheckpoint(eager=True)
+    return versions.join(F.broadcast(names) if names.count() <= MOST_BROADCAST_ROWS else names, list(_NAME))
+
+
+def _touched_of_few(versions: DataFrame) -> DataFrame:
+    """The same, of rows that are few enough to be moved whole: one reading of the files, one job."""
+    name = Window.partitionBy(*_NAME)
+    sides = versions.withColumns({"first": F.min("side").over(name), "last": F.max("side").over(name)})
+    return sides.where("first = last").drop("first", "last")
+
+
+def _ordered(side: str, other: str, image: StructType) -> SparkColumn:
+    """Copies that are on the other side as they are first, so that those meet; then by place."""
+    flagged = F.transform(
+        side,
+        lambda mine: F.struct(
+            F.when(F.exists(other, lambda theirs: same_row(mine.row, theirs.row, image)), 0).otherwise(1).alias("rank"),
+            mine.partition.alias("partition"),
+            mine.version.alias("version"),
+            mine.row.alias("row"),
+        ),
+    )
+    return F.array_sort(flagged, _compared)
+
+
+def _compared(left: SparkColumn, right: SparkColumn) -> SparkColumn:
+    a, b = (F.struct(one.rank, one.partition, one.version) for one in (left, right))
+    return F.when(a < b, -1).when(a > b, 1).otherwise(0)
+
+
+def _same(left: str, right: str, image: StructType) -> SparkColumn:
+    both = F.col(left).isNotNull() & F.col(right).isNotNull()
+    return F.when(both, same_row(F.col(left), F.col(right), image))
+
+
+_OPS = ("i", "u", "d")
+
+
+def believed(changes: DataFrame, key: Sequence[str], commits: Sequence[LoggedCommit]) -> DataFrame | None:
+    """The changes (`n`, `op`, `before`, `after`) as `log_of` gives them, one of each key and commit; materialised.
+
+    None where they are not as many of each op as a commit counted, where an op does not fit its images, where a row before is
+    not the row that the change before it left, or where a commit touched several copies of a key.
+    A row that moved to another partition comes as a delete and an insert, and is one change.
+    """
+    log = _by_key(changes, key).localCheckpoint()
+    if not _is_whole(log.coalesce(1) if images_of(commits) <= FEW_ROWS else log, commits):
+        return None
+    return log.select("n", "op", "key", "before", "after", F.lit(False).alias("doubled"))
+
+
+def _by_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
+    row = F.coalesce("after", "before")
+    keyed = changes.withColumn("key", F.struct(*[row[name].alias(name) for name in key])).repartition("key")
+    by_key = keyed.groupBy("n", "key").agg(
+        *[F.first(name, ignorenulls=True).alias(name) for name in ("before", "after")],
+        *[F.count(name).alias(f"{name}_rows") for name in ("before", "after")],
+        *[F.count_if(F.col("op") == op).alias(f"{op}_rows") for op in _OPS],
+    )
+    before, after = F.col("before"), F.col("after")
+    op = F.when(before.isNull(), "i").when(after.isNull(), "d").otherwise("u")
+    chain = Window.partitionBy("key").orderBy("n")
+    left = F.lag("after").over(chain)
+    same = F.when(
+        left.isNotNull() & before.isNotNull(), same_row(left, before, struct_of(changes.schema["after"].dataType))
+    )
+    follows = (F.row_number().over(chain) == 1) | F.coalesce(same, left.isNull() & before.isNull())
+    return by_key.withColumns({"op": op, "follows": follows})
+
+
+def _is_whole(log: DataFrame, commits: Sequence[LoggedCommit]) -> bool:
+    sound = (
+        F.col("follows")
+        & (F.greatest("before_rows", "after_rows") == 1)
+        & (F.col("before_rows") == F.col("u_rows") + F.col("d_rows"))
+        & (F.col("after_rows") == F.col("u_rows") + F.col("i_rows"))
+    )
+    sums = [F.sum(f"{op}_rows") for op in _OPS]
+    found = log.groupBy("n").agg(F.min(sound.cast("int")), *sums).collect()
+    counted = {one.n: (one.inserted_rows, one.updated_rows, one.deleted_rows) for one in commits}
+    told = {row[0]: tuple(row[2:]) for row in found}
+    return all(row[1] for row in found) and told == {n: counts for n, counts in counted.items() if any(counts)}

@@ -1,0 +1,163 @@
+"""Where each change came from: the instant of its commit, and for a correction of ours the run, the plan and the finding.
+
+Spark expressions only. The kind of finding comes from the findings of the sweep that the plan was made of; where those are
+gone, or do not hold the key, it is NULL, never guessed.
+
+What corrections changed in the lake, held against the findings that they were made for. Spark expressions only.
+
+Both spell values as contract §6 says, each by what it knows of the type: a finding by the kind at the source, a change by
+the lake's type. So values are held against each other as far as both spell them alike, and never for nested types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DecimalType, StringType, TimestampType
+
+from hudi_reconcile.changefeed.lines import spelled, struct_of
+from hudi_reconcile.core.changes.queries import Correction, correction_of
+from hudi_reconcile.core.changes.range import Commit
+
+COLUMNS = ("op", "key", "before", "after", "instant", "correction")
+_COMMIT = "struct<instant:string,run_id:string,plan_id:string,sweep:string,commit_kind:string>"
+
+
+def originated(
+    answer: DataFrame, commits: Sequence[Commit], kinds: DataFrame | None, *, corrections_only: bool
+) -> DataFrame:
+    """The answer with `n`, `instant` (completion time) and `correction` (struct `run_id`, `plan_id`, `kind`, or NULL)."""
+    # One literal: no job and no join.
+    known = F.array(*[_struct(commit) for commit in commits])[F.col("n")] if commits else F.lit(None).cast(_COMMIT)
+    found = answer.withColumn("known", known).select("*", "known.*").drop("known")
+    if kinds is None:
+        found = found.withColumn("kind", F.col("commit_kind"))
+    else:
+        found = found.withColumn("parts", parts_of(answer)).join(kinds, ["sweep", "parts"], "left")
+        found = found.withColumn("kind", F.coalesce("commit_kind", "found_kind"))
+    correction = F.when(F.col("run_id").isNotNull(), F.struct("run_id", "plan_id", "kind"))
+    found = found.withColumn("correction", correction)
+    return (found.where("correction is not null") if corrections_only else found).select("n", *COLUMNS)
+
+
+def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str]) -> DataFrame | None:
+    """Which kind each corrected key had: `sweep`, `parts`, `found_kind`. None where there are no findings.
+
+    A finding's key has no padding (char(n)), so that `parts` have none either; keys that then are alike and were corrected for
+    different kinds have none, as have those that a damaged folder holds twice.
+
+    `findings` are folders by sweep run; `key` the key's columns under the source's names, in the order of the record key.
+    """
+    parts = F.array(*[F.rtrim(F.col("found.key").getItem(name)) for name in key])
+    frames = [
+        spark.read.parquet(folder)
+        .where("action <> 'none'")
+        .select(F.from_json("line", "key map<string,string>").alias("found"), F.col("kind").alias("found_kind"))
+        .select(F.lit(sweep).alias("sweep"), parts.alias("parts"), "found_kind")
+        for sweep, folder in findings.items()
+    ]
+    if not frames:
+        return None
+    least, most = F.min("found_kind"), F.max("found_kind")
+    kinds = reduce(DataFrame.unionByName, frames).groupBy("sweep", "parts")
+    return kinds.agg(F.when(least == most, least).alias("found_kind"))
+
+
+def parts_of(answer: DataFrame) -> Column:
+    """The key of each change as texts, as the findings spell it."""
+    key = struct_of(answer.schema["key"].dataType)
+    return F.array(*[F.rtrim(spelled(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields])
+
+
+def _struct(commit: Commit) -> Column:
+    found = correction_of(commit.labels)
+    told = (None, None, None, None) if found is None else _told(found)
+    return F.struct(*[F.lit(value).cast("string") for value in (commit.instant.completed, *told)]).cast(_COMMIT)
+
+
+def _told(found: Correction) -> tuple[str | None, ...]:
+    return found.run_id, found.plan_id, found.sweep, found.kind
+
+
+_FINDING = "key map<string,string>, lake struct<values:map<string,string>>"
+_UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Keys that the findings do not bear out.
+
+    `unnamed_keys` were changed and no finding names them; of `other_keys` the row before, or what was done to it, is another
+    than the finding says.
+    """
+
+    unnamed_keys: int
+    other_keys: int
+
+
+def held_against(changes: DataFrame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Held:
+    """Count the keys of changes (`op`, `key`, `before`) that the findings in a folder do not bear out.
+
+    `key` is the record key under the source's names, `columns` lake column by source column: those that may be compared,
+    masked ones left out. A doubled key has several rows before it: it must be named, and is not compared further.
+    """
+    found = _found(changes, folder, key)
+    rows = changes.withColumn("parts", parts_of(changes)).join(found, "parts", "left")
+    was_there = F.col("before").isNotNull()
+    differs = (
+        (was_there != F.col("is_there"))
+        | ((F.col("op") == "d") != (F.col("action") == "delete"))
+        | _any_differs(changes, columns)
+    )
+    counted = rows.agg(
+        F.countDistinct(F.when(F.col("kind").isNull(), F.col("key"))),
+        F.countDistinct(F.when((F.col("kind") != "duplicate_key") & differs, F.col("key"))),
+    ).head()
+    assert counted is not None  # an aggregate has one row
+    return Held(counted[0], counted[1])
+
+
+def _found(changes: DataFrame, folder: str, key: Sequence[str]) -> DataFrame:
+    rows = changes.sparkSession.read.parquet(folder).where("action <> 'none'")
+    parts = F.array(*[F.rtrim(F.col("finding.key").getItem(name)) for name in key])  # as parts_of
+    return (
+        rows.select(F.from_json("line", _FINDING).alias("finding"), "kind", "action")
+        .select(
+            parts.alias("parts"),
+            "kind",
+            "action",
+            F.col("finding.lake").isNotNull().alias("is_there"),
+            F.col("finding.lake.values").alias("values"),
+        )
+        .dropDuplicates(["parts"])
+    )
+
+
+def _any_differs(changes: DataFrame, columns: Mapping[str, str]) -> SparkColumn:
+    image = struct_of(changes.schema["before"].dataType)
+    types = {field.name: field.dataType for field in image.fields}
+    comparable = [
+        (source, lake) for source, lake in columns.items() if types[lake].typeName() not in ("array", "map", "struct")
+    ]
+    differing = [_differs(source, F.col("before")[lake], types[lake]) for source, lake in comparable]
+    return reduce(lambda one, other: one | other, differing, F.lit(False))
+
+
+def _differs(source: str, value: SparkColumn, kind: DataType) -> SparkColumn:
+    """True where both sides have the column and tell another value of it."""
+    both = F.col("before").isNotNull() & F.coalesce(F.map_contains_key("values", source), F.lit(False))
+    theirs, ours = F.col("values").getItem(source), spelled(value, kind).cast("string")
+    if isinstance(kind, DecimalType):  # a finding may show other trailing zeros
+        exact = f"decimal({kind.precision},{kind.scale})"
+        theirs, ours = theirs.cast(exact), value
+    elif isinstance(kind, TimestampType):  # a finding has no zone where the source has none
+        theirs, ours = F.rtrim(F.translate(theirs, "Z", " ")), F.rtrim(F.translate(ours, "Z", " "))
+    elif isinstance(kind, StringType):  # a finding shows char(n) without its padding, and a uuid in lower case
+        ours = F.when(theirs.rlike(_UUID), F.lower(ours)).otherwise(F.rtrim(ours))
+        theirs = F.rtrim(theirs)
+    return both & ~theirs.eqNullSafe(ours)

@@ -1,0 +1,299 @@
+"""A PostgreSQL table kept in step by net changes: one transaction a delivery, in which rows are copied in, deleted, upserted.
+
+A delivery may come twice: the second finds what the first left and changes nothing. The password is libpq's business
+(PGPASSWORD, ~/.pgpass, a service file); none is taken in the URL. Off this machine the server's certificate is checked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
+
+from hudi_reconcile.core.errors import UnverifiedError, UsageError
+from hudi_reconcile.core.source.connection import NO_CLEAR_TEXT, Transport, is_loopback, transport_of
+from hudi_reconcile.databases.postgres import dialect
+
+Cursor = psycopg.Cursor[tuple[Any, ...]]
+Row = tuple[str, Sequence[str | None]]  # op, and the values as text
+_COLUMNS = """
+select a.attname, format_type(coalesce(nullif(t.typbasetype, 0), a.atttypid), -1),
+       format_type(a.atttypid, a.atttypmod), a.attnotnull
+  from pg_attribute a join pg_type t on t.oid = a.atttypid
+ where a.attrelid = %s and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum"""
+_TABLE = """
+select c.oid, n.nspname::text, c.relname::text
+  from unnest(%s::text[]) with ordinality hr_n(name, place)
+  join pg_class c on c.oid = to_regclass(hr_n.name)
+  join pg_namespace n on n.oid = c.relnamespace order by hr_n.place limit 1"""
+_PASSWORDS = ("password", "sslpassword")
+# Types of a target that take text of a lake's type without a word and keep less of it.
+_DAYS_AND_TIMES = ("date", "time without time zone", "time with time zone")
+_LOSING: Mapping[str, tuple[str, ...]] = {
+    "timestamp": _DAYS_AND_TIMES,
+    "timestamp_ntz": _DAYS_AND_TIMES,
+    "double": ("real",),
+    "int": ("real",),
+    "string": ("date", "real", "double precision"),
+    "bigint": ("real", "double precision"),
+    "decimal": ("real", "double precision"),
+}
+_LOSING_ALWAYS = ("name", '"char"')
+
+
+@dataclass(frozen=True, slots=True)
+class TargetColumn:
+    """A column's type as SQL: without length or precision, which a cast obeys by cutting, and in full."""
+
+    type: str
+    full_type: str
+    is_not_null: bool = False
+
+
+class TargetError(UnverifiedError):
+    """The target database did not answer as needed; nothing of the delivery was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresTarget:
+    """One table of one database. `url` is a SQLAlchemy URL without password, `table` a SQL name.
+
+    `roots` is the file of certificates that this machine trusts; `insecure` lets a server off this machine go unverified.
+    """
+
+    url: str
+    table: str
+    insecure: bool = False
+    roots: str | None = None
+
+    @property
+    def transport(self) -> Transport:
+        """How the server is verified. Raises UsageError where it would not be, and nobody said so."""
+        return transport_of(
+            *_asked(self._uri()), insecure=self.insecure, roots=self.roots, place="--into", waiver="--insecure"
+        )
+
+    def apply(self, rows: Iterator[Row], columns: Mapping[str, str], key: Sequence[str]) -> int:
+        """Delete and upsert by key, in one transaction; returns how many changes there were.
+
+        `columns` are those of each row, with their types in the lake. The target's columns must be among them, and the key's
+        among the target's.
+
+        Raises UsageError where the table does not fit or would not hold a value as it is, TargetError where the database refuses.
+        """
+        transport = self.transport
+        guard = {"require_auth": NO_CLEAR_TEXT} if transport.is_exposed else {}
+        try:
+            conninfo = make_conninfo(self._uri(), **transport.parameters, **guard)
+            with psycopg.connect(conninfo, application_name="hudi-reconcile", client_encoding="UTF8") as connection:
+                schemas = self._own_schemas(connection)
+                connection.execute("set local time zone 'UTC'")
+                connection.execute("set constraints all deferred")  # rows may exchange unique values
+                with connection.cursor() as cursor:
+                    name, target = self._described(cursor, schemas)
+                    check_columns(self.table, target, columns, key)
+                    count = _copied(cursor, rows, len(columns))
+                    self._check_held(cursor, target, list(columns))
+                    for statement in statements(name, target, list(columns), key):
+                        cursor.execute(statement)
+                connection.execute("set constraints all immediate")  # else the commit itself would fail
+                return count
+        except psycopg.errors.InvalidColumnReference as error:
+            raise UsageError(
+                f"target {self.table} has no unique constraint on {', '.join(key)}, by which rows are replaced",
+                fix=f"alter table {self.table} add primary key ({', '.join(key)})",
+            ) from error
+        except psycopg.Error as error:
+            # The server's own text may hold values of rows.
+            raise TargetError(
+                f"target {self.table}: the database refused ({type(error).__name__}, SQLSTATE {error.sqlstate})",
+                fix=f"{fix_of(error.sqlstate, is_verified=transport.is_verified)}, then run the same command again",
+            ) from error
+
+    def _uri(self) -> str:
+        scheme, _, rest = self.url.partition(":")
+        address, _, query = rest.partition("?")
+        user, at, _ = address.removeprefix("//").rpartition("@")
+        named = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
+        if (at and ":" in user) or named & {*_PASSWORDS}:
+            raise UsageError("--into holds a password", fix="leave it out and set PGPASSWORD, or use ~/.pgpass")
+        return f"{scheme.partition('+')[0]}:{rest}"
+
+    def _own_schemas(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Sequence[str]:
+        """Where the role finds names without a schema; from here on it finds none but PostgreSQL's own.
+
+        A function or an operator that somebody planted on its path would run with its rights (CVE-2018-1058). What asks for the
+        path names its function's schema, and uses no operator.
+        """
+        found = connection.execute("select pg_catalog.current_schemas(true)").fetchone() or ((),)
+        connection.execute("set local search_path = pg_catalog")
+        return tuple(map(str, found[0]))
+
+    def _described(self, cursor: Cursor, schemas: Sequence[str]) -> tuple[sql.Identifier, Mapping[str, TargetColumn]]:
+        """The table's name, quoted by us, and its columns."""
+        is_bare = dialect.is_bare(self.table)
+        names = [f"{dialect.quote(schema)}.{self.table}" for schema in schemas] if is_bare else [self.table]
+        found = cursor.execute(_TABLE, [names]).fetchone()
+        if found is None:
+            raise UsageError(
+                f"--into-table {self.table}: there is no such table", fix="create it, with the lake's key as its key"
+            )
+        columns = {row[0]: TargetColumn(*row[1:]) for row in cursor.execute(_COLUMNS, [found[0]])}
+        return sql.Identifier(found[1], found[2]), columns
+
+    def _check_held(self, cursor: Cursor, target: Mapping[str, TargetColumn], columns: Sequence[str]) -> None:
+        """Raises UsageError for values that the target's columns would cut or round."""
+        narrow = {name: column for name, column in target.items() if column.full_type != column.type}
+        if not narrow:
+            return
+        found = cursor.execute(cut_values(narrow, columns)).fetchone() or ()
+        cut = [
+            f"{name} {column.full_type} in {count} rows"
+            for (name, column), count in zip(narrow.items(), found, strict=True)
+            if count
+        ]
+        if cut:
+            raise UsageError(
+                f"target {self.table} would not hold values of the lake as they are: {', '.join(cut)}; nothing was written",
+                fix=f"alter table {self.table} alter column ... type ..., as wide as the lake's",
+            )
+
+
+def _asked(uri: str) -> tuple[str, dict[str, str]]:
+    """The host that libpq would go to, of several one off this machine, and what it is asked of TLS: as libpq reads them."""
+    try:
+        given = {name: str(value) for name, value in conninfo_to_dict(uri).items()}
+    except psycopg.ProgrammingError as error:
+        raise UsageError(
+            "--into is not a URL that libpq reads", fix="--into postgresql://user@host/database"
+        ) from error
+    known = {one.keyword.decode(): one.val.decode() for one in Conninfo.get_defaults() if one.val}
+    named = ",".join(given.get(name, known.get(name, "")) for name in ("host", "hostaddr"))
+    hosts = [host for host in named.split(",") if host[:1] not in "/@"]
+    hosts += [f"service {given['service']}"] if given.get("service") else []  # its file may name any host
+    own = os.environ.get("PGSSLROOTCERT") or Path.home() / ".postgresql" / "root.crt"
+    root = {"sslrootcert": str(own)} if Path(own).is_file() else {}
+    mode = {"sslmode": os.environ["PGSSLMODE"]} if os.environ.get("PGSSLMODE") else {}
+    return next((host for host in hosts if not is_loopback(host)), "localhost"), {**root, **mode, **given}
+
+
+def fix_of(sqlstate: str | None, *, is_verified: bool = False) -> str:
+    """What to look at for a class of errors; without a state there was no connection. Pure."""
+    states = {
+        "23502": "let the column be NULL (alter column ... drop not null), as the lake does",
+        "23514": "drop the check: the lake need not keep it",
+        **dict.fromkeys(
+            ("42P01", "42883", "42704"),
+            "give its triggers' functions a path of their own (alter function ... set search_path): this session has none",
+        ),
+    }
+    classes = {
+        "22": "give its columns types that hold the lake's values",
+        "23": "drop the constraint, or make it deferrable: rows may exchange values, and the lake need not keep it",
+    }
+    verify = (
+        ", and sslrootcert=PATH in --into, by which its certificate is verified" if is_verified and not sqlstate else ""
+    )
+    return states.get(sqlstate or "") or classes.get(
+        (sqlstate or "")[:2], f"check --into, PGPASSWORD and the rights of its user{verify}"
+    )
+
+
+def cut_values(narrow: Mapping[str, TargetColumn], columns: Sequence[str]) -> sql.Composed:
+    """How many copied rows have values that each of these columns would cut or round. Pure."""
+    value = _values(narrow, columns)
+    counts = [
+        sql.SQL("count(*) filter (where {0} is distinct from ({0})::{1})").format(
+            value[name], sql.SQL(column.full_type)
+        )
+        for name, column in narrow.items()
+    ]
+    return sql.SQL("select {} from _hr_changes s where s.op <> 'd'").format(sql.SQL(", ").join(counts))
+
+
+def statements(
+    target: sql.Identifier, types: Mapping[str, TargetColumn], columns: Sequence[str], key: Sequence[str]
+) -> list[sql.Composed]:
+    """What brings the copied rows `_hr_changes` (`op`, `c0`, `c1`, …, all text) into the target. Pure."""
+    value = _values(types, columns)
+    same = _equal(key, value, sql.SQL("t.{} = {}"))
+    deletes = [sql.SQL("delete from {} t using _hr_changes s where s.op = 'd' and {}").format(target, same)]
+    nullable = [value[name] for name in key if not types[name].is_not_null]
+    if nullable:
+        # No index serves these, and no unique constraint sees that two NULLs are one key: such rows are written anew.
+        null = sql.SQL(" or ").join(sql.SQL("{} is null").format(one) for one in nullable)
+        same = _equal(key, value, sql.SQL("t.{} is not distinct from {}"))
+        deletes.append(sql.SQL("delete from {} t using _hr_changes s where ({}) and {}").format(target, null, same))
+    others = [name for name in types if name not in key]
+    update = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others)
+    insert = sql.SQL(
+        "insert into {} ({}) select {} from _hr_changes s where s.op <> 'd' on conflict ({}) do {}"
+    ).format(
+        target,
+        _names(list(types)),
+        sql.SQL(", ").join(value.values()),
+        _names(key),
+        sql.SQL("update set {}").format(update) if others else sql.SQL("nothing"),
+    )
+    return [*deletes, insert]
+
+
+def check_columns(
+    table: str, target: Mapping[str, TargetColumn], columns: Mapping[str, str], key: Sequence[str]
+) -> None:
+    """Raises UsageError for a target without a column of the key, with one that the lake lacks, or of a type that keeps less."""
+    faults = [f"{name} is not in the lake" for name in target if name not in columns]
+    faults += [f"{name}, of the key, is missing" for name in key if name not in target]
+    faults += [
+        f"{name} is {columns[name]} in the lake, and {column.full_type} does not keep all of it"
+        for name, column in target.items()
+        if name in columns and _loses(columns[name], column.type)
+    ]
+    if faults:
+        raise UsageError(
+            f"target {table} does not fit: {'; '.join(faults)}", fix=f"its columns may be: {', '.join(columns)}"
+        )
+
+
+def _loses(lake: str, target: str) -> bool:
+    if (lake == "binary") != (target == "bytea"):
+        return True
+    return target in _LOSING_ALWAYS or target in _LOSING.get(lake.partition("(")[0], ())
+
+
+def _values(types: Mapping[str, TargetColumn], columns: Sequence[str]) -> Mapping[str, sql.Composed]:
+    place = {name: sql.Identifier("s", f"c{number}") for number, name in enumerate(columns)}
+    return {name: _typed(place[name], column.type) for name, column in types.items()}
+
+
+def _equal(key: Sequence[str], value: Mapping[str, sql.Composed], form: sql.SQL) -> sql.Composed:
+    return sql.SQL(" and ").join(form.format(sql.Identifier(name), value[name]) for name in key)
+
+
+def _copied(cursor: Cursor, rows: Iterator[Row], width: int) -> int:
+    fields = sql.SQL(", ").join(sql.SQL("{} text").format(sql.Identifier(f"c{number}")) for number in range(width))
+    cursor.execute(sql.SQL("create temporary table _hr_changes (op text, {}) on commit drop").format(fields))
+    count = 0
+    with cursor.copy("copy _hr_changes from stdin") as copy:
+        for op, values in rows:
+            copy.write_row((op, *values))
+            count += 1
+    return count
+
+
+def _typed(text: sql.Identifier, kind: str) -> sql.Composed:
+    if kind == "bytea":
+        return sql.SQL("decode({}, 'hex')").format(text)
+    return sql.SQL("{}::{}").format(text, sql.SQL(kind))  # as the catalog writes it
+
+
+def _names(names: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, names))

@@ -1,0 +1,172 @@
+"""`changes`: parse, one call to the app, render, exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from hudi_reconcile.cli.options import Settings, pass_settings
+from hudi_reconcile.cli.streams import complain, emit_data, emit_json, flush, head
+from hudi_reconcile.core.changes.consumers import checked_name
+from hudi_reconcile.core.changes.queries import QUERY_TYPES, QueryType
+from hudi_reconcile.core.changes.range import EARLIEST, LATEST
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.text import ChangesFormat, format_changes
+from hudi_reconcile.report.words.verdict import counted
+
+if TYPE_CHECKING:
+    from hudi_reconcile.app.changes import Answered, Target
+
+
+_KEPT_IN_STEP = ("postgresql", "postgres")
+_DATABASES = (*_KEPT_IN_STEP, "mysql", "mariadb", "oracle", "mssql", "sqlite")
+_INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table schema.table"
+
+
+@click.command()
+@click.option("-t", "--table", "table", required=True, metavar="T", help="Table by its config name.")
+@click.option("--type", "kind", required=True, type=click.Choice(QUERY_TYPES), help="Which changes.")
+@click.option("--from", "start", default=EARLIEST, show_default=True, metavar="I", help="Completed after this instant.")
+@click.option(
+    "--to", "end", default=LATEST, show_default=True, metavar="I", help="Completed at this instant or before."
+)
+@click.option("--corrections-only", is_flag=True, help="Only what a corrective commit of this tool changed.")
+@click.option(
+    "--merge",
+    type=click.Choice(["skip_merge", "payload_combine"]),
+    help="merge_on_read, type upsert: Hudi's own rows, as they lie in the files or merged.",
+)
+@click.option("--consumer", metavar="NAME", help="Only what came after this consumer's stored position.")
+@click.option("--commit-position", is_flag=True, help="Move the consumer's position on once all is delivered.")
+@click.option(
+    "--into",
+    metavar="DIR|URL",
+    help="Instead of printing: Parquet into DIR/after=…/upto=…, or a PostgreSQL table kept in step (with --into-table).",
+)
+@click.option("--into-table", metavar="T", help="The table of --into postgresql+psycopg://user@host/database.")
+@click.option(
+    "--insecure", is_flag=True, help="With --into URL: off this machine too, a server whose certificate nobody checked."
+)
+@click.option(
+    "--format", "output_format", type=click.Choice(["table", "ndjson", "json"]), default="table", show_default=True
+)
+@pass_settings
+def changes(
+    settings: Settings,
+    table: str,
+    kind: QueryType,
+    *,
+    start: str,
+    end: str,
+    corrections_only: bool,
+    merge: Literal["skip_merge", "payload_combine"] | None,
+    consumer: str | None,
+    commit_position: bool,
+    into: str | None,
+    into_table: str | None,
+    insecure: bool,
+    output_format: ChangesFormat,
+) -> Outcome:
+    """List what changed in a table between two instants, and what of it was a correction.
+
+    Instants are completion times: Hudi's (yyyyMMddHHmmssSSS), ISO times in UTC, earliest or latest. What cannot be answered
+    exactly is not answered: exit 2 with the reason and, where history is gone, the first usable instant.
+    """
+    from hudi_reconcile.app.changes import Asked, feed, query, target_of  # noqa: PLC0415 - keeps Spark out of --help
+
+    _check_consumer(consumer, output_format, commit=commit_position, prints=into is None)
+    _check_into(into, into_table)
+    if into_table is not None:
+        _check_kept_in_step(kind, consumer, commit=commit_position, corrections_only=corrections_only)
+    config = settings.load()
+    asked = replace(Asked.of(config.table(table), kind, start, end), corrections_only=corrections_only, merge=merge)
+    target = None if into is None or into_table is None else target_of(into, into_table, insecure=insecure)
+    output = _Output(table, kind, output_format, into, target)
+    output.begin()
+    if consumer is None:
+        query(config, asked, output.deliver)
+    else:
+        feed(config, asked, checked_name(consumer), output.deliver, commit=commit_position)
+    output.end()
+    return Outcome.CLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """Where an answer goes: to stdout in a format, or into a folder."""
+
+    table: str
+    kind: QueryType
+    how: ChangesFormat
+    into: str | None
+    target: Target | None
+    delivered: list[dict[str, str]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Say first what nobody checks."""
+        if self.target is not None and (warning := self.target.transport.warning):
+            complain(f"NOT CHECKED  --insecure: {warning}")
+
+    def deliver(self, found: Answered) -> None:
+        """Hand over the whole answer; returns once it is out of this process."""
+        for note in found.notes:
+            complain(f"note: {note}")
+        span = {"from": found.span.after or EARLIEST, "to": found.span.upto or EARLIEST}
+        if self.target is not None:
+            count = found.apply(self.target)
+            complain(f"{self.target.table}: {counted(count, 'key')} changed, up to {span['to']}")
+            self.delivered.append(span)
+            return
+        if self.into is not None:
+            found.save(self.into)
+            self.delivered.append(span)
+            return
+        for note in found.masks.notes:
+            complain(f"note: {note}")
+        printed = False
+        for line in format_changes(found.lines(), self.how, {**self._head(), **span}):
+            emit_data(f"{line}\n")
+            printed = True
+        flush()
+        if not printed:
+            complain(f"nothing changed in {self.table} in this range")
+
+    def end(self) -> None:
+        """What json promises of a call that prints no change: one document all the same."""
+        if self.into is not None and self.how == "json":
+            emit_json({**self._head(), "delivered": self.delivered})
+
+    def _head(self) -> dict[str, object]:
+        return {**head("changes", Outcome.CLEAN), "table": self.table, "type": self.kind}
+
+
+def _check_consumer(consumer: str | None, how: ChangesFormat, *, commit: bool, prints: bool) -> None:
+    if consumer is None and commit:
+        raise UsageError("--commit-position is for a consumer's position", fix="name the consumer: --consumer NAME")
+    if consumer is not None and prints and how != "ndjson":
+        raise UsageError("a consumer reads --format ndjson, or Parquet --into DIR", fix="--format ndjson")
+
+
+def _check_into(into: str | None, table: str | None) -> None:
+    scheme, _, rest = (into or "").partition(":")
+    engine, plus, _ = scheme.lower().partition("+")
+    is_url = rest.startswith("//") and (bool(plus) or engine in _DATABASES)
+    if scheme == "jdbc" or (is_url and engine not in _KEPT_IN_STEP):
+        raise UsageError(f"--into {scheme}: only a PostgreSQL table is kept in step", fix=_INTO_DATABASE)
+    if is_url != (table is not None):
+        raise UsageError("a database takes --into URL and --into-table together", fix=_INTO_DATABASE)
+
+
+def _check_kept_in_step(kind: QueryType, consumer: str | None, *, commit: bool, corrections_only: bool) -> None:
+    if kind != "min-delta" or corrections_only:
+        what = kind if kind != "min-delta" else "corrections alone"
+        raise UsageError(f"a table is kept in step by net changes, not by {what}", fix="--type min-delta")
+    if consumer is None or not commit:
+        # The net of a longer range leaves out what came in a shorter one and has gone since: the table would keep it.
+        raise UsageError(
+            "a table is kept in step from where it is, which only a consumer's position tells",
+            fix="--consumer NAME --commit-position",
+        )

@@ -1,0 +1,70 @@
+"""`check`: the rules alone, the CI gate; `rules lint | schema`: whether the rules files are right, and what they may say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from hudi_reconcile.cli.commands.work import call_of, told
+from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, table_option
+from hudi_reconcile.cli.streams import complain, emit, emit_json, head
+from hudi_reconcile.core.outcome import Outcome
+
+
+@click.command()
+@table_option
+@click.option(
+    "--fail-on",
+    type=click.Choice(["warn", "error"]),
+    default="error",
+    show_default=True,
+    help="Fail on rules of this severity and above. A rule that could not run always fails (3).",
+)
+@format_option
+@pass_settings
+def check(
+    settings: Settings, tables: tuple[str, ...], *, fail_on: Literal["warn", "error"], output_format: OutputFormat
+) -> Outcome:
+    """Judge the rules of the tables on the newest snapshot of the lake. Writes nothing but the run's folder."""
+    from hudi_reconcile.app.rules import run_check, with_rules_only  # noqa: PLC0415 - keeps Spark out of --help
+
+    call, without = with_rules_only(call_of(settings, tables), tables)
+    if without:
+        complain(f"note: no rules for {', '.join(without)}: not checked")
+    return told(run_check(call, fail_on), output_format)
+
+
+@click.group()
+def rules() -> None:
+    """Check the rules files; their JSON Schema."""
+
+
+@rules.command()
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@format_option
+@pass_settings
+def lint(settings: Settings, files: tuple[Path, ...], output_format: OutputFormat) -> Outcome:
+    """Say `ok`, or everything that is wrong with the rules files, each with its line. Default: those of the config."""
+    from hudi_reconcile.app.rules import lint_files  # noqa: PLC0415 - keeps pydantic out of --help
+
+    found = lint_files(files, None if files else settings.load())
+    if output_format == "json":
+        emit_json({**head("rules lint", Outcome.CLEAN), "files": [one.document for one in found]})
+    else:
+        for one in found:
+            emit(f"{one.file}: ok ({one.told})")
+            for note in one.notes:
+                emit(f"  note: {note}")
+    return Outcome.CLEAN
+
+
+@rules.command()
+@format_option
+def schema(output_format: OutputFormat) -> Outcome:  # noqa: ARG001 - a schema is JSON either way
+    """Print the JSON Schema of a rules file, for editors. Needs no config."""
+    from hudi_reconcile.config.rules_load import rules_schema  # noqa: PLC0415 - keeps pydantic out of --help
+
+    emit_json(rules_schema())
+    return Outcome.CLEAN

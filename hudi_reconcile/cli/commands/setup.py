@@ -1,0 +1,256 @@
+"""`init`: the files to start from. Writes three new files and never touches one that is there.
+
+`config show | validate | schema`: what the config means, whether it is right, what it may say.
+
+`jars list | fetch`: the jars that Spark needs. Work without a config; where there is one, its `jars` and `spark` count.
+
+`demo`: the whole story on an embedded PostgreSQL and a real Hudi table, told while it happens.
+
+`doctor`: every precondition, one line each, and the fix. Writes nothing and starts no Spark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hudi_reconcile.cli.options import (
+    DEFAULT_CONFIG,
+    OutputFormat,
+    Settings,
+    format_option,
+    pass_settings,
+    table_option,
+)
+from hudi_reconcile.cli.streams import complain, emit, emit_json, head
+from hudi_reconcile.config.show import FILES
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.words.verdict import trust_lines
+
+if TYPE_CHECKING:
+    from hudi_reconcile.app.doctor.server import Check
+    from hudi_reconcile.app.setup import ShownJar
+    from hudi_reconcile.config.model import Config
+
+
+@click.command()
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
+@click.option("--from-props", "props", metavar="FILE", help="Write the config for a HoodieStreamer properties file.")
+@format_option
+@pass_settings
+def init(settings: Settings, folder: Path, props: str | None, output_format: OutputFormat) -> Outcome:
+    """Write a commented config, one rules file and .gitignore into DIR (default: here)."""
+    if settings.config_path != DEFAULT_CONFIG:
+        raise UsageError("init takes a folder, not -c", fix="hudi-reconcile init [DIR]")
+    written = write_new(folder, FILES if props is None else files_of_props(Path(props)))
+    if output_format == "json":
+        emit_json({**head("init", Outcome.CLEAN), "files": [str(path) for path in written]})
+    else:
+        emit("\n".join(f"wrote {path}" for path in written))
+        emit(f"next: edit {written[0]}, then hudi-reconcile -c {written[0]} config validate")
+    return Outcome.CLEAN
+
+
+def files_of_props(path: Path) -> dict[str, str]:
+    """The files for the table of a properties file; what its user must know goes to stderr. Raises ConfigError."""
+    from hudi_reconcile.app.setup import read_props  # noqa: PLC0415 - keeps the work rooms out of --help
+    from hudi_reconcile.config.hoodiestreamer.tree import PASSWORD_VARIABLE  # noqa: PLC0415 - as above
+    from hudi_reconcile.config.show import as_yaml  # noqa: PLC0415 - as above
+
+    found, notes = read_props(path, Path("reports"))
+    for note in notes:
+        complain(f"note: {note}")
+    if found.clear_password:
+        complain(f"note: {path} holds the password; the config does not: set {PASSWORD_VARIABLE} before you use it")
+    head = f"# Written from {path.name} by `hudi-reconcile init --from-props`; `hudi-reconcile init` shows every key.\n"
+    return {"reconcile.yaml": f"{head}{as_yaml(found.tree)}\n", ".gitignore": FILES[".gitignore"]}
+
+
+def write_new(folder: Path, files: dict[str, str]) -> tuple[Path, ...]:
+    """Write files below a folder that is made if needed; all of them or, where one is there already, none.
+
+    Raises:
+        UsageError: some are there already, or the folder cannot be written.
+    """
+    paths = {folder / name: text for name, text in files.items()}
+    there = [str(path) for path in paths if path.exists() or path.is_symlink()]
+    if there:
+        raise UsageError(
+            f"init never overwrites: {', '.join(there)}", fix="name another folder: hudi-reconcile init DIR"
+        )
+    try:
+        for path, text in paths.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {error.filename or folder}: {error.strerror}", fix="name a folder that you may write to"
+        ) from error
+    return tuple(paths)
+
+
+@click.group()
+def config() -> None:
+    """Show or check the config; its JSON Schema."""
+
+
+@config.command()
+@format_option
+@pass_settings
+def show(settings: Settings, output_format: OutputFormat) -> Outcome:
+    """Print the config with every default, and *** for secrets and for what came from ${...}."""
+    from hudi_reconcile.config.load import load_with_references  # noqa: PLC0415 - keeps pydantic out of --help
+    from hudi_reconcile.config.show import as_yaml, shown_tree  # noqa: PLC0415 - as above
+
+    tree = shown_tree(load_with_references(settings.config_path, os.environ))
+    if output_format == "json":
+        emit_json({**head("config show", Outcome.CLEAN), "config": tree})
+    else:
+        emit(as_yaml(tree))
+    return Outcome.CLEAN
+
+
+@config.command()
+@format_option
+@pass_settings
+def validate(settings: Settings, output_format: OutputFormat) -> Outcome:
+    """Say `ok`, or everything that is wrong with the config, each with its line."""
+    from hudi_reconcile.config.trust import sentences  # noqa: PLC0415 - keeps pydantic out of --help
+
+    config = settings.load()
+    tables, trust = [table.name for table in config.tables], sentences(config)
+    if output_format == "json":
+        document = {**head("config validate", Outcome.CLEAN), "file": str(settings.config_path), "tables": tables}
+        emit_json({**document, "trust": list(trust)})
+    else:
+        for line in trust_lines(trust):
+            emit(line)
+        emit(f"{settings.config_path}: ok ({len(tables)} table{'s' if len(tables) > 1 else ''}: {', '.join(tables)})")
+    return Outcome.CLEAN
+
+
+@config.command()
+@format_option
+def schema(output_format: OutputFormat) -> Outcome:  # noqa: ARG001 - a schema is JSON either way
+    """Print the JSON Schema of the config, for editors. Needs no config."""
+    from hudi_reconcile.config.show import json_schema  # noqa: PLC0415 - keeps pydantic out of --help
+
+    emit_json(json_schema())
+    return Outcome.CLEAN
+
+
+@click.group()
+def jars() -> None:
+    """List or fetch the jars that Spark needs."""
+
+
+@jars.command("list")
+@format_option
+@pass_settings
+def list_(settings: Settings, output_format: OutputFormat) -> Outcome:
+    """Show every jar that a session loads: where it is, or that it must be fetched, and its sha256."""
+    from hudi_reconcile.app.setup import listed  # noqa: PLC0415 - keeps the work rooms out of --help
+
+    _show("jars list", listed(_config(settings), os.environ), output_format)
+    return Outcome.CLEAN
+
+
+@jars.command()
+@click.option("--to", "to", type=click.Path(path_type=Path), metavar="DIR", help="Default: the user's cache folder.")
+@format_option
+@pass_settings
+def fetch(settings: Settings, to: Path | None, output_format: OutputFormat) -> Outcome:
+    """Fetch the jars once, checked, so that later starts need no network. Done twice, it does nothing."""
+    from hudi_reconcile.app.setup import fetched  # noqa: PLC0415 - keeps the work rooms out of --help
+
+    _show("jars fetch", fetched(_config(settings), to, os.environ), output_format)
+    if to is not None and output_format == "text":
+        emit(f"to use them: export HUDI_RECONCILE_JARS={to.resolve()}")
+    return Outcome.CLEAN
+
+
+def _config(settings: Settings) -> Config | None:
+    absent = settings.config_path == DEFAULT_CONFIG and not DEFAULT_CONFIG.exists()
+    return None if absent else settings.load()
+
+
+def _show(command: str, found: tuple[ShownJar, ...], output_format: OutputFormat) -> None:
+    if output_format == "json":
+        shown = [{"coordinate": jar.coordinate, "path": jar.path, "sha256": jar.sha256} for jar in found]
+        emit_json({**head(command, Outcome.CLEAN), "jars": shown})
+        return
+    for jar in found:
+        emit(f"{jar.coordinate or 'given by hand'}\n  {jar.path or 'not here yet: hudi-reconcile jars fetch'}")
+        emit(f"  sha256 {jar.sha256}")
+
+
+@click.command()
+@click.option("--rows", type=int, default=20_000, show_default=True, metavar="N", help="Orders in the shop.")
+@click.option(
+    "--keep",
+    "keep",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A new folder for config, Hudi table and reports. Without it only the reports are left, in a temporary folder.",
+)
+@format_option
+def demo(rows: int, keep: Path | None, output_format: OutputFormat) -> Outcome:
+    """Pull, drift, sweep, plan, apply and proof on a PostgreSQL and a Hudi table of its own. Needs no config."""
+    from hudi_reconcile.app.demo import run_demo  # noqa: PLC0415 - keeps the work rooms out of --help
+
+    as_json = output_format == "json"
+    told = run_demo(rows, keep, complain if as_json else emit)
+    if as_json:
+        reports = [{"command": one.command, "outcome": one.outcome, "path": str(one.report)} for one in told.runs]
+        emit_json({**head("demo", Outcome.CLEAN), "folder": str(told.folder), "rows": rows, "reports": reports})
+    return Outcome.CLEAN
+
+
+_NAME_WIDTH = 20
+
+
+@click.command()
+@table_option
+@format_option
+@pass_settings
+def doctor(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+    """Check every precondition: ok, warn or fail, one line each, with the fix. Exits 2 where one fails."""
+    from hudi_reconcile.app.doctor.checks import checks  # noqa: PLC0415 - keeps the work rooms out of --help
+
+    found: list[Check] = []
+    for check in checks(settings.config_path, tables):
+        found.append(check)
+        if output_format == "text":
+            emit(_line(check))
+    outcome = Outcome.USAGE if any(check.status == "fail" for check in found) else Outcome.CLEAN
+    if output_format == "json":
+        document = head("doctor", outcome, error=_error(found))
+        emit_json({**document, "checks": [asdict(check) for check in found]})
+    else:
+        emit(_summary(found))
+    return outcome
+
+
+def _line(check: Check) -> str:
+    fix = f"  -> {check.fix}" if check.fix else ""
+    return f"{check.status:<4}  {check.name:<{_NAME_WIDTH}}  {check.detail}{fix}"
+
+
+def _summary(found: Sequence[Check]) -> str:
+    counts = {status: sum(check.status == status for check in found) for status in ("ok", "warn", "fail")}
+    return f"{counts['ok']} ok, {counts['warn']} warn, {counts['fail']} fail"
+
+
+def _error(found: Sequence[Check]) -> dict[str, object] | None:
+    bad = [check for check in found if check.status == "fail"]
+    if not bad:
+        return None
+    names = ", ".join(check.name for check in bad)
+    return {"type": "UsageError", "message": f"{len(bad)} of {len(found)} checks failed: {names}", "fix": bad[0].fix}

@@ -1,0 +1,361 @@
+"""`pull`, `sweep`, `apply`, `run`: parse, one call to the app, render, exit code.
+
+`undo`: parse, one call to the app, render, exit code.
+
+`state show | set | reset`: the checkpoint of a table, and another one in an empty commit that says by whom.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from hudi_reconcile.cli.options import (
+    DEFAULT_CONFIG,
+    OutputFormat,
+    Settings,
+    dead_writer_option,
+    format_option,
+    pass_settings,
+    run_argument,
+    table_option,
+)
+from hudi_reconcile.cli.streams import complain, complain_of, emit, emit_json, head
+from hudi_reconcile.config.fields import parse_duration
+from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan.guards import ACCEPTABLE
+from hudi_reconcile.core.pull.source_lineage import WORDS
+
+if TYPE_CHECKING:
+    from hudi_reconcile.app.run import Call, Finished
+
+
+@click.command()
+@table_option
+@click.option("--full", is_flag=True, help="Read every row, whatever the checkpoint says.")
+@click.option(
+    "--props",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The table of HoodieStreamer properties; needs no config.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what the pull would read and create; do nothing.")
+@click.option(
+    "--approve-deletes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="A full fetch that replaces the table: delete these N rows, beyond the limits.",
+)
+@click.option("--allow-empty-source", is_flag=True, help="The source is meant to be empty.")
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(WORDS),
+    help="A full fetch that replaces the table: go on in spite of this guard; the refusal says which.",
+)
+@dead_writer_option
+@format_option
+@pass_settings
+def pull(
+    settings: Settings,
+    tables: tuple[str, ...],
+    *,
+    full: bool,
+    props: Path | None,
+    dry_run: bool,
+    approve_deletes: int | None,
+    allow_empty_source: bool,
+    accept: tuple[str, ...],
+    dead_writers: tuple[str, ...],
+    output_format: OutputFormat,
+) -> Outcome:
+    """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
+    from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
+
+    call = call_of(settings, tables) if props is None else _call_of_props(settings, props, tables)
+    if dry_run:
+        return _planned(call, output_format, full=full)
+    approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
+    return told(run_pull(call, full=full, approval=approval), output_format)
+
+
+@click.command()
+@table_option
+@click.option(
+    "--where-partition",
+    multiple=True,
+    metavar="P",
+    help="Only this partition, by its path as Hudi stores it; repeatable. The rest stays unverified: exit 3.",
+)
+@click.option(
+    "--budget",
+    metavar="DURATION",
+    help="Compare for about this long (10m), all tables together; what was not reached is unverified, and first next time.",
+)
+@format_option
+@pass_settings
+def sweep(
+    settings: Settings,
+    tables: tuple[str, ...],
+    *,
+    where_partition: tuple[str, ...],
+    budget: str | None,
+    output_format: OutputFormat,
+) -> Outcome:
+    """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
+    seconds = None if budget is None else duration_of("--budget", budget).total_seconds()
+    from hudi_reconcile.app.commands import (
+        Asked,  # noqa: PLC0415 - as above
+        run_sweep,  # noqa: PLC0415 - keeps Spark out of --help
+    )
+
+    asked = Asked(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
+    return told(run_sweep(call_of(settings, tables), asked), output_format)
+
+
+@click.command()
+@run_argument
+@table_option
+@click.option("--only", type=click.Choice(["upsert", "delete"]), help="Only this part of the plan.")
+@click.option(
+    "--approve-deletes", type=click.IntRange(min=0), metavar="N", help="Deletes beyond the limits: the plan's count."
+)
+@click.option("--allow-empty-source", is_flag=True, help="The source is meant to be empty.")
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(ACCEPTABLE),
+    help="Go on in spite of this guard; the refusal says which. May be given more than once.",
+)
+@dead_writer_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@format_option
+@pass_settings
+def apply(
+    settings: Settings,
+    run: str,
+    tables: tuple[str, ...],
+    *,
+    only: Literal["upsert", "delete"] | None,
+    approve_deletes: int | None,
+    allow_empty_source: bool,
+    accept: tuple[str, ...],
+    dead_writers: tuple[str, ...],
+    yes: bool,
+    output_format: OutputFormat,
+) -> Outcome:
+    """Execute a sweep's plan: one commit, only where nothing moved since, then verified."""
+    from hudi_reconcile.app.commands import left_of, plans_of, run_apply  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.run import Call  # noqa: PLC0415 - as above
+    from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
+
+    config = settings.load()
+    found = plans_of(config, run, tables)
+    left = left_of(config, run, tables, found)
+    if not yes:
+        plans = (
+            (name, one.plan, f" (only {part} compared)" if (part := one.plan.part) else "")
+            for name, one in found.items()
+        )
+        ask("; ".join(f"{name}: {plan.upserts} upserts, {plan.deletes} deletes{part}" for name, plan, part in plans))
+    approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
+    call = Call(config, str(settings.config_path), config.select((*found, *left)))
+    return told(run_apply(call, found, approval, left), output_format)
+
+
+@click.command()
+@table_option
+@click.option("--apply", "apply_too", is_flag=True, help="Apply the plan at once, within the policy's limits.")
+@format_option
+@pass_settings
+def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_format: OutputFormat) -> Outcome:
+    """Pull and sweep (and apply), then the rules, with report: the nightly entry."""
+    from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
+
+    return told(run_all(call_of(settings, tables), Approval() if apply_too else None), output_format)
+
+
+def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
+    """The call on the tables of `-t`."""
+    from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
+
+    config = settings.load()
+    return Call(config, str(settings.config_path), config.select(tables))
+
+
+def _call_of_props(settings: Settings, props: Path, tables: tuple[str, ...]) -> Call:
+    if settings.config_path != DEFAULT_CONFIG:
+        raise UsageError("--props stands in for a config, so -c has no meaning", fix="give one of the two")
+    from hudi_reconcile.app.setup import props_call  # noqa: PLC0415 - keeps Spark out of --help
+
+    call, notes = props_call(props, Path.cwd() / "reports", tables)
+    for note in notes:
+        complain(f"note: {note}")
+    return call
+
+
+def _planned(call: Call, output_format: OutputFormat, *, full: bool) -> Outcome:
+    from hudi_reconcile.app.commands import plan_pull  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.cli.streams import head  # noqa: PLC0415 - only needed here
+    from hudi_reconcile.report.text import pull_plan_text  # noqa: PLC0415 - as above
+
+    found = plan_pull(call, full=full)
+    errors = [table["error"] for table in found.tables if table["error"] is not None]
+    if output_format == "json":
+        error = errors[0] if errors else None
+        document = {**head("pull", found.outcome, error=error), "dry_run": True, "trust": list(found.trust)}
+        emit_json({**document, "tables": list(found.tables)})
+    else:
+        emit(pull_plan_text(found.tables, found.trust))
+    for error in errors:
+        complain_of(error["message"], error["fix"])
+    return found.outcome
+
+
+def told(finished: Finished, output_format: OutputFormat) -> Outcome:
+    """Print a finished run; its outcome."""
+    from hudi_reconcile.cli.render import render_run  # noqa: PLC0415 - only needed once there is a result
+    from hudi_reconcile.core.result import run_document  # noqa: PLC0415 - as above
+
+    result = finished.result
+    errors = [table.error for table in result.tables if table.error is not None]
+    if output_format == "json":
+        document = run_document(result)
+        first = errors[0] if errors else None
+        document["error"] = None if first is None else {"type": first.type, "message": first.message, "fix": first.fix}
+        document["report"] = str(finished.folder / "report.html")
+        document["audit_head"] = finished.audit_head
+        emit_json(document)
+    else:
+        emit(render_run(result))
+        emit(f"report: {finished.folder / 'report.html'}")
+        emit(f"audit head: {finished.audit_head}")
+    for error in errors:
+        complain_of(error.message, error.fix)
+    for line in finished.said:
+        complain(line)
+    return result.outcome
+
+
+def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan latest") -> None:
+    """Ask before a write. Raises RefusedError for a no, and where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise RefusedError(
+            f"{command} would write ({what}) and nobody can be asked: this is no terminal",
+            fix=f"look first ({look}), then add --yes",
+        )
+    if not click.confirm(f"{what}. Write this to the lake?", err=True):
+        raise RefusedError("the answer was no; nothing was written", fix=f"look first: {look}")
+
+
+def duration_of(option: str, text: str) -> timedelta:
+    """The duration that an option was given. Raises UsageError for another text."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}", fix=f"for example {option} 10m") from None
+
+
+@click.command()
+@run_argument
+@table_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@format_option
+@pass_settings
+def undo(settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, output_format: OutputFormat) -> Outcome:
+    """Take back what an apply (or `run --apply`) changed, in one commit, for rows that nobody touched since.
+
+    The rows from before come from the lake's own history: at most 10 commits back, or as far as its savepoint. Exit
+    codes as of apply. The source still differs, so the next sweep finds the rows again. A run that was killed left no
+    report: its commits are found in the lake by the run's id, in every table or in those named with -t.
+    """
+    from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.undo import applied_by, run_undo  # noqa: PLC0415 - as above
+
+    config = settings.load()
+    run_id, found = applied_by(config, run, tables)
+    if not yes:
+        rows = {name: "what" if many is None else f"{many} rows that" for name, many in found.items()}
+        what = "; ".join(f"{name}: {many} run {run_id} wrote" for name, many in rows.items())
+        killed = None in found.values()  # such a run has no report
+        ask(what, command="undo", look="hudi-reconcile history" if killed else f"hudi-reconcile report {run_id}")
+    return told(run_undo(Call(config, str(settings.config_path), config.select(tuple(found))), run_id), output_format)
+
+
+_one_table = click.option("-t", "--table", "table", required=True, metavar="T", help="Table by its config name.")
+_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+@click.group()
+def state() -> None:
+    """Show or set the checkpoint of a table."""
+
+
+@state.command()
+@table_option
+@format_option
+@pass_settings
+def show(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+    """Print each table's checkpoint and the commit that carries it; of HoodieStreamer's tables, its own."""
+    from hudi_reconcile.app.undo import show_state  # noqa: PLC0415 - keeps Spark out of --help
+
+    found = show_state(call_of(settings, tables))
+    if output_format == "json":
+        emit_json({**head("state show", Outcome.CLEAN), "tables": list(found)})
+    else:
+        emit("\n".join(line for one in found for line in _lines(one)))
+    return Outcome.CLEAN
+
+
+@state.command("set")
+@_one_table
+@click.option("--checkpoint", required=True, metavar="VALUE", help="The next pull reads what is after it.")
+@_yes
+@format_option
+@pass_settings
+def set_(settings: Settings, table: str, checkpoint: str, *, yes: bool, output_format: OutputFormat) -> Outcome:
+    """Commit another checkpoint, and no row. What lies between the old and a later one is the sweep's to find."""
+    return _set(settings, table, checkpoint, yes=yes, output_format=output_format)
+
+
+@state.command()
+@_one_table
+@_yes
+@format_option
+@pass_settings
+def reset(settings: Settings, table: str, *, yes: bool, output_format: OutputFormat) -> Outcome:
+    """Commit that nothing was pulled yet: the next pull reads from the beginning."""
+    return _set(settings, table, None, yes=yes, output_format=output_format)
+
+
+def _set(settings: Settings, table: str, value: str | None, *, yes: bool, output_format: OutputFormat) -> Outcome:
+    from hudi_reconcile.app.undo import run_set_state  # noqa: PLC0415 - keeps Spark out of --help
+
+    call = call_of(settings, (table,))
+    if not yes:
+        what = f"{table}: the checkpoint becomes {'none' if value is None else value}"
+        ask(what, command="state", look=f"hudi-reconcile state show -t {table}")
+    return told(run_set_state(call, value), output_format)
+
+
+def _lines(one: Mapping[str, Any]) -> Iterator[str]:
+    if not one["exists"]:
+        yield f"{one['name']}: there is no Hudi table at {one['path']} yet"
+        return
+    yield f"{one['name']}: {one['checkpoint'] or 'no checkpoint'}  ({one['path']}, made by {one['made_by']})"
+    if one["instant"] is not None:
+        by = ", ".join(one["watermark"]) or "none"
+        yield f"  in commit {one['instant']}, strategy {one['strategy']}, watermark {by}, of {one['source_identity']}"
+    if one["streamer"] is not None:
+        streamer = one["streamer"]
+        yield f"  HoodieStreamer: {streamer['checkpoint']}  ({streamer['key']} in commit {streamer['instant']})"
+    ordering = ", ".join(one["ordering_fields"]) or "none"
+    yield f"  key {', '.join(one['record_key'])}, ordering field {ordering}, key generator {one['key_generator'] or 'not told'}"

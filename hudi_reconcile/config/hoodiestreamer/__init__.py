@@ -1,0 +1,1 @@
+"""HoodieStreamer's `.properties` files as a config."""

@@ -1,0 +1,375 @@
+"""PURE: the plain tree of a config, built from sorted HoodieStreamer properties: what each of them means here.
+
+What it cannot take is told with its line; it never stops at the first. Messages repeat keys, never values.
+
+From a HoodieStreamer properties file to a `Config`: the table that it names, as `reconcile.yaml` would have it.
+
+Decides what each property means here. Reads the one file; a password file is read when the password is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hudi_reconcile.config.fields import Location, Place
+from hudi_reconcile.config.hoodiestreamer.keys import WAIVERS, Sorted, Wrong, sort_keys
+from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, Property, parse_properties
+from hudi_reconcile.config.hoodiestreamer.url import SourceUrl, is_unused, source_url
+from hudi_reconcile.config.load import error_of, problems_of
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.secrets import read_small
+from hudi_reconcile.config.yaml_document import Document
+from hudi_reconcile.core.errors import ConfigError, nearest
+from hudi_reconcile.sql.connection_properties import DRIVERS, driver_word, option_problems
+
+Tree = dict[str, object]
+
+PASSWORD_VARIABLE = "HUDI_RECONCILE_SOURCE_PASSWORD"  # noqa: S105 - a variable's name
+_LEVELS = frozenset(
+    f"{base}{copies}"
+    for base in ("MEMORY_ONLY", "MEMORY_ONLY_SER", "MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "DISK_ONLY")
+    for copies in ("", "_2")
+) | {"DISK_ONLY_3", "OFF_HEAP", "NONE"}
+_GENERATORS = {
+    "SIMPLE", "COMPLEX", "NON_PARTITION", "CUSTOM",
+    "SimpleKeyGenerator", "ComplexKeyGenerator", "NonpartitionedKeyGenerator", "CustomKeyGenerator",
+    "SimpleAvroKeyGenerator", "ComplexAvroKeyGenerator", "NonpartitionedAvroKeyGenerator", "CustomAvroKeyGenerator",
+}  # fmt: skip
+# Spark's own way to read in parallel; the tool cuts the key itself.
+_PARALLEL = frozenset({"partitioncolumn", "lowerbound", "upperbound"})
+_QUERY = re.compile(r"\((?P<query>.+)\)\s*(?:as\s+)?\w*", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(slots=True)
+class PropsTree:
+    """Builds the tree; what is wrong goes to `found.wrong`. `lines` is where each key of the tree comes from."""
+
+    found: Sorted
+    place: Place
+    notes: list[str] = field(default_factory=list)
+    origins: dict[Location, Property] = field(default_factory=dict)
+    password: str | None = None
+    incrementing: bool = False
+    schema: str | None = None
+
+    def tree(self) -> Tree:
+        """Everything that the properties say; wrong ones stand in `found.wrong` afterwards."""
+        source = self._source()
+        table = {
+            "name": self._name(),
+            "source": self._rows(),
+            "pull": self._pull(),
+            "lake": self._lake(),
+        }
+        for key in self.found.unused:
+            self.notes.append(f"{key} is not used: the tool settles it itself")
+        return {"version": 1, "source": source, "tables": [table]}
+
+    def to_write(self, tree: Tree, lake_path: str) -> Tree:
+        """The tree as a file of any folder may hold it: without a password, with whole paths and default reports."""
+        source, tables = tree["source"], tree["tables"]
+        if not isinstance(source, dict) or not isinstance(tables, list):
+            raise TypeError("a tree of other shape")
+        password = {"password": f"${{env:{PASSWORD_VARIABLE}}}"} if self.password is not None else {}
+        plain = {key: value if key == "password" else _escaped(value) for key, value in source.items()}
+        table = {**tables[0], "lake": {**tables[0]["lake"], "path": lake_path}}
+        return {"version": 1, "source": {**plain, **password}, "tables": [_escaped(table)]}
+
+    def _source(self) -> Tree:
+        jdbc = self.found.jdbc
+        user = jdbc["user"].value if "user" in jdbc else None
+        where = self._url(user)
+        source: Tree = {"url": where.url}
+        self._from("url", "source", "url")
+        if where.is_jdbc and "driver.class" in jdbc:
+            source["driver"] = jdbc["driver.class"].value
+            self._from("driver.class", "source", "driver")
+        waived = [name for name in WAIVERS if name in jdbc and self._truth(jdbc[name])]
+        source |= {name.replace(".", "_"): True for name in waived}
+        trusted = "trust.properties" in waived
+        options = {**self._of_url(where, trusted=trusted), **({"user": user} if where.is_jdbc and user else {})}
+        for name, one in self.found.extra.items():
+            if name.lower() in _PARALLEL:
+                self.notes.append(f"{one.key} is not used: the tool cuts the key into ranges itself")
+            elif name.lower() == "numpartitions":
+                source["max_connections"] = self._count(one)
+            else:
+                options[name] = one.value
+                self.origins["source", "jdbc", name] = one
+        if options:
+            source["jdbc"] = options
+        if (password := self._password(where)) is not None:
+            source["password"] = password
+        return source
+
+    def _url(self, user: str | None) -> SourceUrl:
+        one = self._needed("url")
+        if one is None:
+            return SourceUrl("jdbc:none:none", is_jdbc=True)
+        try:
+            where = source_url(one.value, user)
+        except ValueError as error:
+            self._wrong(one, str(error))
+            return SourceUrl("jdbc:none:none", is_jdbc=True)
+        if not where.is_jdbc and not (user or where.user):
+            self._wrong(one, "names no user, and there is no key `…jdbc.user`")
+        return where
+
+    def _of_url(self, where: SourceUrl, *, trusted: bool) -> dict[str, str]:
+        """The URL's parameters that are options here. What others need and this tool does not is told and left out."""
+        one, word = self.found.jdbc.get("url"), driver_word(where.url)
+        used = {key: value for key, value in where.options.items() if not is_unused(word, key)}
+        self.notes += [
+            f"{key} in the URL is not used: the tool settles it itself"
+            for key in sorted(set(where.options) - set(used))
+        ]
+        self.schema = used.pop("currentSchema", None) if word == "postgresql" else None
+        for key, text in option_problems(DRIVERS.get(word), used, trusted=trusted):
+            self._wrong(one, f"parameter {key} {text}")
+        return used
+
+    def _in_schema(self, table: Property) -> str:
+        """The table's name, in the schema that the URL names where it names one itself no more."""
+        if self.schema is None or "." in table.value:
+            return table.value
+        if re.fullmatch(r"\w+", self.schema) is None:
+            self._wrong(
+                self.found.jdbc.get("url"),
+                "parameter currentSchema names no one schema; write schema.table as table.name",
+            )
+        return f"{self.schema}.{table.value}"
+
+    def _password(self, where: SourceUrl) -> str | None:
+        jdbc = self.found.jdbc
+        plain, file = jdbc.get("password"), jdbc.get("password.file")
+        if plain is not None and file is not None:
+            self._wrong(file, f"excludes {plain.key}; keep the file")
+        if file is not None:
+            path = re.sub(r"^file:/*", "/", file.value)
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+                self._wrong(file, "is not a local path; copy the file here, readable by you alone")
+            return "${file:" + str(self.place.folder / path) + "}"
+        self.password = plain.value if plain is not None else where.password
+        return None if self.password is None else self.password.replace("${", "$${")
+
+    def _name(self) -> str:
+        if "name" in self.found.write:
+            self._from_write("name", "tables", 0, "name")
+            return self.found.write["name"].value
+        table = self.found.jdbc.get("table.name")
+        return "" if table is None else re.sub(r"\W", "", table.value.rsplit(".", 1)[-1])
+
+    def _rows(self) -> Tree:
+        rows: Tree = {}
+        table = self._needed("table.name")
+        if table is not None:
+            query = _QUERY.fullmatch(table.value.strip())
+            rows = {"table": self._in_schema(table)} if query is None else {"query": query["query"].strip()}
+            if query is not None and self.schema is not None:
+                self._wrong(
+                    self.found.jdbc.get("url"), "parameter currentSchema: write schema.table in the query instead"
+                )
+            self.origins["tables", 0, "source", next(iter(rows))] = table
+        if "key" in self.found.write:
+            rows["key"] = _names(self.found.write["key"].value)
+            self._from_write("key", "tables", 0, "source", "key")
+        return rows
+
+    def _pull(self) -> Tree:
+        column, flag = self.found.jdbc.get("table.incr.column.name"), self.found.jdbc.get("incr.pull")
+        wanted = column is not None if flag is None else self._truth(flag)
+        if wanted and column is None:
+            self._wrong(flag, "needs the key `…jdbc.table.incr.column.name`")
+        if (level := self.found.jdbc.get("storage.level")) is not None:
+            self._level(level)
+        pull: Tree = {"strategy": "full"}
+        if wanted and column is not None:
+            pull = {"strategy": "timestamp", "watermark": [column.value]}
+            if self.incrementing:
+                pull = {"strategy": "incrementing", "incrementing": column.value}
+            self.origins["tables", 0, "pull"] = column
+        fallback = self.found.jdbc.get("incr.fallback.to.full.fetch")
+        if fallback is not None and self._truth(fallback):
+            pull["on_error"] = "full"
+        return pull
+
+    def _level(self, one: Property) -> None:
+        name = one.value.upper()
+        if name not in _LEVELS:
+            close = nearest(name, _LEVELS)
+            self._wrong(one, "is no storage level of Spark's" + (f"; did you mean {close!r}?" if close else ""))
+        elif not name.startswith("MEMORY_AND_DISK"):
+            self.notes.append(
+                f"{one.key}={name}: rows are held in memory and on disk all the same, so that none is read twice"
+            )
+
+    def _lake(self) -> Tree:
+        lake: Tree = {"path": ""}
+        if "path" in self.found.write:
+            lake["path"] = self.found.write["path"].value
+            self._from_write("path", "tables", 0, "lake", "path")
+        else:
+            self.found.wrong.append(Wrong(1, "hoodie.base.path", "is missing"))
+            lake["path"] = "none"
+        if "type" in self.found.write:
+            lake["type"] = self.found.write["type"].value.lower()
+            self._from_write("type", "tables", 0, "lake", "type")
+        if fields := self._partition_fields():
+            lake["partition_by"] = fields
+            self._from_write("partition", "tables", 0, "lake", "partition_by")
+        generator = self.found.write.get("generator")
+        if generator is not None and generator.value.rsplit(".", 1)[-1] not in _GENERATORS:
+            self._wrong(
+                generator, "derives partitions in a way that is not known here; use lake.partition_by: [day(column)]"
+            )
+        if self.found.options:
+            lake["options"] = {name: one.value for name, one in self.found.options.items()}
+            for name, one in self.found.options.items():
+                self.origins["tables", 0, "lake", "options", name] = one
+        return lake
+
+    def _partition_fields(self) -> list[str]:
+        one = self.found.write.get("partition")
+        fields = []
+        for name in _names(one.value) if one is not None else ():
+            column, _, how = name.partition(":")
+            if how.upper() not in ("", "SIMPLE"):
+                self._wrong(one, "holds a field that is not SIMPLE; use lake.partition_by: [day(column)] in a config")
+            fields.append(column)
+        return fields
+
+    def _count(self, one: Property) -> int:
+        if re.fullmatch(r"[1-9][0-9]{0,3}", one.value.strip()):
+            return int(one.value)
+        self._wrong(one, "expected a whole number from 1 up")
+        return 1
+
+    def _truth(self, one: Property) -> bool:
+        word = one.value.strip().lower()
+        if word not in ("true", "false"):
+            self._wrong(one, "expected true or false")
+        return word == "true"
+
+    def _needed(self, name: str) -> Property | None:
+        one = self.found.jdbc.get(name)
+        if one is None or not one.value:
+            self.found.wrong.append(Wrong(1 if one is None else one.line, f"hoodie.streamer.jdbc.{name}", "is missing"))
+            return None
+        return one
+
+    def _wrong(self, one: Property | None, text: str) -> None:
+        if one is not None:
+            self.found.wrong.append(Wrong(one.line, one.key, text))
+
+    def _from(self, name: str, *location: str | int) -> None:
+        if name in self.found.jdbc:
+            self.origins[location] = self.found.jdbc[name]
+
+    def _from_write(self, name: str, *location: str | int) -> None:
+        self.origins[location] = self.found.write[name]
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _escaped(value: object) -> object:
+    """Text that stands for itself: a properties file has no references."""
+    if isinstance(value, dict):
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_escaped(item) for item in value]
+    return value.replace("${", "$${") if isinstance(value, str) else value
+
+
+_LARGEST_BYTES = 1_048_576
+_FIX = "correct the lines above; docs/properties.md lists every key"
+
+
+@dataclass(frozen=True, slots=True)
+class FromProps:
+    """What a properties file means: the config, and its tree as it may be written down. `notes` are for people.
+
+    `clear_password` is true where the file holds the password itself: the tree then has a reference in its place.
+    """
+
+    config: Config
+    tree: Tree
+    notes: tuple[str, ...]
+    clear_password: bool
+
+
+def load_props(path: Path, reports: Path, *, incrementing: bool = False) -> FromProps:
+    """The config of a properties file; runs go below `reports`.
+
+    `incrementing`: the incremental column is a number that only grows, not a time; the file does not tell.
+
+    Raises:
+        ConfigError: the file cannot be read, or anything in it is wrong; all problems at once.
+    """
+    return parse_props(_text(path), Place(str(path), path.absolute().parent), reports, incrementing=incrementing)
+
+
+def parse_props(text: str, place: Place, reports: Path, *, incrementing: bool = False) -> FromProps:
+    """As `load_props`, of a text. Touches no file."""
+    try:
+        found = sort_keys(parse_properties(text))
+    except PropertiesError as error:
+        raise _error([Wrong(error.line, "", str(error))], place) from None
+    build = PropsTree(found, place, incrementing=incrementing)
+    tree = build.tree()
+    tree["reports"] = str(reports)
+    if found.wrong:
+        raise _error(found.wrong, place)
+    config = _validated(tree, build, place)
+    shown = build.to_write(tree, config.tables[0].lake.path)
+    return FromProps(config, shown, tuple(build.notes), build.password is not None)
+
+
+# --- helpers ---
+
+
+def _validated(tree: Tree, build: PropsTree, place: Place) -> Config:
+    try:
+        return Config.model_validate(tree, context=place)
+    except ValidationError as error:
+        document = Document(values=tree, lines={location: one.line for location, one in build.origins.items()})
+        raise _error(list(_wrongs(error, document, build.origins)), place) from None
+
+
+def _wrongs(error: ValidationError, document: Document, origins: Mapping[Location, Property]) -> Iterator[Wrong]:
+    for problem in problems_of(error, document, Config):
+        location = problem.location
+        while location and location not in origins:
+            location = location[:-1]
+        origin = origins.get(location)
+        key = ".".join(str(step) for step in problem.location) if origin is None else origin.key
+        yield Wrong(problem.line, key, problem.text)
+
+
+def _text(path: Path) -> str:
+    fix = "name the properties file: hudi-reconcile pull --props FILE"
+    try:
+        content = read_small(path, _LARGEST_BYTES)
+    except FileNotFoundError:
+        raise ConfigError((f"{path}: there is no such file",), fix=fix) from None
+    except OSError as error:
+        raise ConfigError((f"{path}: cannot be read: {error.strerror}",), fix=fix) from error
+    if len(content) > _LARGEST_BYTES:
+        raise ConfigError((f"{path}: is larger than 1 MiB; no properties file is",), fix=fix)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ConfigError(
+            (f"{path}:{line}: is not UTF-8 text",), fix="save the file as UTF-8, or write \\uXXXX"
+        ) from None
+
+
+def _error(wrong: list[Wrong], place: Place) -> ConfigError:
+    return error_of(((one.line, one.key, one.text) for one in wrong), place.file, fix=_FIX)

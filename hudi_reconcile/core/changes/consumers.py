@@ -1,0 +1,174 @@
+"""A consumer's stored position, and which ranges a call delivers to it. Pure.
+
+Delivery is at least once. The end of a range is stored before the range is delivered, so that what is delivered again after a
+kill is the same range: with `min-delta`, a longer one from the same start could leave out what the first delivery brought.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from hudi_reconcile.core.changes.range import BEGINNING, EARLIEST, LATEST, Commit, Cut, epoch_micros, span_of
+from hudi_reconcile.core.errors import LakeError, UsageError
+from hudi_reconcile.core.safe_text import json_of
+
+VERSION = 1
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_INSTANT = re.compile(r"(\d{17})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Everything that completed up to `instant` is delivered; up to `pending` it may be, and will be again.
+
+    `kind` is what the consumer is fed with, as `fed_with` says it.
+    """
+
+    consumer: str
+    kind: str
+    instant: str = BEGINNING
+    pending: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """What a consumer has not been given yet.
+
+    `behind_commits` completed after its position, the oldest of them `waiting_seconds` ago; 0 where there is none. `why` is the
+    reason for which its next delivery would be refused, else empty; the counts are then None, since what it lacks is unknown.
+    """
+
+    consumer: str
+    kind: str
+    instant: str
+    pending: str | None
+    behind_commits: int | None = None
+    waiting_seconds: float | None = None
+    why: str = ""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The lag as a JSON document; `kind` is called `type` there, as in the position's file."""
+        found = asdict(self)
+        found["type"] = found.pop("kind")
+        return found
+
+
+def lag_of(position: Position, commits: Sequence[Commit], cut: Cut | None, now_utc_micros: int) -> Lag:
+    """How far a consumer is behind the newest of the table's commits."""
+    known = (position.consumer, position.kind, position.instant, position.pending)
+    try:
+        check_place(position, commits, cut)
+        missing = span_of(position.instant or EARLIEST, LATEST, commits, cut).commits
+    except UsageError as error:
+        return Lag(*known, why=error.message)
+    if not missing:
+        return Lag(*known, behind_commits=0, waiting_seconds=0.0)
+    waiting = now_utc_micros - epoch_micros(missing[0].instant.completed)
+    return Lag(*known, behind_commits=len(missing), waiting_seconds=max(0, waiting) / 1e6)
+
+
+def checked_name(name: str) -> str:
+    """The consumer's name. Raises UsageError for one that is no file name."""
+    if not _NAME.fullmatch(name) or name.endswith("."):
+        raise UsageError(f"--consumer {name!r} is no name", fix="use letters, digits, _ . and -, at most 100")
+    return name
+
+
+def position_text(position: Position) -> str:
+    """Canonical JSON of a position."""
+    found = {
+        "consumer": position.consumer,
+        "instant": position.instant,
+        "pending": position.pending,
+        "type": position.kind,
+    }
+    return json.dumps({"version": VERSION, **found}, sort_keys=True) + "\n"
+
+
+def parse_position(text: str, consumer: str, path: str) -> Position:
+    """The consumer's position that `position_text` wrote.
+
+    Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
+    """
+    try:
+        position = _parsed(json_of(text))
+    except (ValueError, KeyError, TypeError):
+        position = None
+    if position is None or position.consumer != consumer:
+        raise LakeError(
+            f"{path} is no position of consumer {consumer}", fix="remove it: the consumer then begins at the beginning"
+        )
+    return position
+
+
+def _parsed(found: dict[str, Any]) -> Position | None:
+    position = Position(found["consumer"], found["type"], found["instant"], found["pending"])
+    ends = (position.instant, position.pending or BEGINNING)
+    is_known = found["version"] == VERSION and all(_INSTANT.fullmatch(end) for end in ends)
+    return position if is_known else None
+
+
+def reached(upto: str, commits: Sequence[Commit]) -> str:
+    """The position of who was given everything up to an instant: the last commit there.
+
+    Never the instant itself, which may lie ahead of the clock: what completes until then would be passed over.
+    """
+    return max((one.instant.completed for one in commits if one.instant.completed <= upto), default=BEGINNING)
+
+
+def check_place(position: Position, commits: Sequence[Commit], cut: Cut | None) -> None:
+    """Raises UsageError where the table has no commit that the position stands at: it was restored, or is another one."""
+    first = BEGINNING if cut is None else cut.instant
+    known = {first, *(one.instant.completed for one in commits)}
+    # What lies before the cut is told by `span_of`.
+    lost = [one for one in (position.instant, position.pending or first) if one >= first and one not in known]
+    if lost:
+        raise UsageError(
+            f"consumer {position.consumer} is at {lost[0]}, and the table has no such commit: it was restored to an earlier one,"
+            " or made anew",
+            fix="empty what the consumer feeds, and begin again under another name after --consumer",
+        )
+
+
+def fed_with(kind: str, *, corrections_only: bool, merge: str | None) -> str:
+    """What a consumer is fed with, as options of `changes`: a position in one kind of answer means nothing for another.
+
+    >>> fed_with("upsert", corrections_only=True, merge=None)
+    'upsert --corrections-only'
+    """
+    return " ".join(
+        [kind, *(["--corrections-only"] if corrections_only else []), *([f"--merge {merge}"] if merge else [])]
+    )
+
+
+def begun_at(position: Position, after: str, commits: Sequence[Commit], cut: Cut | None) -> Position:
+    """The position of a consumer that is told to begin after an instant instead, at the last commit there.
+
+    What it was given already is one range then, up to where it stood: in a longer one a row that came before and went after
+    would be missing, and stay in what the consumer feeds. Raises UsageError where a delivery beyond is under way.
+    """
+    gone = BEGINNING if cut is None or cut.instant > after else cut.instant
+    at = max(gone, reached(after, commits))
+    if position.pending is not None and at < position.pending:
+        raise UsageError(
+            f"consumer {position.consumer} may have been given changes up to {position.pending};"
+            " the same range must come again first",
+            fix="run it once without --from",
+        )
+    return replace(position, instant=at, pending=position.instant if at < position.instant else None)
+
+
+def deliveries(position: Position, end: str) -> tuple[tuple[str, str], ...]:
+    """The ranges to deliver, in order: what was under way once more, then the rest up to `end`.
+
+    >>> deliveries(Position("c", "upsert", "20260101000000000", "20260102000000000"), "20260103000000000")
+    (('20260101000000000', '20260102000000000'), ('20260102000000000', '20260103000000000'))
+    """
+    edges = [position.instant, *([position.pending] if position.pending else []), end]
+    return tuple((after, upto) for after, upto in pairwise(edges) if after < upto)

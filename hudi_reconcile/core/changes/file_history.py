@@ -1,0 +1,237 @@
+"""The versions of each file group, one made from the other, as commits left them in a copy_on_write table. Pure.
+
+A commit to a copy_on_write table writes a new version of each file group that it touches: all rows of the version before it
+but those that it updated or deleted, and its own. So what commits did can be told from one reading of the files that they
+left, if it is known which was made from which. Whatever does not fit ends in None: then rows are read another way.
+
+The states of each file group around the commits that are asked for, and as of when each of them is read. Pure.
+
+Writers of one file group exclude each other, so that its writes have one order and each of them leaves one state. It is there
+as of every moment from its write up to before the group's next one, whatever is done to other file groups meanwhile. So one
+reading of each state tells what the writes did, and states of several file groups are read as of one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hudi_reconcile.core.changes.range import BEGINNING, Commit, FileGroup, WrittenFile, before
+
+_GLOB = frozenset("*?[]{}\\")  # characters that Spark takes for a pattern in a path
+_REPAIRED = "timestamp-millis"  # early releases wrote such columns as microseconds; Hudi's own reader mends them
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One file of a chain: it holds its file group at `place`, counted from 0, the oldest that is needed.
+
+    `n` is the place of the commit that wrote it among those asked for; None where it is none of them: the version that the
+    first of them was made from, or that of a commit between them that completed outside of the range.
+    """
+
+    chain: int
+    place: int
+    path: str
+    requested: str
+    n: int | None
+
+
+Chain = tuple[Version, ...]
+
+
+def chains_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[Chain, ...] | None:
+    """For each file group that the commits wrote its versions, oldest first; None where that cannot be told with certainty.
+
+    `writes` are all of the table that its timeline still holds. It cannot be told where a commit replaced file groups or
+    does not tell one file of each that it wrote, where the version before the first is no longer on the timeline, or where
+    the files do not all have the table's schema of now.
+    """
+    if not all(_is_told(one) for one in commits):
+        return None
+    asked = {one.instant.requested: n for n, one in enumerate(commits)}
+    written = _written(frozenset(group for one in commits for group in one.groups), writes)
+    found = [_chain(number, files, asked) for number, (_, files) in enumerate(sorted(written.items()))]
+    chains = tuple(chain for chain in found if chain is not None)
+    is_whole = len(chains) == len(found)
+    return chains if is_whole and _one_schema(chains, writes) and _readable(chains) else None
+
+
+def _is_told(commit: Commit) -> bool:
+    return not commit.replaces and sorted(file.group for file in commit.files) == sorted(commit.groups)
+
+
+_Written = tuple[str, WrittenFile]
+
+
+def _written(groups: frozenset[FileGroup], writes: Sequence[Commit]) -> Mapping[FileGroup, list[_Written]]:
+    found: dict[FileGroup, list[_Written]] = {}
+    for write in sorted(writes, key=lambda one: one.instant.requested):
+        for file in write.files:
+            if file.group in groups:
+                found.setdefault(file.group, []).append((write.instant.requested, file))
+    return found
+
+
+def _chain(number: int, files: Sequence[_Written], asked: Mapping[str, int]) -> Chain | None:
+    places = [place for place, (requested, _) in enumerate(files) if requested in asked]
+    is_new = files[places[0]][1].previous is None
+    first = 0 if is_new else places[0] - 1  # what begins a file group that was there before is made from nothing
+    links = files[first : places[-1] + 1] if first >= 0 else []
+    once = len({requested for requested, _ in files}) == len(files)
+    if not (links and once and all(later.previous == requested for (requested, _), (_, later) in pairwise(links))):
+        return None
+    return tuple(
+        Version(number, place, file.path, requested, asked.get(requested))
+        for place, (requested, file) in enumerate(links)
+    )
+
+
+def _one_schema(chains: Sequence[Chain], writes: Sequence[Commit]) -> bool:
+    """True where all the files were written with the schema that the table has now, and their readers need no more than it."""
+    schemas = {write.instant.requested: write.schema for write in writes}
+    schema = schemas[max(schemas)] if schemas else None
+    last = max(writes, key=lambda one: one.instant.completed, default=None)
+    if schema is None or last is None or last.schema != schema or _REPAIRED in schema:
+        return False
+    return all(schemas[one.requested] == schema for one in versions_of(chains))
+
+
+def _readable(chains: Sequence[Chain]) -> bool:
+    paths = [one.path for one in versions_of(chains)]
+    names = {path.rpartition("/")[2] for path in paths}  # rows tell the name of their file
+    plain = all(path.endswith(".parquet") and is_no_pattern(path) for path in paths)
+    return plain and len(names) == len(paths)
+
+
+def is_no_pattern(path: str) -> bool:
+    """True for a path that Spark takes for itself and not for a pattern of others.
+
+    >>> is_no_pattern("lake/a b%20/t"), is_no_pattern("lake/[old]/t")
+    (True, False)
+    """
+    return not _GLOB & set(path)
+
+
+def versions_of(chains: Sequence[Chain]) -> Iterator[Version]:
+    """All of them, chain by chain."""
+    return (version for chain in chains for version in chain)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a file group held at `place` of its chain, counted from 0, the oldest that is needed; as of `moment`.
+
+    `requested` is the commit asked for that left it, and `n` its place among those. Both are None for the state before one of
+    them that was left by none of them.
+    """
+
+    chain: int
+    place: int
+    group: FileGroup
+    moment: str
+    requested: str | None
+    n: int | None
+
+
+StateChain = tuple[State, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """As of which moments a state may be read, both inclusive."""
+
+    group: FileGroup
+    requested: str | None
+    first: str
+    last: str
+
+
+def states_of(
+    commits: Sequence[Commit],
+    writes: Sequence[Commit],
+    services: Sequence[Commit],
+    done: Sequence[str],
+    archived: str | None,
+) -> tuple[StateChain, ...] | None:
+    """For each file group that the commits wrote its states, oldest first, those that they left and those that they came upon.
+
+    `writes` are all of the active timeline, `services` its compactions and clusterings: they change no row and leave no state,
+    but a state is read after those, for what was written while they were planned is in no version before them. `done` are the
+    requested times of all of these, `archived` the greatest of those in the archive. None where writes left the timeline from
+    the first commit on: then nobody knows what they wrote.
+    """
+    asked = {one.instant.requested: n for n, one in enumerate(commits)}
+    if not asked:
+        return ()
+    if archived is not None and archived >= min(asked):
+        return None
+    line = _Line(asked, done, archived)
+    written, serviced = _times(writes), _times(services)
+    groups = sorted({group for one in commits for group in one.groups})
+    chains = [list(_reaches(group, written[group], serviced.get(group, ()), line)) for group in groups]
+    moments = _moments(reach for chain in chains for reach in chain)
+    return tuple(
+        tuple(
+            State(number, place, one.group, moments[one], one.requested, asked.get(one.requested or BEGINNING))
+            for place, one in enumerate(chain)
+        )
+        for number, chain in enumerate(chains)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The timeline: which of its commits are asked for, what is done, and the greatest time in the archive."""
+
+    asked: Mapping[str, int]
+    done: Sequence[str]
+    archived: str | None
+
+    def until(self, following: str | None) -> str | None:
+        """The last moment that is looked at before the group's next write."""
+        newest = max(self.asked)
+        return newest if following is None or following > newest else latest_before(following, self.done, self.archived)
+
+
+def _times(commits: Sequence[Commit]) -> Mapping[FileGroup, list[str]]:
+    found: dict[FileGroup, list[str]] = {}
+    for requested, groups in sorted((one.instant.requested, one.groups) for one in commits):
+        for group in groups:
+            found.setdefault(group, []).append(requested)
+    return found
+
+
+def _reaches(group: FileGroup, written: Sequence[str], serviced: Sequence[str], line: _Line) -> Iterator[_Reach]:
+    """Where each state is: those that commits asked for left, and those that they came upon."""
+    known = sorted([line.archived or BEGINNING, *written, *serviced])
+    for requested, following in pairwise([None, *written, None]):
+        is_asked = requested in line.asked
+        if not is_asked and following not in line.asked:
+            continue
+        last = line.until(following)
+        if last is not None:  # else there was nothing before
+            yield _Reach(group, requested if is_asked else None, max(one for one in known if one <= last), last)
+
+
+def latest_before(requested: str, done: Sequence[str], archived: str | None) -> str | None:
+    """The last moment before a write: of the commit before it, or a millisecond earlier where that one may be archived.
+
+    None before the first of all. A savepoint keeps its commit on the active timeline while later ones leave it.
+    """
+    earlier = max((one for one in done if one < requested), default=None)
+    if archived is not None and (earlier is None or earlier < archived):
+        return before(requested)
+    return earlier
+
+
+def _moments(reaches: Iterator[_Reach]) -> Mapping[_Reach, str]:
+    """A moment for each, as few distinct ones as there can be: the end of the first to end, for all that hold it; and so on."""
+    found: dict[_Reach, str] = {}
+    moment = None
+    for one in sorted(reaches, key=lambda reach: reach.last):
+        if moment is None or moment < one.first:
+            moment = one.last
+        found[one] = moment
+    return found

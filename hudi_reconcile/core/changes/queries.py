@@ -1,0 +1,150 @@
+"""Change queries as pure algebra: a change log in, the four canonical answers out.
+
+A log holds the changes of each key in the order in which they were committed, at most one for a key and commit. What Spark
+answers (`changefeed/answers.py`) is held against this by tests.
+
+Which commits were corrections of ours, by the labels they carry. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Any, Literal
+
+from hudi_reconcile.core.tables.values import READ_SEQ
+
+QueryType = Literal["append-only", "upsert", "min-delta", "full-delta"]
+QUERY_TYPES: tuple[QueryType, ...] = ("append-only", "upsert", "min-delta", "full-delta")
+# Within one commit, of a key that the table holds more than once: copies go before others come.
+OP_ORDER = ("d", "u", "i")
+UPSERT = "upsert"
+
+Key = Hashable
+Image = Mapping[str, object]
+State = Mapping[Any, Image]  # by key
+
+
+class BrokenChainError(ValueError):
+    """A key whose changes do not follow from each other: it was in the table more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one key. `commit` numbers the commits in order of completion; an absent row's image is None."""
+
+    commit: int
+    key: Key
+    before: Image | None
+    after: Image | None
+    op: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.op:
+            object.__setattr__(self, "op", op_of(self.before, self.after))
+
+
+def op_of(before: Image | None, after: Image | None) -> str:
+    """`i`, `u` or `d`. Raises ValueError where there is no row on either side."""
+    if before is None and after is None:
+        raise ValueError("a change has a row before it, after it, or both")
+    return "i" if before is None else "d" if after is None else "u"
+
+
+def same_image(left: Image, right: Image) -> bool:
+    """Equality of rows, but for the tool's own read sequence: reading a row again is no change of it."""
+    return {**left, READ_SEQ: None} == {**right, READ_SEQ: None}
+
+
+def changes_of(commit: int, before: State, after: State, rewritten: Iterable[Key] = ()) -> Iterator[Change]:
+    """What one commit changed. `rewritten` are keys that it wrote again as they were: `u` with equal images."""
+    again = set(rewritten)
+    for key in sorted({*before, *after}, key=repr):
+        old, new = before.get(key), after.get(key)
+        if old is None or new is None or not same_image(old, new) or key in again:
+            yield Change(commit, key, old, new)
+
+
+def answer(kind: QueryType, log: Iterable[Change]) -> tuple[Change, ...]:
+    """The answer to a change query, ordered by commit. Raises BrokenChainError for what upsert and min-delta cannot tell."""
+    changes = sorted(log, key=_place)
+    if kind == "full-delta":
+        return tuple(changes)
+    if kind == "append-only":
+        return tuple(change for change in changes if change.op == "i")
+    fold = _net if kind == "min-delta" else _newest
+    found = [one for chain in _chains(changes) if (one := fold(chain)) is not None]
+    return tuple(sorted(found, key=lambda one: (one.commit, repr(one.key))))
+
+
+def applied(state: State, changes: Iterable[Change]) -> dict[Key, Image]:
+    """The table after these changes, in their order."""
+    found = dict(state)
+    for change in changes:
+        if change.after is None:
+            found.pop(change.key, None)
+        else:
+            found[change.key] = change.after
+    return found
+
+
+def _newest(chain: Sequence[Change]) -> Change | None:
+    last = chain[-1]
+    return None if last.after is None else Change(last.commit, last.key, None, last.after, UPSERT)
+
+
+def _net(chain: Sequence[Change]) -> Change | None:
+    before, after = chain[0].before, chain[-1].after
+    if before is None and after is None:
+        return None
+    if before is not None and after is not None and same_image(before, after):
+        return None
+    return Change(chain[-1].commit, chain[0].key, before, after)
+
+
+def _chains(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    by_key = sorted(changes, key=lambda change: repr(change.key))  # stable: each chain keeps its order
+    for _, found in groupby(by_key, key=lambda change: change.key):
+        chain = list(found)
+        for earlier, later in pairwise(chain):
+            if (earlier.after is None) != (later.before is None):
+                raise BrokenChainError
+        yield chain
+
+
+def _place(change: Change) -> tuple[int, str, int]:
+    return change.commit, repr(change.key), OP_ORDER.index(change.op)
+
+
+UNDO_KIND = "undo"
+UNDONE_PLANS = "undone_plans"  # in the provenance of an undo: the plans whose commits it took back, or found taken back
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A corrective commit: the run that made it, its plan, and the sweep whose findings say why each key was corrected.
+
+    An undo has neither plan nor findings; its `kind` is the kind of all its changes.
+    """
+
+    run_id: str
+    plan_id: str | None = None
+    sweep: str | None = None
+    kind: str | None = None
+
+
+def correction_of(labels: Mapping[str, str]) -> Correction | None:
+    """The correction that a commit's labels tell of; None for a commit that is none.
+
+    >>> correction_of({"kind": "apply", "run_id": "r2", "sweep": "r1", "plan": "abc:all"})
+    Correction(run_id='r2', plan_id='abc', sweep='r1', kind=None)
+    """
+    match labels.get("kind"):
+        case "apply":
+            plan = labels.get("plan", "").split(":", 1)[0]
+            return Correction(labels.get("run_id", ""), plan or None, labels.get("sweep"))
+        case "undo":
+            return Correction(labels.get("run_id", ""), kind=UNDO_KIND)
+        case _:
+            return None

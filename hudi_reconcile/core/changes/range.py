@@ -1,0 +1,309 @@
+"""The range of a change query: `--from` and `--to` as people write them, held against what the table's history still holds.
+
+Pure. All times are completion times, as Hudi writes them (`yyyyMMddHHmmssSSS`), in UTC, the zone of every JVM of this tool.
+
+What Hudi's change log of a copy_on_write table must hold of some commits, by what each commit says that it did. Pure.
+
+With `data_before_after` a commit logs each row that it inserted, updated or deleted in a file group that was there before; a
+new file group has no log, its file holds what was inserted. So the answer takes as long as there are changes, however large
+the table is. But that log is kept by key: of two copies of a key in one file group it tells one. A log is only believed that
+tells as many changes of each kind as the commit counted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.tables.values import Instant
+
+EARLIEST, LATEST = "earliest", "latest"
+BEGINNING = ""  # before every instant
+_INSTANT = re.compile(r"\d{17}")
+_FORMS = (
+    "a Hudi instant such as 20261121145100499, an ISO time in UTC such as 2026-11-21T14:51:00.499Z, earliest or latest"
+)
+
+FileGroup = tuple[str, str]  # partition path, file id
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows a file holds, and how many of them its commit inserted or updated, and deleted."""
+
+    rows: int
+    inserted_rows: int = 0
+    updated_rows: int = 0
+    deleted_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that a commit wrote for a file group; `path` is below the table's.
+
+    `previous` is when the commit was requested whose version of the group this one was made from; None for a new group.
+    `counts` are the commit's own, None where it does not tell them; `has_log`: it wrote a file of the change log beside it.
+    """
+
+    group: FileGroup
+    path: str
+    previous: str | None
+    counts: RowCounts | None = None
+    has_log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One completed write. `groups` are the file groups that it wrote or replaced.
+
+    `replaces`: it wrote whole file groups anew, so that rows in it may be just carried over. `labels` are those that this
+    tool left on it. `files` are those that it wrote, and `schema` the table's at that time, as the commit tells them.
+    """
+
+    instant: Instant
+    groups: frozenset[FileGroup] = frozenset()
+    replaces: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[WrittenFile, ...] = ()
+    schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """History up to `instant` (completion time) is gone: no range may begin before it. `why` says who took it."""
+
+    instant: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Commits that completed after `after` and not after `upto`, in order of completion."""
+
+    after: str
+    upto: str
+    commits: tuple[Commit, ...]
+    notes: tuple[str, ...] = ()
+
+
+def rows_written(commits: Sequence[Commit]) -> float:
+    """How many rows the commits inserted or updated, as they count them; infinite where one of them does not tell."""
+    counts = [file.counts for commit in commits for file in commit.files]
+    return sum(math.inf if one is None else one.inserted_rows + one.updated_rows for one in counts)
+
+
+def instant_text(text: str, option: str) -> str:
+    """A position as people write it, as Hudi's instant, `earliest` or `latest`. Raises UsageError for anything else.
+
+    >>> instant_text("2026-11-21T15:51:00.4999+01:00", "--to"), instant_text("latest", "--to")
+    ('20261121145100499', 'latest')
+    """
+    text = text.strip()
+    if text in (EARLIEST, LATEST):
+        return text
+    try:
+        if _INSTANT.fullmatch(text):
+            datetime.strptime(f"{text[:14]}+0000", "%Y%m%d%H%M%S%z")
+            return text
+        if not text.isdigit():
+            return _instant_of(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):  # a zone can lead out of the calendar
+        pass
+    raise UsageError(f"{option} {text!r} is no instant", fix=f"{option} takes {_FORMS}")
+
+
+def before(requested: str) -> str:
+    """The instant one millisecond earlier.
+
+    >>> before("20260301000000000"), before("20210301000000")
+    ('20260228235959999', '20210228235959999')
+    """
+    return _instant_of(_moment_of(requested) - timedelta(milliseconds=1))
+
+
+def epoch_micros(instant: str) -> int:
+    """Microseconds since 1970, UTC.
+
+    >>> epoch_micros("19700101000001002")
+    1002000
+    """
+    return (_moment_of(instant) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def span_of(start: str, end: str, commits: Sequence[Commit], cut: Cut | None) -> Span:
+    """The commits between two positions, the first exclusive and the last inclusive.
+
+    Raises UsageError for a backward range, and for one that begins where history is gone; it names the first usable instant.
+    """
+    done = sorted(commits, key=lambda one: (one.instant.completed, one.instant.requested))
+    newest = done[-1].instant.completed if done else BEGINNING
+    ends = {EARLIEST: BEGINNING, LATEST: newest}
+    after, upto = ends.get(start, start), ends.get(end, end)
+    if after > upto:
+        raise UsageError(
+            f"the range runs backwards: --from {start} is after --to {end}"
+            + (f" ({newest})" if end == LATEST and newest else ""),
+            fix="give the earlier instant as --from",
+        )
+    if cut is not None and after < cut.instant and after < upto:
+        raise UsageError(
+            f"--from {start}: {cut.why}, and what changed up to {cut.instant} can no longer be told",
+            fix=f"the first usable instant is --from {cut.instant}",
+        )
+    inside = tuple(one for one in done if after < one.instant.completed <= upto)
+    return Span(after, upto, inside, (*_notes("--from", start, done), *_notes("--to", end, done)))
+
+
+def cut_of(commits: Sequence[Commit], retained_from: str | None, archived: str | None) -> Cut | None:
+    """What is gone of the history.
+
+    `commits` are the completed ones on the active timeline. The cleaner left everything from the requested time
+    `retained_from` on; None where it never ran. Hudi reads as of no earlier time, so that the commit at it is the first
+    whose state is there. `archived` is the newest completion time of a commit that left the active timeline.
+    """
+    cuts = [Cut(archived, "older commits are archived")] if archived else []
+    gone = [one.instant.completed for one in commits if one.instant.requested <= (retained_from or BEGINNING)]
+    cuts += [Cut(max(gone), "the cleaner removed older file versions")] if gone else []
+    return max(cuts, key=lambda cut: cut.instant, default=None)
+
+
+def entangled(
+    asked: Sequence[Commit], commits: Sequence[Commit], services: Sequence[Commit] = ()
+) -> tuple[Commit, Commit] | None:
+    """Two commits, one of them asked for, that wrote one file group at the same time: its versions do not tell which was first.
+
+    So do two whose ends are not in the order of their begins: up to table version 6 a commit's end is when its file on the
+    timeline was last modified, which a copy of the table's folder makes anew.
+    `commits` are all of the table; one of them may have begun before an asked one and ended after the range. `services`, its
+    compactions and clusterings, make a file group anew for those that complete after they were requested: the rows of a commit
+    that was requested before are in no version as of that commit.
+    """
+    for one in asked:
+        for service in services:
+            if (
+                one.instant.requested < service.instant.requested < one.instant.completed
+                and one.groups & service.groups
+            ):
+                return one, service
+    wanted = {one.instant.requested for one in asked}
+    last: dict[FileGroup, Commit] = {}
+    for commit in sorted(commits, key=lambda one: one.instant.requested):
+        for group in commit.groups:
+            earlier = last.get(group)
+            overlaps = earlier is not None and _overlap(earlier.instant, commit.instant)
+            if earlier is not None and overlaps and wanted & {earlier.instant.requested, commit.instant.requested}:
+                return earlier, commit
+            if earlier is None or commit.instant.completed > earlier.instant.completed:
+                last[group] = commit
+    return None
+
+
+def _overlap(first: Instant, second: Instant) -> bool:
+    return first.completed > second.requested or first.completed >= second.completed
+
+
+def _notes(option: str, position: str, done: Sequence[Commit]) -> tuple[str, ...]:
+    if position in (EARLIEST, LATEST) or position in {one.instant.completed for one in done}:
+        return ()
+    for one in done:
+        if one.instant.requested == position:
+            return (f"{option} {position} is when a commit was requested; it completed at {one.instant.completed}",)
+    return (f"{option} {position} is no commit of this table; it is taken as a point in time",)
+
+
+def _moment_of(instant: str) -> datetime:
+    # Before 0.11 Hudi wrote no milliseconds.
+    return datetime.strptime(f"{instant[:14]}+0000", "%Y%m%d%H%M%S%z") + timedelta(milliseconds=int(instant[14:] or 0))
+
+
+def _instant_of(moment: datetime) -> str:
+    utc = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    return f"{utc.year:04d}{utc:%m%d%H%M%S}{utc.microsecond // 1000:03d}"
+
+
+# So many rows of files are read in the time of one image of a log, which is text: where each version of a file group is
+# read and its rows are told apart, and where only the rows that a commit wrote are picked from the latest of each.
+ROWS_EACH, ROWS_LATEST = 8, 50
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCommit:
+    """One commit, at place `n` of those asked for, and how many changes of each kind are to be found of it.
+
+    Inserted rows are in its log or in file groups that it began. `has_log`: there is one.
+    """
+
+    n: int
+    requested: str
+    completed: str
+    inserted_rows: int
+    updated_rows: int
+    deleted_rows: int
+    has_log: bool
+
+
+def logged_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
+    """What is to be found of each commit; None where the log cannot tell it.
+
+    `writes` are all of the table that its timeline still holds: a file holds the rows of the one that it was made from, but
+    for those that the commit inserted and deleted. The commits must have replaced no file group.
+    """
+    held = {
+        (file.group, write.instant.requested): file.counts.rows
+        for write in writes
+        for file in write.files
+        if file.counts is not None
+    }
+    if not commits or not all(_is_told(file, held) for one in commits for file in one.files):
+        return None
+    return tuple(_logged(n, one) for n, one in enumerate(commits))
+
+
+def is_shorter(log: Sequence[LoggedCommit], commits: Sequence[Commit], *, latest_only: bool) -> bool:
+    """True where the log is read sooner than the files: those that the commits wrote, or the latest of each file group."""
+    written = [(file.group, file.counts.rows) for one in commits for file in one.files if file.counts is not None]
+    rows = sum(dict(written).values()) if latest_only else sum(rows for _, rows in written)
+    return images_of(log) * (ROWS_LATEST if latest_only else ROWS_EACH) <= rows
+
+
+def images_of(log: Sequence[LoggedCommit]) -> int:
+    """How many images of rows are to be found of the commits."""
+    return sum(one.inserted_rows + 2 * one.updated_rows + one.deleted_rows for one in log)
+
+
+def span_of_log(found: Sequence[LoggedCommit]) -> tuple[str, str] | None:
+    """A range, its begin exclusive, that holds the commits with a log by requested as by completion time; None without any.
+
+    Hudi's CDC query goes by requested times, where its incremental query goes by completion times (measured with 1.2.0).
+    """
+    logged = [one for one in found if one.has_log]
+    if not logged:
+        return None
+    return before(min(one.requested for one in logged)), max(one.completed for one in logged)
+
+
+def _is_told(file: WrittenFile, held: Mapping[tuple[FileGroup, str], int]) -> bool:
+    counts = file.counts
+    if counts is None:
+        return False
+    if file.previous is None:
+        return not file.has_log and counts == RowCounts(counts.rows, counts.rows)
+    earlier = held.get((file.group, file.previous))
+    return file.has_log and earlier is not None and counts.rows == earlier + counts.inserted_rows - counts.deleted_rows
+
+
+def _logged(n: int, commit: Commit) -> LoggedCommit:
+    counts = [file.counts for file in commit.files if file.counts is not None]
+    return LoggedCommit(
+        n,
+        commit.instant.requested,
+        commit.instant.completed,
+        sum(one.inserted_rows for one in counts),
+        sum(one.updated_rows for one in counts),
+        sum(one.deleted_rows for one in counts),
+        any(file.has_log for file in commit.files),
+    )

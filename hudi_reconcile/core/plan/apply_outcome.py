@@ -1,0 +1,126 @@
+"""Which corrections of a plan an apply left unmade, counted by reason; where they are listed, and why some are not. Pure.
+
+What a corrective commit tells of the keys it was made for: how many it wrote, and what became of the others. Pure.
+
+The commit is all that a killed apply leaves, so the counts are in it. They are known before: a commit is made whole or not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.safe_text import json_of
+
+NOT_COMMITTED, NOT_ASKED, UNKNOWN, REFUSED, ERROR = "not_committed", "not_asked", "unknown", "refused", "error"
+
+# Each reason with what it means for the row and what to do. A list has no rows of the last two: they are about all of the plan.
+REASONS: Mapping[str, str] = {
+    "superseded": "the lake holds another version than was compared: sweep again",
+    NOT_COMMITTED: "as compared, but another writer was at work and the commit was not made: run the same apply again",
+    "moved": "the source's row is no longer the one that was compared: sweep again",
+    "failed": "the lake does not show the row as it should be: sweep again",
+    "held": "the row breaks the rules that are named: correct it at the source and sweep again, or waive the rule",
+    NOT_ASKED: "left out by --only: run the same apply without it",
+    UNKNOWN: "not written by an earlier apply of the plan, whose commit does not tell why: sweep again",
+    REFUSED: "the plan was refused as a whole: this run wrote nothing",
+    ERROR: "an error ended the apply before it wrote anything",
+}
+
+STILL_DONE = frozenset({NOT_COMMITTED, NOT_ASKED})  # by the same apply, run again
+WHOLE = frozenset({REFUSED, ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Uncorrected:
+    """Planned corrections that neither this apply nor an earlier one of the same plan made.
+
+    `listed_rows` of them are below `path` in the run's folder, a row each; where that is not all of them, `why` says so.
+    `by_kind` counts the listed ones by their kind.
+    `plan_run` is the sweep whose plan it was. Of a plan that was refused as a whole they are all of its rows, whatever an
+    earlier apply wrote, and the findings of `plan_run` are the list.
+    """
+
+    rows: int = 0
+    by_reason: Mapping[str, int] = field(default_factory=dict)
+    listed_rows: int = 0
+    path: str | None = None
+    why: str = ""
+    plan_run: str | None = None
+    by_kind: Mapping[str, int] = field(default_factory=dict)
+
+
+def untouched(rows: int, plan_run: str, reason: str, why: str) -> Uncorrected:
+    """A plan of which this run wrote nothing: every row has the one reason, so the findings of its sweep are the list.
+
+    >>> untouched(3, "20261121T132616Z-400a1c", "refused", "guard max_deletes: limit 1, found 3").by_reason
+    {'refused': 3}
+    """
+    return Uncorrected(rows, {reason: rows}, why=why, plan_run=plan_run) if rows else Uncorrected()
+
+
+def unfinished(status: Mapping[str, int], rows: int, plan_run: str) -> Uncorrected:
+    """An apply that an error ended after a commit: counted by status, and not listed. No status is what it was not asked for.
+
+    >>> unfinished({"applied": 1, "failed": 1}, 3, "20261121T132616Z-400a1c").by_reason
+    {'failed': 1, 'not_asked': 2}
+    """
+    left = {reason: found for reason, found in status.items() if reason in REASONS and found}
+    if (others := rows - sum(left.values())) > 0:
+        left[NOT_ASKED] = others
+    why = "an error ended the apply before they could be listed: run the same apply again"
+    return Uncorrected(rows, left, why=why, plan_run=plan_run) if rows else Uncorrected()
+
+
+def told(left: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, str]:
+    """What the rows that an earlier commit left are to be called, from how they stood just after it.
+
+    `left` are that commit's own counts; it does not say which row. `seen` are the rows by how they stood. One reason is the
+    reason of all; where the others come out even, the one that is over is that of the rows that nothing is seen of.
+
+    >>> told({"moved": 2}, {"unknown": 1, "superseded": 1})
+    {'unknown': 'moved', 'superseded': 'moved'}
+    >>> told({"superseded": 1, "held": 1}, {"unknown": 1, "superseded": 1})
+    {'unknown': 'held'}
+    >>> told({"superseded": 1, "held": 1}, {"unknown": 2})
+    {}
+    """
+    over = {reason: rows for reason, rows in left.items() if rows and rows != seen.get(reason)}
+    if len([rows for rows in left.values() if rows]) == 1:
+        return dict.fromkeys(seen, next(iter(left)))
+    if len(over) == 1 and over == {reason: seen.get(UNKNOWN, 0) for reason in over}:
+        return {UNKNOWN: next(iter(over))}
+    return {}
+
+
+WRITTEN = "written"  # by this commit, or by one before it of the same plan and part
+LEFT = "left"  # for the second of two commits
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Canonical JSON, without what is none.
+
+    >>> counts_text({"written": 2, "moved": 1, "held": 0})
+    '{"moved":1,"written":2}'
+    """
+    return json.dumps({name: rows for name, rows in counts.items() if rows}, sort_keys=True, separators=(",", ":"))
+
+
+def parse_counts(text: str) -> Mapping[str, int]:
+    """The counts that `counts_text` wrote. Raises LakeError for any other text."""
+    try:
+        found = json_of(text)
+    except ValueError as error:
+        raise _unreadable() from error
+    if not isinstance(found, dict) or not all(type(rows) is int and rows >= 0 for rows in found.values()):
+        raise _unreadable()
+    return found
+
+
+def _unreadable() -> LakeError:
+    return LakeError(
+        "the counts of a corrective commit cannot be read",
+        fix="run the version of hudi-reconcile that wrote them, or sweep again",
+    )

@@ -1,0 +1,244 @@
+"""The corrective plan as a value: what apply would do, what must still hold, and an id that is the hash of all of it.
+
+The corrections themselves are rows and stay in the run's findings files; the plan binds those files by their sha256.
+Explaining and executing read the same steps, so an explanation cannot lie.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.result_parts import Guard
+
+VERSION = 1
+EXPIRES_AFTER_MICROS = 24 * 3600 * 1_000_000
+# Between the clocks of two hosts that sweep and apply; beyond it the plan's time was not read from a clock.
+CLOCK_SKEW_MICROS = 5 * 60 * 1_000_000
+_LAST_MICROS = 253_402_300_799_999_999  # the end of the year 9999: no later time has a text
+MAX_AGE = "max_age_micros"
+SCHEMA = "schema"
+# What a plan of some partitions or segments was made of, in words, and the partitions as a JSON list; a plan of the whole
+# table has neither.
+PART = "part"
+PARTITIONS = "partitions"
+WHERE, TIMELINE, POSITION = "source_where", "source_timeline", "source_position"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Something that must hold at apply, as it was when the plan was made."""
+
+    name: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that apply does, in order, with the sentence that explains it."""
+
+    step: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that apply needs to know of one table's corrections, but for the rows."""
+
+    run_id: str
+    table: str
+    created_micros: int
+    lake_path: str
+    lake_instant: str
+    source_identity: str
+    source_snapshot: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    segmentation: Mapping[str, Any]
+    by_kind: Mapping[str, int]
+    upserts: int
+    deletes: int
+    guards: tuple[Guard, ...]
+    requirements: tuple[Requirement, ...]
+    files: Mapping[str, str]
+
+    @property
+    def plan_id(self) -> str:
+        """sha256 of the plan's canonical bytes."""
+        return sha256(canonical_bytes(_body(self))).hexdigest()
+
+    def required(self, name: str) -> str | None:
+        """What a requirement expects; None where the plan does not name it."""
+        return next((item.expected for item in self.requirements if item.name == name), None)
+
+    @property
+    def part(self) -> str | None:
+        """Which part of the table was compared, in words; None where it was all of it."""
+        return self.required(PART)
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """The partitions that the plan is about, as Hudi stores them; none where it is about all."""
+        return tuple(json.loads(self.required(PARTITIONS) or "[]"))
+
+    @property
+    def max_age_micros(self) -> int:
+        """How old the plan may be at apply: `policy.max_plan_age` when it was made, 24 hours where it does not say."""
+        return int(self.required(MAX_AGE) or EXPIRES_AFTER_MICROS)
+
+    @property
+    def expires_micros(self) -> int:
+        """When the plan is too old to be applied."""
+        return self.created_micros + self.max_age_micros
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What the operator said: which part of the plan, how many deletes were looked at, what is meant in spite of a guard.
+
+    `dead_writers` are instants in flight whose writers are known to be dead.
+    """
+
+    only: Literal["upsert", "delete"] | None = None
+    approve_deletes: int | None = None
+    allow_empty_source: bool = False
+    accept: frozenset[str] = frozenset()
+    dead_writers: frozenset[str] = frozenset()
+
+
+def refuse_future(plan: Plan, now_micros: int) -> None:
+    """Raises RefusedError for a plan made more than five minutes ahead of the clock: it would outlive every limit of age."""
+    if plan.created_micros > now_micros + CLOCK_SKEW_MICROS:
+        ahead = (plan.created_micros - now_micros) // 60_000_000
+        raise RefusedError(
+            f"table {plan.table}: the plan of run {plan.run_id} says that it was made {ahead} minutes from now",
+            fix=f"set the clocks of both hosts; look: hudi-reconcile audit verify; then: hudi-reconcile sweep -t {plan.table}",
+        )
+
+
+def part_requirements(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:
+    """What a plan of a part of a table says of it."""
+    named = (Requirement(PARTITIONS, json.dumps(list(partitions), ensure_ascii=False)),) if partitions else ()
+    return () if part is None else (Requirement(PART, part), *named)
+
+
+def steps_of(plan: Plan) -> tuple[Step, ...]:
+    """What apply does with this plan, in order. `apply` executes these names, `plan` prints these sentences."""
+    return (
+        Step(
+            "require",
+            f"check that the plan is for {plan.lake_path}, not older than {_hours(plan.max_age_micros)} and not applied before",
+        ),
+        Step("guard", "hold the plan against the policy; a refusal writes nothing"),
+        Step("recheck", f"read the {plan.upserts + plan.deletes} keys again on both sides; drop what moved meanwhile"),
+        Step(
+            "commit", f"one Hudi commit: upsert {plan.upserts} rows, delete {plan.deletes} rows, checkpoint carried on"
+        ),
+        Step("read_back", "read the written keys back and count what the lake really shows"),
+        Step("verify", "digest the touched segments again on both sides"),
+    )
+
+
+def document(plan: Plan, *, created_utc: str, expires_utc: str) -> dict[str, Any]:
+    """`plan.json`."""
+    return {
+        "version": VERSION,
+        "plan_id": plan.plan_id,
+        **_body(plan),
+        "created_utc": created_utc,
+        "expires_utc": expires_utc,
+        "steps": [asdict(step) for step in steps_of(plan)],
+    }
+
+
+def parse(found: Mapping[str, Any]) -> Plan:
+    """The plan of a `plan.json`. Raises RefusedError for another version, or where a byte of it was changed."""
+    if found.get("version") != VERSION:
+        raise RefusedError(
+            f"plan.json is version {found.get('version')!r}, this tool reads {VERSION}",
+            fix="sweep again with this version",
+        )
+    try:
+        plan = Plan(
+            run_id=found["run_id"],
+            table=found["table"],
+            created_micros=found["created_micros"],
+            lake_path=found["lake"]["path"],
+            lake_instant=found["lake"]["instant"],
+            source_identity=found["source"]["identity"],
+            source_snapshot=found["source"]["snapshot"],
+            key=tuple(found["key"]),
+            columns=tuple(found["columns"]),
+            segmentation=found["segmentation"],
+            by_kind=found["by_kind"],
+            upserts=found["upserts"],
+            deletes=found["deletes"],
+            guards=tuple(Guard(**guard) for guard in found["guards"]),
+            requirements=tuple(Requirement(**item) for item in found["requirements"]),
+            files=found["files"],
+        )
+        _check_types(plan)
+        plan_id = plan.plan_id
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise RefusedError("plan.json was changed: a field is missing or odd", fix="sweep again") from error
+    if plan_id != found.get("plan_id"):
+        raise RefusedError(
+            f"plan.json was changed: it hashes to {plan_id[:12]}, it says {str(found.get('plan_id'))[:12]}",
+            fix="sweep again; plans are not edited by hand",
+        )
+    return plan
+
+
+def canonical_bytes(value: Any) -> bytes:
+    """JSON with sorted keys and no blanks, UTF-8: the same value always gives the same bytes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _check_types(plan: Plan) -> None:
+    """Raises TypeError or ValueError for a field that no sweep writes so: what shows or applies a plan relies on each."""
+    texts = (plan.run_id, plan.table, plan.lake_path, plan.lake_instant, plan.source_identity, plan.source_snapshot)
+    named = [text for one in plan.requirements for text in (one.name, one.expected)]
+    judged = [text for one in plan.guards for text in (one.name, one.fix)]
+    files = [text for pair in dict(plan.files).items() for text in pair]
+    if not all(type(one) is str for one in (*texts, *plan.key, *plan.columns, *named, *judged, *files)):
+        raise TypeError("text")
+    counts = (plan.created_micros, plan.upserts, plan.deletes, *dict(plan.by_kind).values())
+    if not all(type(one) is int and 0 <= one <= _LAST_MICROS for one in counts):
+        raise TypeError("count")
+    numbers = [number for one in plan.guards for number in (one.limit, one.found)]
+    if not all(type(one) in (int, float, str) for one in numbers) or any(
+        type(one.ok) is not bool for one in plan.guards
+    ):
+        raise TypeError("guard")
+    if not all(type(one) is str for one in plan.partitions) or not 0 <= plan.max_age_micros <= _LAST_MICROS:
+        raise ValueError("requirement")
+    if plan.expires_micros > _LAST_MICROS:
+        raise ValueError("time")
+    dict(plan.segmentation)
+
+
+def _hours(micros: int) -> str:
+    return f"{micros / 3_600_000_000:g} h"
+
+
+def _body(plan: Plan) -> dict[str, Any]:
+    return {
+        "run_id": plan.run_id,
+        "table": plan.table,
+        "created_micros": plan.created_micros,
+        "lake": {"path": plan.lake_path, "instant": plan.lake_instant},
+        "source": {"identity": plan.source_identity, "snapshot": plan.source_snapshot},
+        "key": list(plan.key),
+        "columns": list(plan.columns),
+        "segmentation": dict(plan.segmentation),
+        "by_kind": dict(plan.by_kind),
+        "upserts": plan.upserts,
+        "deletes": plan.deletes,
+        "guards": [asdict(guard) for guard in plan.guards],
+        "requirements": [asdict(item) for item in plan.requirements],
+        "files": dict(plan.files),
+    }

@@ -1,0 +1,1 @@
+"""Where a pull stands, what it reads next, and when it tries again."""

@@ -1,0 +1,285 @@
+"""How many parts a JDBC read takes and where their edges lie, from what the catalog knows. Pure: values in, plan out.
+
+Statistics only balance the parts. Whatever they say, stale or wrong, every key belongs to exactly one part: the ends are
+open, edges ascend, and NULL keys go to the first part. Key values are integers in the database's own order (days,
+microseconds, the 128 bits of a uuid, a decimal's digits) or, for text in bytewise order, its bytes in UTF-8.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Literal
+
+from hudi_reconcile.core.tables.key_encoding import KeyValue
+
+How = Literal["whole", "range", "hash"]
+
+SERIAL_ROWS = 50_000  # below this many rows a second connection costs more than it saves
+TARGET_ROWS = 500_000
+TARGET_BYTES = 128 << 20
+MOST_TASKS = 512
+UNEVEN = 1.5  # largest part to mean: above it, shares by hash are the better parts
+FETCH_BYTES, LEAST_FETCH_ROWS, MOST_FETCH_ROWS = 1_000_000, 100, 10_000
+_ROW_BYTES = 200.0  # where nothing is known
+_CELL_BYTES = 16  # what a driver keeps for each value beside its bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a read may use. `waits`: parts wait for a free connection; else all that cores allow start at once."""
+
+    connections: int
+    cores: int
+    waits: bool = True
+    tasks: int = MOST_TASKS
+
+    @property
+    def lanes(self) -> int:
+        """How many parts are read at the same time."""
+        return max(1, min(self.connections, self.cores, self.tasks))
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What is known of the first key column. `rows` are those to be read, `rows_known` those that the statistics saw.
+
+    `bounds` ascend and hold equal shares of the rows that are neither NULL nor `common` (value, share of all rows).
+    `low` and `high` are the key's ends now, where they were asked for. `why` names the statistics or says why there are none.
+    """
+
+    rows: int
+    why: str
+    row_bytes: float | None = None
+    rows_known: int | None = None
+    bounds: tuple[KeyValue, ...] = ()
+    common: tuple[tuple[KeyValue, float], ...] = ()
+    null_share: float = 0.0
+    low: KeyValue | None = None
+    high: KeyValue | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a read: keys in `[low, high)`, None an open end, `nulls` adds NULL keys. `rows` are expected.
+
+    Of a plan by hash, `low` and `high` mean nothing: part i is share i.
+    """
+
+    low: KeyValue | None
+    high: KeyValue | None
+    nulls: bool
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a read, how they are told apart, how many rows come at a time, and why, in words."""
+
+    how: How
+    parts: tuple[Part, ...]
+    fetch_rows: int
+    why: tuple[str, ...]
+
+    def part_of(self, key: KeyValue | None) -> int:
+        """The part that holds this first key, of a plan by range."""
+        if key is None:
+            return next(index for index, part in enumerate(self.parts) if part.nulls)
+        return bisect_right([part.low for part in self.parts[1:] if part.low is not None], key)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPart:
+    """One part as it will be sent: its predicate, and how many rows are expected."""
+
+    predicate: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """A read as it will be sent. `sql` is the query that each part's predicate is put upon; row values stand in none."""
+
+    how: How
+    why: tuple[str, ...]
+    sql: str
+    parts: tuple[PlannedPart, ...]
+    fetch_rows: int
+    row_bytes: float | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows are expected."""
+        return sum(part.rows for part in self.parts)
+
+
+def fetch_rows(row_bytes: float | None, columns: int) -> int:
+    """Rows per round trip: about 1 MB in the driver's memory, at least 100 and at most 10,000."""
+    width = (_ROW_BYTES if row_bytes is None else row_bytes) + columns * _CELL_BYTES
+    return max(LEAST_FETCH_ROWS, min(MOST_FETCH_ROWS, int(FETCH_BYTES / width)))
+
+
+def plan(found: Statistics, limits: Limits, *, columns: int, can_hash: bool, can_range: bool = True) -> Parts:
+    """The parts for a read of `found.rows` rows of `columns` columns.
+
+    By range where edges are known, unless the parts would be uneven and the dialect has a hash; by hash else; whole
+    where neither is possible or the rows are few.
+    """
+    fetch = fetch_rows(found.row_bytes, columns)
+    if found.rows < SERIAL_ROWS or (limits.lanes == 1 and _by_size(found) == 1):
+        few = f"about {found.rows:,} rows: one part" if found.rows < SERIAL_ROWS else "one connection, one part"
+        return Parts("whole", (Part(None, None, nulls=True, rows=found.rows),), fetch, (few, found.why))
+    ranges = _by_range(found, _count(found, limits)) if can_range else ()
+    largest, mean = max((p.rows for p in ranges), default=0), found.rows / (len(ranges) or 1)
+    is_even = largest <= UNEVEN * mean
+    if sum(part.rows > 0 for part in ranges) > 1 and (is_even or not can_hash):
+        why = f"{len(ranges)} key ranges; largest expected {largest / mean:.2f} x mean" if mean else "key ranges"
+        return Parts("range", ranges, fetch, (why, found.why))
+    if can_hash and limits.lanes > 1:
+        count = limits.lanes  # each share scans the whole table: no more of them than run at once
+        shares = tuple(Part(None, None, nulls=i == 0, rows=found.rows // count) for i in range(count))
+        uneven = () if is_even else ("few key values hold most rows",)
+        return Parts("hash", shares, fetch, (f"{count} shares by a hash of the key", *uneven, found.why))
+    alone = Part(None, None, nulls=True, rows=found.rows)
+    return Parts("whole", (alone,), fetch, ("no way to cut this key here: one part", found.why))
+
+
+def _by_size(found: Statistics) -> int:
+    size = found.rows * (found.row_bytes or 0.0)
+    return max(1, -(-found.rows // TARGET_ROWS), int(-(-size // TARGET_BYTES)))
+
+
+def _count(found: Statistics, limits: Limits) -> int:
+    lanes = limits.lanes
+    rounds = -(-_by_size(found) // lanes)  # whole rounds: no connection is idle at the end
+    if not limits.waits and limits.cores > limits.connections:
+        return lanes
+    return max(1, min(rounds * lanes, limits.tasks))
+
+
+# --- where the edges lie ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Rows of `[low, high)`, spread evenly as far as anybody knows."""
+
+    low: KeyValue
+    high: KeyValue
+    rows: float
+
+
+def _by_range(found: Statistics, count: int) -> tuple[Part, ...]:
+    pieces = _pieces(found)
+    if not pieces:
+        return ()
+    ends = list(accumulate(piece.rows for piece in pieces))
+    edges = sorted({edge for i in range(1, count) for edge in _edge(pieces, ends, ends[-1] * i / count)})
+    edges = [edge for edge in edges if pieces[0].low < edge]  # type: ignore[operator]  # one column: one type
+    nulls = found.rows * found.null_share
+    below = [0.0, *(_rows_below(pieces, ends, edge) for edge in edges), ends[-1]]
+    whole = ends[-1] or 1.0  # divided first: a whole near zero gives shares of it, never an infinite factor
+    shares = [(high - low) / whole * (found.rows - nulls) for low, high in pairwise(below)]
+    shares[0] += nulls
+    return tuple(
+        Part(low, high, nulls=index == 0, rows=round(rows))
+        for index, (low, high, rows) in enumerate(zip([None, *edges], [*edges, None], shares, strict=True))
+    )
+
+
+def _pieces(found: Statistics) -> list[_Piece]:
+    """The key's distribution as ascending pieces; empty where nothing is known of it."""
+    known = found.rows if found.rows_known is None or found.rows_known <= 0 else found.rows_known
+    bounds: list[KeyValue] = sorted(set(found.bounds))
+    points = dict(found.common)
+    if len(bounds) + len(points) < 2:  # noqa: PLR2004 - one value has no inside
+        bounds = sorted({v for v in (found.low, _after(found.high)) if v is not None})
+        points = {}
+        if len(bounds) < 2:  # noqa: PLR2004
+            return []
+    spread = max(0.0, 1.0 - found.null_share - sum(points.values())) * known
+    repeats = max(1, len(found.bounds) - 1) if found.bounds else 1
+    pieces = _cut_up(bounds, points, found.bounds, spread / repeats, known)
+    return [*_tails(found, pieces, found.rows - known)]
+
+
+def _cut_up(
+    bounds: list[KeyValue], points: dict[KeyValue, float], given: Sequence[KeyValue], each: float, known: int
+) -> list[_Piece]:
+    """Buckets of the histogram, cut at the common values, which are pieces of their own where keys are integers."""
+    copies = {value: max(0, given.count(value) - 1) for value in bounds}  # a value that fills whole buckets
+    heavy = {v: points.get(v, 0.0) * known + copies.get(v, 0) * each for v in {*points, *copies}}
+    knots: list[KeyValue] = sorted({*bounds, *points})
+    found: list[_Piece] = []
+    for low, high in pairwise(knots):
+        rows = _bucket_share(bounds, low, high) * each
+        found += _piece(low, high, rows, heavy.get(low, 0.0))
+    last = heavy.get(knots[-1], 0.0)
+    if last:
+        end = _after(knots[-1])
+        found.append(_Piece(knots[-1], knots[-1] if end is None else end, last))
+    return found
+
+
+def _piece(low: KeyValue, high: KeyValue, rows: float, heavy: float) -> list[_Piece]:
+    if isinstance(low, bytes) or not heavy:
+        return [_Piece(low, high, rows + heavy)]
+    inner = [_Piece(low + 1, high, rows)] if isinstance(high, int) and low + 1 < high else []
+    return [_Piece(low, low + 1, heavy + (0.0 if inner else rows)), *inner]
+
+
+def _bucket_share(bounds: list[KeyValue], low: KeyValue, high: KeyValue) -> float:
+    """How much of its bucket lies in `[low, high)`, which never crosses a bound."""
+    at = bisect_right(bounds, low)
+    if not 0 < at < len(bounds):
+        return 0.0
+    first, last = bounds[at - 1], bounds[at]
+    if isinstance(low, int) and isinstance(high, int) and isinstance(first, int) and isinstance(last, int):
+        return (high - low) / (last - first)
+    return 1.0 if (first, last) == (low, high) else 0.5
+
+
+def _tails(found: Statistics, pieces: list[_Piece], grown: int) -> Iterable[_Piece]:
+    """Rows that came after the statistics lie, as far as anybody knows, outside of what these saw."""
+    if not pieces:
+        return pieces
+    end = _after(found.high)
+    before = found.low is not None and found.low < pieces[0].low  # type: ignore[operator]
+    after = end is not None and pieces[-1].high < end  # type: ignore[operator]
+    sides = int(before) + int(after)
+    if grown <= 0 or not sides:
+        return pieces
+    tail = grown / sides
+    head = [_Piece(found.low, pieces[0].low, tail)] if before and found.low is not None else []
+    foot = [_Piece(pieces[-1].high, end, tail)] if after and end is not None else []
+    return [*head, *pieces, *foot]
+
+
+def _edge(pieces: list[_Piece], ends: list[float], wanted: float) -> list[KeyValue]:
+    """The key below which about that many rows lie: between two integers, else at the nearer end of a piece."""
+    at = min(bisect_right(ends, wanted), len(pieces) - 1)
+    piece, begin = pieces[at], ends[at] - pieces[at].rows
+    share = (wanted - begin) / piece.rows if piece.rows else 0.0
+    if isinstance(piece.low, int) and isinstance(piece.high, int):
+        millionths = int(
+            min(max(share, 0.0), 1.0) * 1_000_000
+        )  # integers all the way: a uuid has more bits than a float
+        return [piece.low + ((piece.high - piece.low) * millionths + 500_000) // 1_000_000]
+    is_inside = share >= 0.5 and at < len(pieces) - 1  # noqa: PLR2004 - the nearer end
+    return [piece.high if is_inside else piece.low]
+
+
+def _rows_below(pieces: list[_Piece], ends: list[float], edge: KeyValue) -> float:
+    at = bisect_right([piece.low for piece in pieces], edge) - 1
+    if at < 0:
+        return 0.0
+    piece, begin = pieces[at], ends[at] - pieces[at].rows
+    if isinstance(edge, int) and isinstance(piece.low, int) and isinstance(piece.high, int) and piece.high > piece.low:
+        return begin + piece.rows * min(1.0, (edge - piece.low) / (piece.high - piece.low))
+    return begin
+
+
+def _after(value: KeyValue | None) -> KeyValue | None:
+    return value + 1 if isinstance(value, int) else value

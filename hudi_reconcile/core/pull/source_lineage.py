@@ -1,0 +1,201 @@
+"""What the lake's rows stand on beside the table they came from: the filter, and the history of the server. Pure.
+
+Both can change while the table's name and the server's id stay. Under another `source.where` rows outside it look deleted; a
+server that was restored or promoted may lack rows that were committed, pulled, and are right in the lake. So the lake's
+commits carry both, pulls that add to the table leave them as they are, and deletes beside others wait for a word.
+
+How far a MySQL or MariaDB server's history has come, by the ids of its transactions, and whether it went back. Pure.
+
+MySQL tells `uuid:1-5:7` for every server whose transactions it holds, MariaDB `domain-server-number` for every domain; the
+numbers of each only rise. A server that was set back to an earlier time tells a lower one until it has caught up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from hudi_reconcile.core.result_parts import Guard
+from hudi_reconcile.core.tables.values import Checkpoint
+
+FILTER, RESTORED = "changed_filter", "restored_source"
+WORDS = (FILTER, RESTORED)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`where` is a digest of the filter, `timeline` the number of the server's history; None where it is not known.
+
+    `position` are the ids of a server's transactions, for servers that number no histories (`core/pull/source_lineage.py`).
+    """
+
+    where: str | None = None
+    timeline: str | None = None
+    position: str | None = None
+
+
+UNKNOWN = Standing()
+_KEPT = ("where", "timeline", "position")
+
+
+def digest_of(where: str | None) -> str:
+    """A filter as it is kept: its text may hold values of rows."""
+    return "none" if where is None else sha256(where.encode()).hexdigest()[:16]
+
+
+def standing_after(before: Checkpoint | None, now: Standing, *, anew: bool) -> Standing:
+    """What the lake's rows stand on after a commit. `anew`: it made all of them; one that adds leaves it as it was.
+
+    What is not on record is taken from now on as it is (`unrecorded` says so), so that the next change is noticed.
+    """
+    if anew or before is None:
+        return now
+    position = position_after(before.position, now.position)
+    return Standing(before.where or now.where, before.timeline or now.timeline, position)
+
+
+def unrecorded(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
+    """What is known now and not of the lake's rows: of checkpoints of earlier versions, and of other tools' tables."""
+    was = UNKNOWN if before is None else Standing(before.where, before.timeline, before.position)
+    pairs = (
+        ("source.where", was.where, now.where),
+        ("the server's timeline", was.timeline, now.timeline),
+        ("the server's GTIDs", was.position, now.position),
+    )
+    return tuple(what for what, then, here in pairs if then is None and here is not None)
+
+
+def taken_over_notes(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
+    """What a pull says that adds rows to those of which the record lacks something."""
+    what = " and ".join(unrecorded(before, now))
+    if not what:
+        return ()
+    return (
+        f"the lake's commits did not keep {what} until now: taken as of today; whether that changed before is not known",
+    )
+
+
+def unknown_notes(before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int) -> tuple[str, ...]:
+    """What a sweep says that found deletes or steps back which a change could explain that nobody can tell of."""
+    if not deletes + regressed:
+        return ()
+    what = " and ".join(unrecorded(before, now))
+    untold = before is not None and before.timeline is not None and now.timeline is None
+    return (
+        *(
+            (f"the lake's commits do not keep {what}: whether its change explains rows that are gone is not known",)
+            * bool(what)
+        ),
+        *(("this server does not tell its timeline: whether it was restored or promoted since is not known",) * untold),
+    )
+
+
+def accepted(now: Standing, words: Collection[str]) -> Standing:
+    """What a person took over by the words of `--accept`."""
+    if RESTORED not in words:
+        return Standing(now.where if FILTER in words else None)
+    return Standing(now.where if FILTER in words else None, now.timeline, now.position)
+
+
+def stood_text(before: Checkpoint, after: Checkpoint) -> str | None:
+    """What a word replaced, from and to, as the commit carries it for its undo; None where it replaced nothing."""
+    changed = {name: (was, now) for name in _KEPT if (was := getattr(before, name)) != (now := getattr(after, name))}
+    return json.dumps(changed, sort_keys=True, separators=(",", ":")) if changed else None
+
+
+def stood_again(now: Checkpoint, stood: str | None) -> Checkpoint:
+    """The checkpoint with what a word replaced put back, so that the word is asked for again.
+
+    Where a later commit stands on something else, that stays. A position is marked for good: the server went back from it.
+    """
+    for name, (was, became) in json.loads(stood or "{}").items():
+        if name == "position" and was is not None:
+            now = replace(now, position=position_after(was, ""))
+        elif getattr(now, name) == became:
+            now = replace(now, **{name: was})
+    return now
+
+
+def standing_guards(
+    before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int, verb: str = "apply"
+) -> tuple[Guard, ...]:
+    """The guards against deletes and steps back that another filter or another history explains; none where both are the same.
+
+    `verb` is the command that takes the word.
+    """
+    found = []
+    if before is not None and None not in (before.where, now.where) and before.where != now.where:
+        found.append(
+            Guard(
+                FILTER,
+                limit="no deletes under another source.where than the lake's rows were pulled with",
+                found=deletes,
+                ok=deletes == 0,
+                fix=f"rows outside source.where look deleted; if they are to go: {verb} with --accept {FILTER}",
+            )
+        )
+    history = _other_history(before, now)
+    if history:
+        found.append(
+            Guard(
+                RESTORED,
+                limit=f"nothing deleted or set back: {history}",
+                found=deletes + regressed,
+                ok=deletes + regressed == 0,
+                fix="the server was promoted or restored since: rows it lost may be right in the lake; look at the findings; "
+                f"if the source is right: {verb} with --accept {RESTORED}",
+            )
+        )
+    return tuple(found)
+
+
+def _other_history(before: Checkpoint | None, now: Standing) -> str:
+    if before is None:
+        return ""
+    if None not in (before.timeline, now.timeline) and before.timeline != now.timeline:
+        return f"pulled on the server's timeline {before.timeline}, now {now.timeline}"
+    if before.position is not None and now.position is not None and went_back(before.position, now.position):
+        return "the server's GTIDs do not reach, or did not once, as far as when it was pulled"
+    return ""
+
+
+_BACK = "!"  # went back once: later numbers are of another history
+_NUMBER = re.compile(r"\d+")
+
+
+def went_back(kept: str, now: str) -> bool:
+    """True where the server has come less far than it had, or had so once.
+
+    >>> went_back("0-1-7", "0-2-9"), went_back("0-1-7", "0-1-6"), went_back("0-1-7,1-1-3", "0-1-7")
+    (False, True, True)
+    >>> went_back("a:1-5,b:1-2", "b:1-3,a:1-5:7"), went_back("a:1-5", "a:1-4"), went_back("0-1-7!", "0-1-9")
+    (False, True, True)
+    """
+    here = _reached(now)
+    return kept.endswith(_BACK) or any(here.get(name, 0) < number for name, number in _reached(kept).items())
+
+
+def position_after(kept: str | None, now: str | None) -> str | None:
+    """What a commit keeps that adds to the rows of earlier ones: now, marked for good where that is less than was kept.
+
+    >>> position_after("0-1-7", "0-1-8"), position_after("0-1-7", "0-1-6"), position_after("0-1-7", None)
+    ('0-1-8', '0-1-7!', '0-1-7')
+    """
+    if kept is None or now is None:
+        return now if kept is None else kept
+    return f"{kept.removesuffix(_BACK)}{_BACK}" if went_back(kept, now) else now
+
+
+def _reached(text: str) -> dict[str, int]:
+    """The greatest number of each domain, or of each server's uuid."""
+    found: dict[str, int] = {}
+    for part in filter(None, (one.strip() for one in text.removesuffix(_BACK).split(","))):
+        name, colon, rest = part.partition(":")
+        if not colon:
+            name, _, rest = part.partition("-")
+            rest = rest.rpartition("-")[2]
+        found[name] = max(found.get(name, 0), *(int(number) for number in _NUMBER.findall(rest)))
+    return found

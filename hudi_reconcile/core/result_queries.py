@@ -1,0 +1,140 @@
+"""What a table of a `result.json` leaves open: drift that the run did not correct, and rules that nobody found to hold. Pure.
+
+What an apply says of the tables of a run that it has no plan for. Pure: the run's own words in, a result out.
+
+The commands that errors and guards name, as they are to be typed: with the config that the call was given. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Failure, Unverified
+
+Document = Mapping[str, Any]
+_LEFT = ("superseded", "moved", "failed", "held")
+# Any graver outcome may hide an apply whose verification still found drift, or was not steady.
+_VERIFIED_FULLY = frozenset({Outcome.CORRECTED.value, Outcome.DRIFT.value})
+
+
+def corrected_whole(table: Document) -> bool:
+    """True where every finding of the run was corrected, by this run or before, and the touched segments proved equal.
+
+    Of what was compared: ask `compared_whole` too where the whole table matters. Each finding has one correction, so
+    corrections that are fewer than findings cover not all of them; what is pending, settled or moving is no finding.
+    """
+    done = table["corrections"]
+    planned = done["upserts"] + done["deletes"]
+    return (
+        table["outcome"] in _VERIFIED_FULLY
+        and bool(table["verified_at"])
+        and done["applied"] + done.get("applied_before", 0) == planned > 0
+        and not any(done.get(status, 0) for status in _LEFT)
+        and sum(table["findings"].values()) <= planned
+    )
+
+
+def open_drift(table: Document) -> dict[str, int]:
+    """The findings by kind that the run left as they are; none where it corrected and verified all of them.
+
+    Where a verification proved the rest of them, those that it still found and those that were not corrected are left. Rows
+    that are left and of no known kind count for each kind: never less than the truth.
+    """
+    if corrected_whole(table):
+        return {}
+    found = {kind: rows for kind, rows in table["findings"].items() if rows}
+    again, listed = table.get("findings_left"), table.get("uncorrected")
+    if again is None or listed is None or not table["verified_at"]:
+        return found
+    done, by_kind = table["corrections"], listed.get("by_kind", {})
+    unknown = max(0, sum(found.values()) - done["applied"] - done.get("applied_before", 0) - sum(by_kind.values()))
+    kinds = {**found, **again}
+    left = {k: max(again.get(k, 0), min(found.get(k, 0), by_kind.get(k, 0) + unknown)) for k in kinds}
+    return {kind: rows for kind, rows in left.items() if rows}
+
+
+def after_apply(table: Document, applied: Document) -> Document:
+    """The part of a sweep's or run's result after an apply of its plan: what was compared, and what was corrected."""
+    told = ("outcome", "corrections", "verified_at", "findings_left", "uncorrected")
+    return {**table, **{name: applied.get(name) for name in told}}
+
+
+def open_rules(table: Document) -> int:
+    """How many rules of the table could not run, or failed at a severity that makes the run fail."""
+    by_warning = table["provenance"].get("fail_on") == "warn"
+    return sum(
+        rule["status"] == "error" or (rule["status"] == "fail" and (by_warning or rule["severity"] == "error"))
+        for rule in table.get("rules", ())
+    )
+
+
+_RIGHT = (Outcome.CLEAN, Outcome.CORRECTED)
+
+
+def left_out(table: Mapping[str, Any], run_id: str) -> TableResult | None:
+    """The result of a table as the run left it; None where it was found right.
+
+    Without it, an apply of the other tables would be `corrected`, and a table that nobody compared would seem right.
+    """
+    outcome = Outcome(table["outcome"])
+    if outcome in _RIGHT:
+        return None
+    error = table.get("error")
+    if outcome is Outcome.DRIFT:
+        note = f"run {run_id} found drift but holds no plan: what its rules found is not repaired by an apply"
+        return TableResult(table["name"], outcome, notes=(note,))
+    why = "it could not be compared" if error is None else error["message"]
+    left = Unverified("table", table["name"], f"run {run_id} ended {outcome} and holds no plan: {why}", _fix(table))
+    failure = None if error is None else Failure(error["type"], error["message"], error["fix"])
+    return TableResult(table["name"], outcome, error=failure, unverified=(left,))
+
+
+def _fix(table: Mapping[str, Any]) -> str:
+    mend: Mapping[str, Any] = table.get("error") or next(iter(table.get("unverified", ())), {})
+    first = f"{mend['fix']}; then: " if mend.get("fix") else ""
+    return f"{first}hudi-reconcile sweep -t {table['name']}"
+
+
+TOOL = "hudi-reconcile"
+DEFAULT_CONFIG = "reconcile.yaml"
+# Those that read the config; `hudi-reconcile` before any other word is the tool itself.
+_COMMAND = re.compile(
+    rf"{TOOL} (?=(?:apply|approve|audit|changes|check|config|diff|doctor|findings|history|plan|pull|report|rules|run|state"
+    r"|sweep|undo)\b)"
+)
+
+
+def tool_with(config: str | None) -> str:
+    """The tool's name with a config file, where that is not the default.
+
+    >>> tool_with("reconcile.yaml"), tool_with(None), tool_with("my shop.yaml")
+    ('hudi-reconcile', 'hudi-reconcile', "hudi-reconcile -c 'my shop.yaml'")
+    """
+    return TOOL if config in (None, DEFAULT_CONFIG) else f"{TOOL} -c {shlex.quote(str(config))}"
+
+
+def with_config(text: str, config: str | None) -> str:
+    """A text whose commands carry the config file; what carries one already stays as it is.
+
+    >>> with_config("look: hudi-reconcile plan latest; then sweep with the hudi-reconcile that wrote it", "shop.yaml")
+    'look: hudi-reconcile -c shop.yaml plan latest; then sweep with the hudi-reconcile that wrote it'
+    """
+    tool = tool_with(config)
+    return _COMMAND.sub(lambda _: f"{tool} ", text)
+
+
+def fixes_with_config(result: TableResult, config: str | None) -> TableResult:
+    """A table's result whose fixes name the config file: of its error, its guards and what was not compared."""
+    error = result.error
+    return replace(
+        result,
+        error=None if error is None else replace(error, fix=with_config(error.fix, config)),
+        guards=tuple(replace(one, fix=with_config(one.fix, config)) for one in result.guards),
+        unverified=tuple(replace(one, fix=with_config(one.fix, config)) for one in result.unverified),
+    )

@@ -1,0 +1,1 @@
+"""Data-quality rules, their reach and their verdicts."""

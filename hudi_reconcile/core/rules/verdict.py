@@ -1,0 +1,266 @@
+"""The verdict on each rule, from what was counted. Pure (contract §7).
+
+What could not be counted is `error`: never `fail`, never `pass`.
+
+What is certainly wrong in a rule, as far as the rule alone can tell. Pure; Spark and the lake may find more.
+
+A column's sum, least and greatest value on both sides: control totals of the columns that `total` rules name. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal, localcontext
+from typing import Any, Literal, NamedTuple
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.rules.rules import (
+    ON_ONE_ROW,
+    Allow,
+    Between,
+    Check,
+    Matches,
+    Rule,
+    RuleSet,
+    Scalar,
+    Severity,
+    Waiver,
+    sentence,
+)
+
+Status = Literal["pass", "fail", "waived", "error"]
+STATUSES: tuple[Status, ...] = ("error", "fail", "waived", "pass")  # the order in which people want to see them
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was counted for one rule.
+
+    `success` is Great Expectations' own verdict where it counts no rows, or bears some. `problem` is why the rule could
+    not run; then nothing else counts. `totals` are what a `total` rule found, None where its column is masked.
+    """
+
+    failed_rows: int = 0
+    judged_rows: int = 0
+    success: bool | None = None
+    detail: str = ""
+    problem: str = ""
+    fix: str = ""
+    totals: BothTotals | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of failed rows: how many were written, where (below the run's folder), and the first of them."""
+
+    rows: int
+    path: str
+    sample: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """The verdict on one rule. `why` and `fix` say what to know and do where it did not pass; `totals` are a `total` rule's."""
+
+    id: str
+    severity: Severity
+    status: Status
+    failed_rows: int
+    check: str = ""
+    what: str = ""
+    allow: str = "0"
+    judged_rows: int = 0
+    why: str = ""
+    fix: str = ""
+    waiver: Waiver | None = None
+    keys: Keys | None = None
+    totals: BothTotals | None = None
+    notes: tuple[str, ...] = ()
+
+
+def judged(
+    rule: Rule, measured: Measured, waivers: tuple[Waiver, ...], today: date, *, hidden: bool = False
+) -> RuleResult:
+    """The verdict on a rule from what was counted. A waiver changes `fail` only: an error is never waived.
+
+    `hidden`: the rule is on a masked column, and its own values are not told.
+    """
+    found = RuleResult(
+        id=rule.id,
+        severity=rule.severity,
+        status="pass",
+        failed_rows=measured.failed_rows,
+        check=rule.kind,
+        what=sentence(rule.check, hidden=hidden),
+        allow=str(rule.allow),
+        judged_rows=measured.judged_rows,
+        why=measured.detail,
+        fix=measured.fix,
+        totals=measured.totals,
+    )
+    if measured.problem:
+        return replace(found, status="error", failed_rows=0, judged_rows=0, why=measured.problem)
+    if measured.success or (measured.success is None and rule.allow.bears(measured.failed_rows, measured.judged_rows)):
+        return found
+    bears = rule.allow != Allow() and rule.allow.bears(measured.failed_rows, measured.judged_rows)
+    if measured.success is False and measured.judged_rows and bears:
+        return found
+    mine = [one for one in waivers if one.rule == rule.id]
+    holding = next((one for one in mine if one.holds(today)), None)
+    if holding is not None:
+        return replace(found, status="waived", waiver=holding)
+    expired = max((one.expires for one in mine), default=None)
+    notes = () if expired is None else (f"its waiver expired on {expired.isoformat()}",)
+    return replace(found, status="fail", why=found.why or rule.why, notes=notes)
+
+
+def outcome_of(results: tuple[RuleResult, ...], fail_on: Severity) -> Outcome:
+    """What the rules alone say: `unverified` where one could not run, `drift` where one failed that counts, else `clean`.
+
+    >>> outcome_of((RuleResult("a", "warn", "fail", 1),), "error").value
+    'clean'
+    """
+    if any(one.status == "error" for one in results):
+        return Outcome.UNVERIFIED
+    return Outcome.DRIFT if any(counts(one, fail_on) for one in results) else Outcome.CLEAN
+
+
+def counts(result: RuleResult, fail_on: Severity) -> bool:
+    """True where the rule failed at or above the severity that makes a run fail."""
+    return result.status == "fail" and (fail_on == "warn" or result.severity == "error")
+
+
+def quarantining(rules: RuleSet, today: date, *, every: bool) -> tuple[Rule, ...]:
+    """The rules that hold corrections back: on single rows, of severity error, not waived today, and marked (or `every`)."""
+    waived = {waiver.rule for waiver in rules.waivers if waiver.holds(today)}
+    return tuple(
+        rule for rule in rules.rules if can_hold(rule) and (every or rule.quarantine) and rule.id not in waived
+    )
+
+
+def can_hold(rule: Rule) -> bool:
+    """True for a rule that may hold corrections back: on single rows, of severity error."""
+    return isinstance(rule.check, ON_ONE_ROW) and rule.severity == "error"
+
+
+def not_run(rules: RuleSet, why: str, fix: str) -> tuple[RuleResult, ...]:
+    """Every rule of a table as `error`: nothing could be asked, so which columns are masked is not known either."""
+    problem = Measured(problem=why, fix=fix)
+    return tuple(judged(rule, problem, (), date.min, hidden=True) for rule in rules.rules)
+
+
+# Where these stand, brackets are counted otherwise, or not at all: only Java can tell.
+_ONLY_JAVA_TELLS = re.compile(r"\\[Qc]|\(\?[a-zA-Z]*x|&&|\[\^?\]")
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+
+
+def doubt(check: Check) -> str | None:
+    """Why no run of the check can be what its author means; None where nothing is certainly wrong."""
+    match check:
+        case Between(_, low, high) if low is not None and high is not None and _is_above(low, high):
+            return "min is above max: no value lies between them"
+        case Matches(_, regex) if why := _unbalanced(regex):
+            return f"regex: {why}"
+        case _:
+            return None
+
+
+def _is_above(low: Scalar, high: Scalar) -> bool:
+    """True for two numbers, or two times in ISO text, in the wrong order; other texts have the order of their column."""
+    if isinstance(low, int | Decimal) and isinstance(high, int | Decimal):
+        return low > high
+    if not isinstance(low, str) or not isinstance(high, str):
+        return False
+    try:
+        first, last = datetime.fromisoformat(low), datetime.fromisoformat(high)
+    except ValueError:
+        return False
+    return first.replace(tzinfo=first.tzinfo or UTC) > last.replace(tzinfo=last.tzinfo or UTC)
+
+
+def _unbalanced(regex: str) -> str:
+    r"""What Java's syntax cannot make anything of; empty where brackets are even, or only Java can tell.
+
+    >>> _unbalanced("(["), _unbalanced("a)"), _unbalanced(r"[\[(](a|\))"), _unbalanced("[a-z[0-9]]")
+    ("'[' is not closed", "')' closes nothing", '', '')
+    """
+    if _ONLY_JAVA_TELLS.search(regex):
+        return ""
+    plain = _ESCAPED.sub("", regex)
+    if "\\" in plain:
+        return "ends in a backslash that escapes nothing"
+    groups = classes = 0
+    for char in plain:
+        if char == "[":
+            classes += 1
+        elif classes:
+            classes -= char == "]"
+        elif char in "()":
+            groups += 1 if char == "(" else -1
+            if groups < 0:
+                return "')' closes nothing"
+    return "'[' is not closed" if classes else "'(' is not closed" if groups else ""
+
+
+_DIGITS = 100  # for a difference of two sums
+
+
+class TotalTexts(NamedTuple):
+    """What a database says of a column, as its own text; None of no value."""
+
+    sum: str | None = None
+    least: str | None = None
+    greatest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """One side's; NULLs are left out. The sum of nothing is 0, its ends are None."""
+
+    sum: Decimal
+    least: Decimal | None = None
+    greatest: Decimal | None = None
+
+    @staticmethod
+    def parse(texts: TotalTexts) -> Totals:
+        """From a database's texts. Raises decimal.InvalidOperation where one is no number."""
+        ends = [None if text is None else Decimal(text) for text in (texts.least, texts.greatest)]
+        return Totals(Decimal(0) if texts.sum is None else Decimal(texts.sum), *ends)
+
+    @property
+    def document(self) -> dict[str, str | None]:
+        """As texts, in full."""
+        texts = {"sum": self.sum, "min": self.least, "max": self.greatest}
+        return {name: None if value is None else f"{value:f}" for name, value in texts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class BothTotals:
+    """A column of both sides, under its name in the lake."""
+
+    column: str
+    source: Totals
+    lake: Totals
+
+    @property
+    def difference(self) -> Decimal:
+        """Of the sums, source less lake, exactly."""
+        return difference(self.source.sum, self.lake.sum)
+
+    @property
+    def document(self) -> Mapping[str, object]:
+        """As `result.json` has it."""
+        return {"column": self.column, "source": self.source.document, "lake": self.lake.document}
+
+
+def difference(one: Decimal, other: Decimal) -> Decimal:
+    """Exact, however many digits both have.
+
+    >>> difference(Decimal("12345678901234567890123456789.01"), Decimal("0.01"))
+    Decimal('12345678901234567890123456789.00')
+    """
+    with localcontext(prec=_DIGITS):
+        return one - other

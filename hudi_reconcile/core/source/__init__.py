@@ -1,0 +1,1 @@
+"""How a source database is reached, and what protects the connection."""

@@ -1,0 +1,243 @@
+"""When each segment of a table was last compared, over many sweeps: which come next, and how old the oldest is. Pure.
+
+What a sweep of a part of a table says of the rest: what was not compared, how much, and what to type. Pure.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from hudi_reconcile.core.result_parts import Unverified
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation
+from hudi_reconcile.core.sweep.segments import document as cut_document
+from hudi_reconcile.core.sweep.segments import parse as parse_cut
+from hudi_reconcile.core.tables.partitions import PartitionRows
+
+VERSION = 1
+_GROWTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Segments `[low, high)`, last compared by one run at one time (microseconds since 1970, UTC)."""
+
+    low: int
+    high: int
+    compared_micros: int
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was compared when. `subject` names it: source, lake, columns and partitions; `wanted` is the configured number.
+
+    `stretches` ascend and do not overlap; a segment in none of them was never compared.
+    """
+
+    subject: str
+    cut: Segmentation
+    wanted: int | None
+    stretches: tuple[Stretch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """How old a coverage is: of `segments`, `never` were not compared yet; `oldest_micros` is of the others."""
+
+    segments: int
+    never: int
+    oldest_micros: int | None
+
+
+def segments_of(cut: Segmentation) -> int:
+    """How many segments there are, the one of NULL keys included."""
+    return cut.count + 1 if isinstance(cut, RangeSegments) else cut.count
+
+
+def continued(
+    earlier: Iterable[Coverage], subject: str, fresh: Segmentation, wanted: int | None
+) -> tuple[Segmentation, Coverage | None]:
+    """The newest earlier coverage that can go on, with its cut; else a fresh cut of which nothing was compared.
+
+    It goes on where it is of the same subject and the table has not outgrown its cut.
+    """
+    for one in earlier:
+        if one.subject == subject and one.wanted == wanted and _still_fits(one.cut, fresh):
+            return one.cut, one
+    return fresh, None
+
+
+def oldest_first(coverage: Coverage | None, segments: int) -> tuple[int, ...]:
+    """All segments: those never compared, then by the age of their last comparison, neighbours together."""
+    compared = dict(_by_segment(coverage))
+    return tuple(sorted(range(segments), key=lambda one: (one in compared, compared.get(one, (0, ""))[0], one)))
+
+
+def renewed(coverage: Coverage, segments: Collection[int], micros: int, run_id: str) -> Coverage:
+    """The same, after a run compared some segments."""
+    found = {**dict(_by_segment(coverage)), **dict.fromkeys(segments, (micros, run_id))}
+    return Coverage(coverage.subject, coverage.cut, coverage.wanted, _stretches(found))
+
+
+def age(coverage: Coverage) -> Age:
+    """How old it is."""
+    segments = segments_of(coverage.cut)
+    known = sum(one.high - one.low for one in coverage.stretches)
+    return Age(segments, segments - known, min((one.compared_micros for one in coverage.stretches), default=None))
+
+
+def document(table: str, coverage: Coverage) -> dict[str, Any]:
+    """`coverage.json`."""
+    return {
+        "version": VERSION,
+        "table": table,
+        "subject": coverage.subject,
+        "segmentation": cut_document(coverage.cut),
+        "wanted": coverage.wanted,
+        "stretches": [
+            {"low": one.low, "high": one.high, "compared_micros": one.compared_micros, "run_id": one.run_id}
+            for one in coverage.stretches
+        ],
+    }
+
+
+def parse(found: Mapping[str, Any]) -> Coverage:
+    """The coverage of a `coverage.json`. Raises ValueError where it is none, or overlaps, or of an unknown version."""
+    try:
+        if found["version"] != VERSION:
+            raise ValueError(f"coverage.json is version {found['version']!r}, this tool reads {VERSION}")
+        cut = parse_cut(found["segmentation"])
+        stretches = tuple(
+            Stretch(one["low"], one["high"], one["compared_micros"], one["run_id"]) for one in found["stretches"]
+        )
+        coverage = Coverage(found["subject"], cut, found["wanted"], stretches)
+    except (KeyError, TypeError) as error:
+        raise ValueError("coverage.json lacks a field, or one is odd") from error
+    edges = [edge for one in stretches for edge in (one.low, one.high)]
+    if edges != sorted(edges) or any(not 0 <= edge <= segments_of(cut) for edge in edges):
+        raise ValueError("coverage.json names segments twice, or such as there are none")
+    return coverage
+
+
+def _by_segment(coverage: Coverage | None) -> Iterator[tuple[int, tuple[int, str]]]:
+    for one in () if coverage is None else coverage.stretches:
+        for segment in range(one.low, one.high):
+            yield segment, (one.compared_micros, one.run_id)
+
+
+def _stretches(found: Mapping[int, tuple[int, str]]) -> tuple[Stretch, ...]:
+    # Neighbours with one time and run have one difference between their number and their place.
+    placed = enumerate(sorted(found.items()))
+    runs = groupby(placed, key=lambda item: (item[1][0] - item[0], item[1][1]))
+    made = []
+    for (_, (micros, run_id)), members in runs:
+        numbers = [segment for _, (segment, _) in members]
+        made.append(Stretch(numbers[0], numbers[-1] + 1, micros, run_id))
+    return tuple(made)
+
+
+def _still_fits(old: Segmentation, fresh: Segmentation) -> bool:
+    """True where the table is still much as large as when it was cut: segments are open, so every key has its place."""
+    if not (old.count <= _GROWTH * fresh.count and fresh.count <= _GROWTH * old.count):
+        return False
+    if isinstance(old, RangeSegments):
+        if not isinstance(fresh, RangeSegments) or fresh.column != old.column:
+            return False
+        span = old.width * old.count
+        beyond = (fresh.start + fresh.width * fresh.count) - (old.start + span)
+        return max(beyond, old.start - fresh.start) <= span // _GROWTH + fresh.width
+    return not isinstance(fresh, RangeSegments) and (old.columns, old.by) == (fresh.columns, fresh.by)
+
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a sweep of a part came.
+
+    `asked` are the partitions, none where all were meant, and `lake` those that the lake has. Of `segments` it compared
+    `compared` within `budget`, the text of the option. `source_rows_left_out` is the table's own count less what was read.
+    """
+
+    table: str
+    segments: int
+    compared: int
+    asked: tuple[str, ...] = ()
+    lake: tuple[PartitionRows, ...] = ()
+    budget: str = ""
+    source_rows_left_out: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """True where nothing was left out."""
+        return not self.asked and self.compared == self.segments
+
+    @property
+    def others(self) -> tuple[PartitionRows, ...]:
+        """The lake's partitions that were not asked for."""
+        return tuple(one for one in self.lake if self.asked and one.path not in self.asked)
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Partitions that were asked for and that the lake does not have."""
+        there = {one.path for one in self.lake}
+        return tuple(path for path in self.asked if path not in there)
+
+
+def not_compared(reached: Reached) -> tuple[Unverified, ...]:
+    """What was left out; nothing where all was compared."""
+    table, found = shlex.quote(reached.table), []
+    if reached.asked:
+        fix = f"sweep without --where-partition: hudi-reconcile sweep -t {table}"
+        found.append(Unverified("rows", reached.table, _partitions(reached), fix))
+    left = reached.segments - reached.compared
+    if left:
+        why = f"the budget of {reached.budget} was spent: {left} of {reached.segments} segments were not compared"
+        again = "".join(f" --where-partition {shlex.quote(path)}" for path in reached.asked)
+        fix = (
+            "run the same command again, it begins with what was compared longest ago: "
+            f"hudi-reconcile sweep -t {table}{again} --budget {reached.budget}"
+        )
+        found.append(Unverified("segment", reached.table, why, fix))
+    return tuple(found)
+
+
+def part_text(reached: Reached) -> str | None:
+    """What was compared, in words; None where it was the whole table."""
+    said = [f"partitions {', '.join(reached.asked)}"] if reached.asked else []
+    if reached.compared < reached.segments:
+        said.append(f"{reached.compared} of {reached.segments} segments")
+    return ", ".join(said) or None
+
+
+def part_notes(reached: Reached) -> tuple[str, ...]:
+    """What a reader of the numbers must know."""
+    part = part_text(reached)
+    if part is None:
+        return ()
+    notes = [f"only {part} compared: rows, totals and shares are of those"]
+    if reached.absent:
+        notes.append(f"not in the lake: {', '.join(reached.absent)}")
+    return tuple(notes)
+
+
+def _partitions(reached: Reached) -> str:
+    others = reached.others
+    rows = sum(one.rows for one in others)
+    source = f"and {reached.source_rows_left_out} source rows lie outside {', '.join(reached.asked)}"
+    if not others:
+        return f"only some partitions were compared: 0 other partitions of the lake {source}"
+    return (
+        f"{len(others)} of {len(reached.lake)} partitions of the lake were not compared ({_named(others)}): "
+        f"{rows} lake rows {source}"
+    )
+
+
+def _named(partitions: Sequence[PartitionRows]) -> str:
+    shown = ", ".join(one.path for one in partitions[:_SHOWN])
+    return f"{shown}, …" if len(partitions) > _SHOWN else shown

@@ -1,0 +1,188 @@
+"""Why a row drifted: the decision table of contract §6, on the facts of one key after the second look.
+
+`compare/findings.py` renders the same table as Spark columns; a test holds both together on every combination of facts.
+
+What became of a table's findings between two runs: gained, lost, kept. Pure: lines in, changes out, one at a time.
+
+A finding is the same where table, kind and key are: the values of the row may have changed meanwhile.
+
+What each kind of finding means, and what corrects it, in the words of the report. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Literal
+
+from hudi_reconcile.core.pull.cursor import Edge, Mark, Number, Value, is_after, rank
+
+
+class FindingKind(StrEnum):
+    """What a difference is called. The last three are not drift and are never corrected."""
+
+    LATE_ARRIVING = "late_arriving"
+    UPDATED_WITHOUT_WATERMARK = "updated_without_watermark"
+    REGRESSED = "regressed"
+    DELETED = "deleted"
+    DUPLICATE_KEY = "duplicate_key"
+    PENDING = "pending"
+    SETTLED = "settled"
+    MOVING = "moving"
+
+
+class Action(StrEnum):
+    """What would repair the row."""
+
+    UPSERT = "upsert"
+    DELETE = "delete"
+    NONE = "none"
+
+
+NOT_DRIFT = frozenset({FindingKind.PENDING, FindingKind.SETTLED, FindingKind.MOVING})
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRange:
+    """Rows that the coming pulls will read: after the mark `after`, and not absurdly far ahead of the clock.
+
+    None: nothing was pulled by its watermark so far, and all that have one will be. A row dated 2099 is in no window before
+    2099: to wait for it would be to call it clean for decades. `by_id`: the order is the id alone, which tells of
+    rows that the lake lacks, and nothing of those that it has.
+    """
+
+    after: Mark | None
+    until_micros: int | None = None
+    by_id: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one key that differed at the first look.
+
+    `unchanged` is true where neither side's image changed between the two looks. Watermarks are micros of a clock, or
+    numbers or text. `pending` is None where there is no checkpoint to compare a watermark with.
+    """
+
+    in_source: bool
+    lake_copies: int
+    equal: bool
+    unchanged: bool
+    source_micros: Value | None
+    lake_micros: Value | None
+    pending: PendingRange | None
+    source_id: Number | None = None
+
+
+def classify(facts: Facts) -> FindingKind:
+    """The kind of one difference. Order matters: what will heal by itself is never drift, what moves is not judged."""
+    if _equal_now(facts):
+        return FindingKind.SETTLED
+    if facts.in_source and facts.lake_copies > 1:
+        return FindingKind.DUPLICATE_KEY if facts.unchanged else FindingKind.MOVING
+    if facts.in_source and _in_next_window(facts):
+        return FindingKind.PENDING
+    if not facts.unchanged:
+        return FindingKind.MOVING
+    if not facts.in_source:
+        return FindingKind.DELETED
+    return _late_or_updated(facts)
+
+
+def _equal_now(facts: Facts) -> bool:
+    if not facts.in_source:
+        return facts.lake_copies == 0
+    return facts.lake_copies == 1 and facts.equal
+
+
+def _in_next_window(facts: Facts) -> bool:
+    pending = facts.pending
+    if pending is None or (pending.by_id and facts.lake_copies):
+        return False
+    value = facts.source_id if pending.by_id else facts.source_micros
+    if value is None:
+        return False
+    if pending.until_micros is not None and _is_less(pending.until_micros, value):
+        return False
+    here = Mark(value, None if pending.by_id else facts.source_id)
+    return pending.after is None or is_after(Edge(pending.after), here)
+
+
+def _is_less(one: Value, other: Value) -> bool:
+    return rank(Mark(one)) < rank(Mark(other))
+
+
+def _late_or_updated(facts: Facts) -> FindingKind:
+    if facts.lake_copies == 0:
+        return FindingKind.LATE_ARRIVING
+    if facts.source_micros is None or facts.source_micros == facts.lake_micros:
+        return FindingKind.UPDATED_WITHOUT_WATERMARK
+    if facts.lake_micros is not None and _is_less(facts.source_micros, facts.lake_micros):
+        return FindingKind.REGRESSED
+    return FindingKind.LATE_ARRIVING
+
+
+def action_for(kind: FindingKind) -> Action:
+    """What would repair a finding of this kind."""
+    if kind in NOT_DRIFT:
+        return Action.NONE
+    return Action.DELETE if kind is FindingKind.DELETED else Action.UPSERT
+
+
+Change = Literal["gained", "lost", "kept"]
+CHANGES: tuple[Change, ...] = ("gained", "lost", "kept")
+_HASH_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFinding:
+    """A finding (contract §6, as JSON text) and what became of it; a kept one is as the later run has it."""
+
+    change: Change
+    kind: str
+    line: str
+
+
+def changes_between(
+    before: Callable[[], Iterable[tuple[str, str]]], after: Iterable[tuple[str, str]]
+) -> Iterator[ChangedFinding]:
+    """What the later run gained and kept, in its order, then what it lost. Findings are (kind, line).
+
+    `before` is read twice: only a hash of each of its findings is kept in memory.
+    """
+    earlier = {_identity(kind, line) for kind, line in before()}
+    for kind, line in after:
+        known = _identity(kind, line)
+        change: Change = "kept" if known in earlier else "gained"
+        earlier.discard(known)
+        yield ChangedFinding(change, kind, line)
+    if earlier:
+        yield from (ChangedFinding("lost", kind, line) for kind, line in before() if _identity(kind, line) in earlier)
+
+
+def _identity(kind: str, line: str) -> bytes:
+    key = json.dumps(json.loads(line)["key"], sort_keys=True, ensure_ascii=False)
+    return blake2b(f"{kind}\0{key}".encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+
+
+KIND_MEANING = {
+    "late_arriving": "The source has the row, or a newer version of it, and the next pull will not read it: it is from before "
+    "the checkpoint, without a watermark, or ahead of the clock.",
+    "updated_without_watermark": "Both have the row under the same watermark, yet other columns differ.",
+    "deleted": "The lake still has a row that the source no longer has.",
+    "regressed": "The source's row is older than the lake's: the source went back.",
+    "duplicate_key": "The lake holds the key more than once.",
+    "pending": "In the window of the next pull, which will bring it.",
+    "settled": "Differed at first and was equal when read again.",
+    "moving": "Changed again between the two looks; not judged this time.",
+}
+KIND_CORRECTION = {
+    "late_arriving": "upsert",
+    "updated_without_watermark": "upsert",
+    "deleted": "delete",
+    "regressed": "upsert",
+    "duplicate_key": "upsert, extra copies removed",
+}

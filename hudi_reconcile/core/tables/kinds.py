@@ -1,0 +1,165 @@
+"""Column kinds: what a value is, whatever the engine calls its type. Decides what may be a key, a watermark or a range.
+
+What no lake type holds exactly is OWN_TEXT or NUMBER: pulled and compared as the source's own text. A type whose text means
+nothing by itself is never guessed: it is OTHER, and `unverified` by name.
+
+How each kind is stored in the lake, which stored type holds every value of another, and how far Hudi can widen one. Pure.
+
+What Hudi 1.2.0 widens exactly was measured, with files of the old type left in place (docs/adr/0016-schema-follows.md);
+what was not measured on both table types is not widened.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Values of one kind compare by one rule (`docs/algorithm.md`)."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    CHAR = "char"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
+    UUID = "uuid"
+    BYTES = "bytes"
+    REAL = "real"
+    DOUBLE = "double"
+    NUMBER = "number"
+    OWN_TEXT = "own_text"
+    OTHER = "other"
+
+
+INCREMENTING_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL})
+WATERMARK_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}) | INCREMENTING_KINDS
+# Equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
+KEY_KINDS = frozenset(Kind) - {Kind.REAL, Kind.DOUBLE, Kind.OTHER}
+# Numbers of which two can be close; docs say how each is held against the other.
+TOLERANCE_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.REAL, Kind.DOUBLE})
+CALENDAR_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
+TEXT_KINDS = frozenset(
+    {Kind.TEXT, Kind.CHAR, Kind.UUID, Kind.NUMBER, Kind.OWN_TEXT, Kind.OTHER}
+)  # a string in the lake
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the source, as it is compared and pulled.
+
+    `declared` is the source's own type text, for people; `native` its bare type name, for the dialect. `precision` and
+    `scale` are the digits of a DECIMAL;
+    for calendar kinds `precision` is the number of fraction digits of a second (0 to 6). `bits` is the width of an INTEGER.
+    `lake_name` differs from `name` where `compare.rename` says so. `why` says why a column of kind OTHER is not compared.
+    A NUMBER is a decimal without declared digits, or with more than a lake decimal holds: compared by value, carried as text.
+    `system`: the database keeps it of each row by itself; it orders pulls, and the lake does not get it.
+    """
+
+    name: str
+    kind: Kind
+    declared: str
+    nullable: bool = True
+    precision: int | None = None
+    scale: int | None = None
+    bits: int | None = None
+    lake_name: str = ""
+    why: str = ""
+    native: str = ""
+    system: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.lake_name:
+            object.__setattr__(self, "lake_name", self.name)
+
+
+MOST_DIGITS = 38  # of a Spark and a Parquet decimal
+_LONG_BITS = 64
+_STORED = {
+    Kind.BOOLEAN: "boolean",
+    Kind.TEXT: "string",
+    Kind.CHAR: "string",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp_ntz",
+    Kind.TIMESTAMPTZ: "timestamp",
+    Kind.UUID: "string",
+    Kind.BYTES: "binary",
+    Kind.REAL: "float",
+    Kind.DOUBLE: "double",
+    Kind.NUMBER: "string",
+    Kind.OWN_TEXT: "string",
+    Kind.OTHER: "string",
+}
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_FLOATS = ("float", "double")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+
+
+def stored_type(column: Column) -> str:
+    """The Spark type in which a column is stored in tables that we create."""
+    if column.kind is Kind.INTEGER:
+        return "bigint" if column.bits == _LONG_BITS else "int"
+    if column.kind is Kind.DECIMAL:
+        return f"decimal({column.precision},{column.scale})"
+    return _STORED[column.kind]
+
+
+def decimal_digits(stored: str) -> tuple[int, int] | None:
+    """(precision, scale) of a decimal type; None for any other."""
+    match = _DECIMAL.fullmatch(stored)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def holds(wide: str, narrow: str) -> bool:
+    """True where every value of the narrow type is one of the wide type, to the last digit.
+
+    >>> holds("bigint", "int"), holds("int", "bigint"), holds("decimal(12,4)", "decimal(10,2)"), holds("string", "int")
+    (True, False, True, False)
+    """
+    if wide == narrow:
+        return True
+    for family in (_INTEGERS, _FLOATS):
+        if wide in family and narrow in family:
+            return family.index(wide) >= family.index(narrow)
+    ours, theirs = decimal_digits(wide), decimal_digits(narrow)
+    if ours is None or theirs is None:
+        return False
+    return ours[1] >= theirs[1] and ours[0] - ours[1] >= theirs[0] - theirs[1]
+
+
+def widened(lake: str, wanted: str) -> str | None:
+    """The type of a lake column that holds what it has and what is wanted; None where Hudi cannot widen it exactly.
+
+    >>> widened("int", "bigint"), widened("bigint", "int"), widened("decimal(10,2)", "decimal(12,2)")
+    ('bigint', 'bigint', 'decimal(12,2)')
+    >>> widened("string", "int"), widened("date", "timestamp_ntz"), widened("decimal(10,2)", "decimal(12,4)")
+    (None, None, None)
+    """
+    if holds(lake, wanted):
+        return lake
+    both = _both(lake, wanted)
+    return both if both is not None and _hudi_widens(lake, both) else None
+
+
+def _both(left: str, right: str) -> str | None:
+    """The narrowest type that holds both; None where there is none."""
+    if holds(right, left):
+        return right
+    ours, theirs = decimal_digits(left), decimal_digits(right)
+    if ours is None or theirs is None:
+        return None
+    scale = max(ours[1], theirs[1])
+    precision = max(ours[0] - ours[1], theirs[0] - theirs[1]) + scale
+    return f"decimal({precision},{scale})" if precision <= MOST_DIGITS else None
+
+
+def _hudi_widens(lake: str, wide: str) -> bool:
+    was, becomes = decimal_digits(lake), decimal_digits(wide)
+    if was is not None and becomes is not None:
+        return was[1] == becomes[1]
+    # Not float to double: Hudi reads an old 0.1 as the double 0.1, the source's cast makes it 0.10000000149011612.
+    return (lake, wide) == ("int", "bigint")

@@ -1,0 +1,177 @@
+"""Which columns' values are shown to nobody: those that the config names, and those named like personal data.
+
+A name is taken apart at underscores, blanks, digits and changes of case; whole words count, so that `emails_sent_by` is none
+and `customerEmail` is one. Pure; how a value is hidden is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal
+
+from hudi_reconcile.core.tables.agreement import Agreement
+
+How = Literal["hmac", "redact"]
+SHOW: Final = "show"
+
+_PERSONAL: Final = """
+    address addr bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname fname forename fullname gender
+    iban income lastname lname maiden mail mobile msisdn nationality nickname passport passwd password phone phoneno phonenumber
+    postalcode postcode religion salary sex ssn street surname tel telefon telephone username zip zipcode
+"""
+# Words that only together name what belongs to a person.
+_TOGETHER: Final = """
+    account_number card_number credit_card driver_licence driver_license drivers_licence drivers_license national_id postal_code
+    social_security tax_id
+"""
+# What is written as one word, in catalogues of capitals above all.
+_RUN_TOGETHER: Final = ("email", "birthdate", "dateofbirth", "phonenumber", "surname", "firstname", "lastname")
+_ADDRESSES: Final = ("emailaddr", "mailaddr")
+# `name` alone may be anybody's; beside one of these it is the name of a thing.
+_NAME: Final = "name"
+_NAMED_THINGS: Final = """
+    app application bank brand branch bucket category channel city class cluster column country currency database db department
+    device domain event feature field file folder group host item job key language location method metric model module object
+    package partition path plan process product program project property queue region role rule schema server service shop site
+    source state status store system table tag target task team topic type unit version warehouse
+"""
+# Before `name` these say that it is a person's, whatever thing the person belongs to.
+_PEOPLE: Final = ("applicant", "contact", "first", "given", "holder", "last", "middle", "owner", "patient", "recipient")
+PERSONAL_WORDS: Final = frozenset(_PERSONAL.split())
+_THINGS: Final = frozenset(_NAMED_THINGS.split())
+_PAIRS: Final = frozenset(tuple(pair.split("_")) for pair in _TOGETHER.split())
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def is_personal(column: str) -> bool:
+    """True where the name looks like one of personal data.
+
+    >>> [is_personal(name) for name in ("customerEmail", "phone_2", "name", "product_name", "renamed", "IBANText")]
+    [True, True, True, False, False, True]
+    """
+    words = list(words_of(column))
+    pairs = set(pairwise(words))
+    # Several of them at the end of a name: `customer_emails`, and not `emails_sent_by`.
+    known = {*words, *(word.removesuffix(plural) for word in words[-1:] for plural in ("s", "es"))}
+    if not known.isdisjoint(PERSONAL_WORDS) or not pairs.isdisjoint(_PAIRS):
+        return True
+    if any(word.endswith(_RUN_TOGETHER) or word.startswith(_ADDRESSES) for word in words):
+        return True
+    persons = any((who, name) in pairs for who in _PEOPLE for name in (_NAME, "names"))
+    return persons or (_NAME in words and _THINGS.isdisjoint(words))
+
+
+def words_of(name: str) -> Iterator[str]:
+    """The words of a name in snake, camel or any other case, in lower case.
+
+    >>> list(words_of("e_mail2HTTPServer-Ñame"))
+    ['e', 'mail', 'http', 'server', 'ñame']
+    """
+    for letters in _LETTERS.findall(name):
+        yield from (word.lower() for word in (_WORD.findall(letters) if letters.isascii() else [letters]))
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """What the config says of one table: how columns are masked by name, and what becomes of those named like personal data.
+
+    `named` is in lower case and may hold `show`; case does not count, for a mask that missed its column would show it.
+    """
+
+    named: Mapping[str, str] = field(default_factory=dict)
+    personal: str = "redact"
+
+    @staticmethod
+    def of(named: Mapping[str, str], personal: str) -> Masking:
+        """The masking of a config's table."""
+        return Masking({name.lower(): how for name, how in named.items()}, personal)
+
+    def how(self, column: str, lake_name: str = "") -> str | None:
+        """`hmac` or `redact`; None where the column is shown. The config names source columns; either name may look personal."""
+        said = self.named.get(column.lower())
+        if said is None and self.by_name(column, lake_name):
+            said = self.personal
+        return None if said == SHOW else said
+
+    def by_name(self, column: str, lake_name: str = "") -> bool:
+        """True where the config leaves the column to its name, and that looks like one of personal data."""
+        return column.lower() not in self.named and (is_personal(column) or is_personal(lake_name))
+
+    def of_columns(self, columns: Mapping[str, str], shown: Collection[str] = ()) -> dict[str, str]:
+        """The masked columns among these, and how. `columns`: lake name by source name.
+
+        Columns that have to be `shown` are masked by the word of the config alone.
+        """
+        found = (
+            (name, self.how(name, lake_name))
+            for name, lake_name in columns.items()
+            if name not in shown or not self.by_name(name, lake_name)
+        )
+        return {name: how for name, how in found if how is not None}
+
+    def named_among(self, columns: Iterable[str]) -> frozenset[str]:
+        """The columns among these that the config itself says are masked."""
+        return frozenset(name for name in columns if self.named.get(name.lower(), SHOW) != SHOW)
+
+    def absent(self, columns: Iterable[str]) -> str:
+        """What the config names and the source has not, joined by commas."""
+        known = {name.lower() for name in columns}
+        return ", ".join(sorted(name for name in self.named if name not in known))
+
+
+AS_NAMED = Masking()
+
+
+def shown_columns(agreement: Agreement, in_paths: Collection[str]) -> dict[str, str]:
+    """The columns of a comparison of which values are shown whatever their names, each with the reason."""
+    moving = agreement.watermark if agreement.incrementing is None else (*agreement.watermark, agreement.incrementing)
+    compared = (*agreement.columns, *moving, *agreement.key)
+    return shown_names(
+        {one.column.name: one.column.lake_name for one in compared},
+        key=[one.column.name for one in agreement.key],
+        moving=[one.column.name for one in moving],
+        in_paths=in_paths,
+    )
+
+
+def shown_names(
+    columns: Mapping[str, str], *, key: Collection[str], moving: Collection[str], in_paths: Collection[str]
+) -> dict[str, str]:
+    """The columns of which values are shown whatever their names, each with the reason. `columns`: lake name by source name.
+
+    `key` and `moving` (what pulls go by) are source names; `in_paths` are columns, by either name, whose values stand in
+    the lake's partition paths. Case does not count.
+    """
+    reasons = (
+        (key, "it is part of the key, by which findings name a row"),
+        (moving, "pulls go by it, and findings and checkpoints show it"),
+        (in_paths, "the lake's partition paths hold it, and findings show those"),
+    )
+    found: dict[str, str] = {}
+    for names, why in reasons:
+        known = {name.lower() for name in names}
+        for name, lake_name in columns.items():
+            if name.lower() in known or (names is in_paths and lake_name.lower() in known):
+                found.setdefault(name, why)
+    return found
+
+
+def masking_notes(masking: Masking, columns: Mapping[str, str], shown: Mapping[str, str]) -> tuple[str, ...]:
+    """What was masked for its name alone, and what could not be; one line each. `columns`: lake name by source name."""
+    by_name = [name for name, lake_name in columns.items() if masking.by_name(name, lake_name)]
+    hidden = ", ".join(name for name in by_name if name not in shown)
+    notes = []
+    if hidden and masking.personal != SHOW:
+        notes.append(
+            f"masked, being named like personal data ({masking.personal}): {hidden}; "
+            "to see one: mask: {COLUMN: show}, to see all: personal: show"
+        )
+    if masking.personal != SHOW:
+        notes += [
+            f"named like personal data and NOT masked: {name}: {shown[name]}" for name in by_name if name in shown
+        ]
+    return tuple(notes)

@@ -1,0 +1,116 @@
+"""What is made of a database's catalog, whatever the database: which columns are read, which of them name a row.
+
+Refuses by name what cannot be read. Sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hudi_reconcile.core.errors import RefusedError, UsageError, nearest
+from hudi_reconcile.core.tables.kinds import KEY_KINDS, Column
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.databases.base import Described, TableRequest
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """Columns that no two rows share, by a whole, immediate index."""
+
+    names: tuple[str, ...]
+    is_primary: bool
+    not_null: bool
+
+
+def described(
+    request: TableRequest,
+    columns: tuple[Column, ...],
+    unique: Sequence[UniqueKey],
+    *,
+    name: str,
+    identity: str,
+    rows_estimate: int,
+    version: Column | None = None,
+    where: str | None = None,
+) -> Described:
+    """The table as it is read. `name` is its quoted name, `version` what the database calls a row's version, if asked for.
+
+    `where` is the configured condition as it is sent, where that differs.
+
+    Raises UsageError for a missing column or key, and for a database without row versions where pulls are to go by them;
+    RefusedError for columns that differ only by case.
+    """
+    refuse_case_twins(request.name, columns)
+    if request.by_version and version is None:
+        raise UsageError(
+            f"table {request.name}: strategy xmin goes by a system column of PostgreSQL's tables, which this source has not",
+            fix=f"use strategy timestamp, or full: tables[{request.name}].pull.strategy",
+        )
+    key = _key(request, unique, columns)
+    table = SourceTable(
+        name=name,
+        columns=_wanted(request, columns, key),
+        key=key,
+        rows_estimate=rows_estimate,
+        identity=identity,
+        version=version,
+    )
+    return Described(
+        table, any(index.not_null and set(index.names) <= set(key) for index in unique), where or request.where
+    )
+
+
+def refuse_case_twins(table: str, columns: tuple[Column, ...]) -> None:
+    """Raises RefusedError for columns that differ only by case: Spark would take one for the other."""
+    counts = Counter(column.name.lower() for column in columns)
+    twins = [column.name for column in columns if counts[column.name.lower()] > 1]
+    if twins:
+        raise RefusedError(
+            f"table {table}: {len(twins)} columns differ only by case: {', '.join(twins)}",
+            fix="read a view with distinct names instead (source.table)",
+        )
+
+
+def _key(request: TableRequest, unique: Sequence[UniqueKey], columns: tuple[Column, ...]) -> tuple[str, ...]:
+    key = request.key
+    if not key:
+        key = next((index.names for index in unique if index.is_primary), ())
+    if not key:
+        raise UsageError(
+            f"table {request.name} has no primary key, and none is configured",
+            fix=f"name the columns that identify a row: tables[{request.name}].source.key: [column, …]",
+        )
+    by_name = {column.name: column for column in columns}
+    for name in key:
+        _known(request, "source.key", name, by_name)
+        if by_name[name].kind not in KEY_KINDS:
+            raise UsageError(
+                f"table {request.name}: {name} is {by_name[name].declared}, which cannot identify a row",
+                fix=f"choose other columns for tables[{request.name}].source.key",
+            )
+    return key
+
+
+def _wanted(request: TableRequest, columns: tuple[Column, ...], key: tuple[str, ...]) -> tuple[Column, ...]:
+    by_name = {column.name: column for column in columns}
+    for setting, names in request.named_columns():
+        for name in names:
+            _known(request, setting, name, by_name)
+    if request.columns is None:
+        kept = columns
+    else:
+        needed = {*request.columns, *key, *request.moving, *request.partition_columns}
+        kept = tuple(column for column in columns if column.name in needed)
+    return tuple(request.renamed(column) for column in kept)
+
+
+def _known(request: TableRequest, setting: str, name: str, columns: Mapping[str, Column]) -> None:
+    if name not in columns:
+        hint = nearest(name, columns)
+        raise UsageError(
+            f"table {request.name}: {setting} names column {name}, which {request.title} does not have"
+            + (f" (did you mean {hint}?)" if hint else ""),
+            fix=f"columns are: {', '.join(columns)}",
+        )

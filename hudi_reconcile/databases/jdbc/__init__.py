@@ -1,0 +1,1 @@
+"""Any database by its own JDBC driver."""

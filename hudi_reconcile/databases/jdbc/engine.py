@@ -1,0 +1,313 @@
+"""Any database with a JDBC driver as an engine: catalog and small queries by the driver's metadata, rows by Spark.
+
+It sees no other session's transactions: its safe bound is the database's clock minus a delay. Implements `databases/base.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from hudi_reconcile.core.errors import SourceError, UsageError, overlaid
+from hudi_reconcile.core.source.jdbc import (
+    Cell,
+    DriverFacts,
+    DriverIndex,
+    JdbcTls,
+    Login,
+    Relation,
+    Reported,
+    jdbc_tls,
+    place_of,
+    product_of,
+)
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import Moment, SourceTable
+from hudi_reconcile.databases.base import (
+    Catalogued,
+    Described,
+    Indexes,
+    JdbcTarget,
+    ServerFacts,
+    TableFacts,
+    TableRequest,
+)
+from hudi_reconcile.databases.catalog import UniqueKey, described
+from hudi_reconcile.databases.jdbc.dialect import GenericDialect
+from hudi_reconcile.databases.jdbc.names import find, parts_of
+from hudi_reconcile.databases.jdbc.products import product
+from hudi_reconcile.sql import reads
+from hudi_reconcile.sql.connection_properties import DRIVERS, settled
+
+DELAY_MICROS = 5_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO = timedelta(microseconds=1)
+
+
+class Database(Protocol):
+    """An open JDBC connection, wherever it lives. Every method raises SourceError with the driver's reason."""
+
+    def facts(self) -> DriverFacts:
+        """The database as its driver describes it."""
+        ...
+
+    def rows(self, sql: str) -> list[dict[str, Cell]]:
+        """All rows of one small statement, labels in lower case."""
+        ...
+
+    def clock(self, sql: str) -> tuple[int, bool]:
+        """The one time that a statement gives, read as UTC where it has no zone; and whether it has one."""
+        ...
+
+    def relations(self, catalog: str | None, schema: str | None, name: str | None) -> list[Relation]:
+        """Tables and views; None: of every catalog, schema or name."""
+        ...
+
+    def columns(self, table: Relation) -> list[Reported]:
+        """The table's columns in their order."""
+        ...
+
+    def shape(self, sql: str) -> list[Reported]:
+        """The columns that a statement gives."""
+        ...
+
+    def primary_key(self, table: Relation) -> tuple[str, ...]:
+        """The primary key's columns in key order; empty without one."""
+        ...
+
+    def indexes(self, table: Relation) -> list[DriverIndex]:
+        """The table's indexes over plain columns."""
+        ...
+
+    def close(self) -> None:
+        """Give the connection back."""
+        ...
+
+
+Connect = Callable[[Login], Database]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JdbcSource:
+    """A `jdbc:` source as the config has it. `time_zone` is what a clock without zone is read in."""
+
+    url: str = field(repr=False)
+    password: str = field(repr=False, default="")
+    driver: str | None = None
+    options: Mapping[str, str] = field(repr=False, default_factory=dict)
+    time_zone: str = "UTC"
+    max_connections: int = 4
+    statement_timeout_seconds: float = 300.0
+
+
+class JdbcEngine:
+    """One database. `connect` is called at the first question; nothing is ever written."""
+
+    def __init__(self, source: JdbcSource, connect: Connect) -> None:
+        self._source = source
+        self._product = product(product_of(source.url))
+        self._dialect = GenericDialect(self._product)
+        self._connect = connect
+        self._open: Database | None = None
+        self._sent: list[str] = []
+        self._login = _login(source, self._product.driver, self._product.properties)
+
+    @property
+    def dialect(self) -> GenericDialect:
+        """SQL-92 in the product's forms."""
+        return self._dialect
+
+    @property
+    def digests(self) -> None:
+        """Rows come to Spark: nothing is known of what this database computes."""
+        return None
+
+    @property
+    def place(self) -> str:
+        """The URL without login and settings."""
+        return place_of(self._source.url)
+
+    @property
+    def max_connections(self) -> int:
+        """How many connections one read may open."""
+        return self._source.max_connections
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The texts of all statements so far, in order; what the driver asks the catalog is not among them."""
+        return tuple(self._sent)
+
+    def one_snapshot(self) -> AbstractContextManager[str | None]:
+        """Not to be had: connections that Spark opens one after the other cannot share a snapshot here."""
+        return nullcontext()
+
+    def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """All rows of one small statement."""
+        self._sent.append(sql)
+        return self._database().rows(sql)
+
+    def describe(self, request: TableRequest) -> Described:
+        """The table as the driver's metadata has it now; its rows are counted, since JDBC knows no estimate."""
+        return self._describe(request)[0]
+
+    def timeline(self) -> str | None:
+        """JDBC tells none."""
+        return None
+
+    def position(self) -> str | None:
+        """JDBC tells none."""
+        return None
+
+    def moment(self) -> Moment:
+        """The database's clock, and 5 seconds less as the bound: JDBC shows no other session's transactions."""
+        micros, where = self._clock()
+        why = (
+            f"{where} minus {DELAY_MICROS // 1_000_000} s: over JDBC the open transactions of other sessions cannot be seen; "
+            "pull.overlap longer than the longest transaction catches late commits"
+        )
+        return Moment(micros, micros - DELAY_MICROS, why, f"{self._product.name} {_EPOCH + micros * _MICRO}")
+
+    def jdbc(self) -> JdbcTarget:
+        """How Spark reads rows."""
+        return JdbcTarget(self._login.url, overlaid(self._login.properties, {"driver": self._login.driver}))
+
+    def server_facts(self) -> ServerFacts:
+        """The server as its driver describes it. TLS is the driver's own matter: known as far as the URL tells."""
+        facts = self._database().facts()
+        link = jdbc_tls(self._source.url, self._source.options)
+        return ServerFacts(
+            product=facts.product,
+            version=facts.version,
+            place=self.place,
+            role=facts.user or "(no name)",
+            link=link.value,
+            is_link_safe=link in (JdbcTls.LOCAL, JdbcTls.VERIFIED),
+            sees_all=False,
+            grant_to_see="",
+            blind_seconds=DELAY_MICROS / 1_000_000,
+            is_superuser=False,
+            is_replica=False,
+            unproven="the driver was asked for a read-only connection, and nobody knows here whether the database keeps to it",
+        )
+
+    def table_facts(self, request: TableRequest) -> TableFacts:
+        """What `doctor` says of one table. Its rows are counted."""
+        found, indexes = self._describe(request)
+        leading = frozenset(index.columns[0] for index in indexes if not index.is_partial)
+        return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=leading)
+
+    def indexes(self, request: TableRequest) -> Indexes | None:
+        """What the driver's metadata tells of indexes; none at all says nothing, since some drivers tell of no index."""
+        if request.query is not None:
+            return None
+        database = self._database()
+        found = database.indexes(find(database, database.facts(), request.table, self.place))
+        return Indexes(frozenset(one.columns[0] for one in found if not one.is_partial)) if found else None
+
+    def statistics(self, table: SourceTable) -> Catalogued:  # noqa: ARG002 - no driver tells any
+        """None: JDBC knows of no histogram and no row length."""
+        return Catalogued("JDBC tells no statistics")
+
+    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:  # noqa: ARG002 - as above
+        """None: to count a window would be to read it."""
+        return None
+
+    def close(self) -> None:
+        """Give the connection back; the next question opens another."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _database(self) -> Database:
+        if self._open is None:
+            self._open = self._connect(self._login)
+        return self._open
+
+    def _describe(self, request: TableRequest) -> tuple[Described, list[DriverIndex]]:
+        database = self._database()
+        if request.query is not None:
+            return self._describe_query(request, database), []
+        table = find(database, database.facts(), request.table, self.place)
+        is_full = len(parts_of(request.table)) > 2 or table.schema is None  # noqa: PLR2004 - catalog, schema and name
+        qualifiers = (table.catalog if is_full else None, table.schema, table.name)
+        name = ".".join(self._dialect.quote(part) for part in qualifiers if part)
+        columns = tuple(self._dialect.column_of(one) for one in database.columns(table))
+        indexes = database.indexes(table)
+        count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
+        found = described(
+            request,
+            columns,
+            _unique(database.primary_key(table), indexes, {c.name for c in columns if c.nullable}),
+            name=name,
+            identity=f"{self.place}/{name}",
+            rows_estimate=int(count),
+        )
+        for column in found.table.key_columns:
+            if column.kind is Kind.BYTES and self._product.hex is None:
+                raise UsageError(
+                    f"table {request.name}: key column {column.name} is {column.declared}, and {self._product.title} "
+                    "has no text form of binary values",
+                    fix="name another key: source.key",
+                )
+        return found, indexes
+
+    def _describe_query(self, request: TableRequest, database: Database) -> Described:
+        name = reads.derived(request.query or "")
+        columns = tuple(self._dialect.column_of(one) for one in database.shape(f"select * from {name} where 1 = 0"))
+        count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
+        return described(
+            request, columns, (), name=name, identity=f"{self.place}/{request.query_id}", rows_estimate=int(count)
+        )
+
+    def _clock(self) -> tuple[int, str]:
+        refused: SourceError | None = None
+        for sql in self._product.clocks:
+            try:
+                self._sent.append(sql)
+                micros, is_zoned = self._database().clock(sql)
+            except SourceError as error:
+                refused = refused or error
+                continue
+            if is_zoned or self._product.utc_clock:
+                return micros, "database clock"
+            zone = ZoneInfo(self._source.time_zone)
+            # The clock has no zone: it shows the wall clock that `source.time_zone` names.
+            wall = (_EPOCH + micros * _MICRO).replace(tzinfo=zone)
+            return (wall - _EPOCH) // _MICRO, f"database clock, which names no zone, read as {self._source.time_zone},"
+        raise refused or SourceError(f"{self.place}: no clock is known", fix="use strategy: full")
+
+
+def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> Login:
+    if product_of(source.url) == "postgresql":
+        raise UsageError(
+            "source.url: PostgreSQL is read with its own engine, which sees open transactions and knows its types",
+            fix="write postgresql+psycopg://user@host:5432/database",
+        )
+    known = DRIVERS.get(product_of(source.url))
+    chosen = source.driver or driver or (known.classes[0] if known else None)
+    if chosen is None:
+        raise UsageError(
+            f"{place_of(source.url)}: no JDBC driver is known for jdbc:{product_of(source.url)}",
+            fix="name the driver's class as source.driver and its jar under jars.paths",
+        )
+    ours = {**fixed, "password": source.password} if source.password else dict(fixed)
+    return Login(
+        url=source.url,
+        driver=chosen,
+        properties=settled(product_of(source.url), {}, source.options.items(), ours),
+        timeout_seconds=int(source.statement_timeout_seconds),
+    )
+
+
+def _unique(primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str]) -> list[UniqueKey]:
+    found = [UniqueKey(primary, is_primary=True, not_null=True)] if primary else []
+    found += [
+        UniqueKey(index.columns, is_primary=False, not_null=not nullable & set(index.columns))
+        for index in indexes
+        if index.is_unique and not index.is_partial
+    ]
+    return found

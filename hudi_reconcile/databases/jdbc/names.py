@@ -1,0 +1,104 @@
+"""From `source.table` as a person writes it to the one table that a JDBC driver lists. Refuses by name what it cannot find."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hudi_reconcile.core.errors import UsageError, nearest
+from hudi_reconcile.core.source.jdbc import DriverFacts, Relation
+
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^".\s]+)')
+_MOST_PARTS = 3
+
+
+class Lister(Protocol):
+    """Lists tables and views."""
+
+    def relations(self, catalog: str | None, schema: str | None, name: str | None) -> list[Relation]:
+        """Tables and views; None: of every catalog, schema or name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a dotted name. What stands in quotes is meant letter by letter."""
+
+    text: str
+    is_quoted: bool
+
+    def folded(self, folds: str) -> str:
+        """As the database stores it; unquoted names of a database that folds none stay as they are."""
+        if self.is_quoted or folds not in ("upper", "lower"):
+            return self.text
+        return self.text.upper() if folds == "upper" else self.text.lower()
+
+    def means(self, name: str | None, folds: str) -> bool:
+        """Whether a stored name is meant."""
+        if self.is_quoted or folds in ("upper", "lower"):
+            return name == self.folded(folds)
+        return name is not None and name.lower() == self.text.lower()
+
+
+def parts_of(name: str) -> tuple[Part, ...]:
+    """The parts of a SQL-quoted name. Raises UsageError for what is no name.
+
+    >>> [part.text for part in parts_of('shop."Order Items"')]
+    ['shop', 'Order Items']
+    """
+    found, at = [], 0
+    while match := _PART.match(name, at):
+        quoted, plain = match.groups()
+        found.append(
+            Part(plain, is_quoted=False) if quoted is None else Part(quoted.replace('""', '"'), is_quoted=True)
+        )
+        at = match.end()
+        if at == len(name) and len(found) <= _MOST_PARTS:
+            return tuple(found)
+        if name[at : at + 1] != ".":
+            break
+        at += 1
+    raise UsageError(f"source.table {name} is not a table name", fix='quote odd names as SQL does: shop."Order Items"')
+
+
+def find(lister: Lister, facts: DriverFacts, name: str, place: str) -> Relation:
+    """The table or view. Raises UsageError where there is none, or more than one."""
+    parts = parts_of(name)
+    catalog, schema = _within(parts, facts)
+    exact = parts[-1].folded(facts.folds) if parts[-1].is_quoted or facts.folds != "none" else None
+    found = [one for one in lister.relations(catalog, schema, exact) if _meant(one, parts, facts)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        where = ", ".join(sorted(f"{one.schema or one.catalog}.{one.name}" for one in found))
+        raise UsageError(f"table {name} is ambiguous in {place}: {where}", fix="name its schema in source.table")
+    there = [one.name for one in lister.relations(catalog, schema, None)]
+    raise UsageError(
+        f"table {name} does not exist in {place}" + (f", schema {schema}" if schema else "") + _hint(parts[-1], there),
+        fix="correct tables[].source.table in reconcile.yaml; names that are not in the database's own case need quotes",
+    )
+
+
+def _within(parts: tuple[Part, ...], facts: DriverFacts) -> tuple[str | None, str | None]:
+    qualifiers = [part.folded(facts.folds) for part in parts[:-1]]
+    if not qualifiers:
+        return facts.catalog, facts.schema
+    if len(qualifiers) == 1 and facts.schema is None and facts.catalog is not None:
+        return qualifiers[0], None  # databases whose schemas are JDBC catalogs
+    if facts.folds == "none":
+        return (None if len(qualifiers) == 1 else qualifiers[0]), None
+    return (facts.catalog if len(qualifiers) == 1 else qualifiers[0]), qualifiers[-1]
+
+
+def _meant(found: Relation, parts: tuple[Part, ...], facts: DriverFacts) -> bool:
+    if not parts[-1].means(found.name, facts.folds):
+        return False
+    return len(parts) == 1 or parts[-2].means(found.schema or found.catalog, facts.folds)
+
+
+def _hint(part: Part, there: Sequence[str]) -> str:
+    same = next((one for one in there if one.lower() == part.text.lower()), None)
+    near = same or nearest(part.text, there)
+    return f' (did you mean "{near}", in quotes?)' if near else ""

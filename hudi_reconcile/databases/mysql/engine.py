@@ -1,0 +1,301 @@
+"""MySQL 8 and MariaDB 10.6 or later as an engine: one control connection, the catalog, the safe bound, and Spark's reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import RowMapping
+from sqlalchemy.exc import DBAPIError
+
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.pull.cursor import watermark_text
+from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, replica_bound
+from hudi_reconcile.databases import control
+from hudi_reconcile.databases.base import (
+    Catalogued,
+    Described,
+    Indexes,
+    JdbcTarget,
+    ServerFacts,
+    TableFacts,
+    TableRequest,
+    from_mysql,
+)
+from hudi_reconcile.databases.catalog import UniqueKey, described
+from hudi_reconcile.databases.control import ControlPlane, ServerEngine
+from hudi_reconcile.databases.mysql import dialect, digests, session
+from hudi_reconcile.databases.mysql.dialect import NONE, QUERIES, replication
+from hudi_reconcile.databases.mysql.session import describe_query
+from hudi_reconcile.sql.dialect import Dialect, Digests
+
+_READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
+_UNKNOWN_ROWS = 1_000_000  # of a view whose plan this user may not see
+
+_ME = "concat('''', substring_index(current_user(), '@', 1), '''@''', substring_index(current_user(), '@', -1), '''')"
+_SERVER_QUERY = f"""
+select version() as version, current_user() as role, {dialect.IS_REPLICA} as is_replica,
+       (select count(*) from information_schema.user_privileges
+         where privilege_type = 'SUPER' and grantee = {_ME}) as supers
+"""
+_WRITES_QUERY = f"""
+select (select count(*) from information_schema.user_privileges where grantee = {_ME} and {{writes}})
+     + (select count(*) from information_schema.schema_privileges
+         where grantee = {_ME} and {{writes}} and :schema like table_schema)
+     + (select count(*) from information_schema.table_privileges
+         where grantee = {_ME} and {{writes}} and table_schema = :schema and table_name = :name) as grants
+""".format(writes="privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'DROP')")
+
+
+class MysqlEngine(ServerEngine):
+    """One MySQL or MariaDB database; implements `databases/base.py:Engine`. Nothing is ever written to it."""
+
+    def __init__(self, connection: Connection) -> None:
+        arguments = session.control_arguments(connection)
+        how: Any = {"begin": dialect.begin(connection.statement_timeout_seconds), "connect": session.login}
+        super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, named=_named, **how))
+
+    @property
+    def dialect(self) -> Dialect:
+        """The SQL of MySQL and MariaDB."""
+        return dialect
+
+    @property
+    def digests(self) -> Digests:
+        """MySQL and MariaDB digest their own rows."""
+        return digests
+
+    def one_snapshot(self) -> AbstractContextManager[str | None]:
+        """Not to be had: connections that Spark opens one after the other cannot share a snapshot here."""
+        return nullcontext()
+
+    def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """All rows of one small statement."""
+        return [{str(name).lower(): value for name, value in row.items()} for row in self._plane.rows(sql)]
+
+    def describe(self, request: TableRequest) -> Described:
+        """The table as the catalog has it now."""
+        if request.query is not None:
+            return describe_query(self._plane, request, server=self._identity())
+        found = self._table(request.table)
+        here = {"schema": found["schema_name"], "name": found["name"]}
+        columns = tuple(
+            dialect.column_of(
+                r["name"], r["data_type"].lower(), r["declared"], nullable=bool(r["nullable"]),
+                precision=r["digits"], scale=r["scale"], fraction=r["fraction"],
+            )
+            for r in self._plane.rows(dialect.COLUMNS_QUERY, here)
+        )  # fmt: skip
+        name = f"{dialect.quote(here['schema'])}.{dialect.quote(here['name'])}"
+        return described(
+            request,
+            columns,
+            _unique(self._plane.rows(dialect.INDEXES_QUERY, here)),
+            name=name,
+            identity=f"{self._identity()}/{here['schema']}/{here['name']}",
+            rows_estimate=self._estimate(name, request.predicates),
+        )
+
+    def moment(self) -> Moment:
+        """The database's clock and the safe bound, in one statement of its own before any row is read."""
+        row = self._open_work()
+        seen = self._plane.one(dialect.CLOCK_QUERY) if row is None else row
+        clock = int(seen["clock_micros"])
+        is_replica = bool(seen["is_replica"])
+        told = replication(clock, self._channels()) if is_replica else NONE
+        oldest, running = (None, None) if row is None else (row["oldest_micros"], row["running_seconds"])
+        bound, why = dialect.bound(
+            clock,
+            None if oldest is None else int(oldest),
+            None if running is None else int(running),
+            sees_all=row is not None,
+            is_replica=is_replica,
+        )
+        if is_replica:
+            bound, why = min((bound, why), replica_bound(clock, told.replayed_micros))
+        notes = tuple(note for note in (REPLICA if is_replica else "", told.untold) if note)
+        found = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=told.replayed_micros)
+        return replace(found, stopped=told.stopped)
+
+    def position(self) -> str | None:
+        """MySQL's `gtid_executed`, MariaDB's `gtid_current_pos`; a replica's says how far it lags, and is not told."""
+        if self._plane.one(dialect.CLOCK_QUERY)["is_replica"]:
+            return None
+        sql = "show global variables where variable_name in ('gtid_executed', 'gtid_current_pos')"
+        return next(("".join(str(row["Value"]).split()) for row in self._plane.rows(sql) if row["Value"]), None)
+
+    def jdbc(self) -> JdbcTarget:
+        """Driver and reader properties; the user's extra ones cannot undo ours."""
+        return session.jdbc_target(self.connection)
+
+    def server_facts(self) -> ServerFacts:
+        """Connect and ask."""
+        row = self._plane.one(_SERVER_QUERY)
+        version = str(row["version"])
+        user, _, host = str(row["role"]).rpartition("@")
+        return ServerFacts(
+            product="MariaDB" if "mariadb" in version.lower() else "MySQL",
+            version=version.split("-", maxsplit=1)[0],
+            place=self.place,
+            role=str(row["role"]),
+            link=self.connection.transport.state(is_encrypted=self._plane.is_encrypted(session.is_encrypted)),
+            is_link_safe=self.connection.transport.is_safe,
+            sees_all=self._open_work() is not None,
+            grant_to_see=f"GRANT PROCESS ON *.* TO '{user}'@'{host}';",
+            blind_seconds=dialect.BLIND_DELAY_MICROS / 1_000_000,
+            is_superuser=bool(row["supers"]),
+            is_replica=bool(row["is_replica"]),
+            replica_says=self._lag_told() if row["is_replica"] else "",
+        )
+
+    def table_facts(self, request: TableRequest) -> TableFacts:
+        """Ask the catalog for one table; reads no row. Raises as `describe`."""
+        found, held = self.describe(request), self.indexes(request)
+        known: dict[str, Any] = {
+            "indexed": frozenset() if held is None else held.leading,
+            "has_indexes": held is not None,
+        }
+        if request.query is not None:
+            return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, **known)
+        row = self._table(request.table)
+        here = {"schema": row["schema_name"], "name": row["name"]}
+        grants = self._plane.one(_WRITES_QUERY, here)["grants"]
+        can_write = bool(grants) and not self._plane.one(_SERVER_QUERY)["supers"]
+        can_read = self._can_read(found.table.name)
+        return TableFacts(found.table, found.key_proven, can_read=can_read, can_write=can_write, **known)
+
+    def indexes(self, request: TableRequest) -> Indexes | None:
+        """Indexes over whole columns."""
+        row = None if request.query is not None else self._table(request.table)
+        if row is None or row["type"] == "VIEW":
+            return None
+        rows = self._plane.rows(dialect.INDEXES_QUERY, {"schema": row["schema_name"], "name": row["name"]})
+        return Indexes(frozenset(str(r["column_name"]) for r in rows if r["position"] == 1 and r["is_whole"]))
+
+    def statistics(self, table: SourceTable) -> Catalogued:
+        """information_schema's row length."""
+        schema, name = dialect.split_name(table.name)
+        rows = self._plane.rows(dialect.STATISTICS_QUERY, {"schema": schema, "name": name})
+        return from_mysql([dict(row) for row in rows])
+
+    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
+        """The planner's estimate."""
+        return self._estimate(name, predicates)
+
+    def _open_work(self) -> RowMapping | None:
+        """Clock, oldest transaction, oldest statement; None where this user may not see them."""
+        try:
+            return self._plane.one(dialect.MOMENT_QUERY)
+        except SourceError as error:
+            if "(error 1227)" in error.message:
+                return None
+            raise
+
+    def _channels(self) -> Sequence[Mapping[str, Any]] | None:
+        """What the server says of the channels of its replication; None where this user may not ask."""
+        for sql in QUERIES:
+            try:
+                return self.rows(sql)
+            except SourceError as error:
+                if "(error 1227)" in error.message:
+                    return None
+                if "(error 1064)" not in error.message:
+                    raise
+        return None
+
+    def _lag_told(self) -> str:
+        clock = int(self._plane.one(dialect.CLOCK_QUERY)["clock_micros"])
+        told = replication(clock, self._channels())
+        lag = (
+            ""
+            if told.replayed_micros is None
+            else f"{(clock - told.replayed_micros) // 1_000_000} s behind its primary"
+        )
+        return told.stopped or told.untold or lag
+
+    def _can_read(self, table: str) -> bool:
+        try:
+            self._plane.rows(f"select 1 from {table} limit 0")
+        except SourceError as error:
+            if "(error 1142)" in error.message:
+                return False
+            raise
+        return True
+
+    def _table(self, name: str) -> RowMapping:
+        try:
+            schema, table = dialect.split_name(name)
+        except ValueError as error:
+            raise UsageError(
+                f"source.table {name} is not a table name", fix="quote odd names as SQL does: shop.`Order Items`"
+            ) from error
+        rows = self._plane.rows(dialect.TABLE_QUERY, {"schema": schema, "name": table})
+        folds = bool(rows) and int(self._plane.one("select @@lower_case_table_names as folds")["folds"])
+        rows = [row for row in rows if folds or row["name"] == table]
+        if not rows:
+            raise UsageError(
+                f"table {name} does not exist in {self.place} (or the user may not see it)",
+                fix="correct tables[].source.table in reconcile.yaml",
+            )
+        if rows[0]["type"] not in _READABLE:
+            raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in reconcile.yaml")
+        return rows[0]
+
+    def _identity(self) -> str:
+        sql = "show global variables where variable_name in ('server_uuid', 'server_uid')"
+        found = [str(row["Value"]) for row in self._plane.rows(sql) if row["Value"]]
+        return f"mysql:{found[0]}" if found else f"mysql:{self.connection.host}:{self.connection.port}"
+
+    def _estimate(self, name: str, predicates: tuple[str, ...]) -> int:
+        try:
+            lines = self._plane.rows(dialect.estimate_query(name, predicates))
+        except SourceError as error:
+            if "(error 1345)" in error.message:  # a view over tables that this user may not see
+                return _UNKNOWN_ROWS
+            raise
+        return max((int(line["rows"] or 0) for line in lines), default=0)
+
+
+def _snapshot(clock_micros: int) -> str:
+    # No name tells whether a transaction has ended since, so that no two moments may share one.
+    return f"clock {watermark_text(Kind.TIMESTAMPTZ, clock_micros)}"
+
+
+def _unique(rows: Sequence[RowMapping]) -> list[UniqueKey]:
+    found = []
+    for name, group in groupby(rows, key=lambda row: row["name"]):
+        parts = list(group)
+        if parts[0]["is_unique"] and all(part["column_name"] for part in parts):
+            not_null = not any(part["nullable"] for part in parts)
+            found.append(UniqueKey(tuple(part["column_name"] for part in parts), name == "PRIMARY", not_null))
+    return found
+
+
+_REFUSED, _UNREACHABLE = (
+    {1045, 1698, 1251},
+    {session.NO_TLS, session.NOT_TOLD, 2002, 2003, 2005, 2006, 2013, 1040, 1129, 1130},
+)
+_TIMED_OUT, _NOT_GRANTED = {1969, 3024, 1317, 1205}, {1044, 1142, 1143}
+# Messages about names and grammar; others may hold values of rows.
+_TELLING = {1054, 1064, 1146, 1227, 1345, 1356, 1305, 1193, 1235}
+
+
+def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
+    code, reason = (*getattr(error.orig, "args", ()), None, None)[:2]
+    if code in _REFUSED:
+        return control.password_refused(connection)
+    if code in _UNREACHABLE or not isinstance(code, int):
+        return control.unreachable(connection, str(reason or type(error.orig).__name__))
+    if code == 1049:  # noqa: PLR2004 - the server's number
+        return control.no_database(connection)
+    if code in _NOT_GRANTED:
+        return control.not_granted(connection, f"{reason} (error {code})")
+    if code in _TIMED_OUT:
+        return control.cancelled(connection, f" (error {code})")
+    shown = f"{reason} " if code in _TELLING else ""
+    return SourceError(f"{connection.place}: {shown}(error {code})", fix="run: hudi-reconcile doctor")

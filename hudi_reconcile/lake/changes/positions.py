@@ -1,0 +1,59 @@
+"""The stored positions of a table's consumers: one file each, in `.<name>.hr-consumers/` beside the table's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.changes.consumers import Position, parse_position, position_text
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.lease import Renewal, given_back, take
+
+_SUFFIX = ".json"
+
+
+class Positions:
+    """Reads and replaces positions. Every method raises LakeError where the storage does not answer."""
+
+    def __init__(self, spark: SparkSession, table_path: str) -> None:
+        parent, _, name = table_path.rstrip("/").rpartition("/")
+        self._folder = (
+            f"{parent}/.{name}.hr-consumers" if parent or table_path.startswith("/") else f".{name}.hr-consumers"
+        )
+        self._files = Files(spark, table_path)
+
+    def read(self, consumer: str) -> Position | None:
+        """The consumer's position; None for one that has none yet. Raises LakeError for a damaged file."""
+        path = self._path(consumer)
+        found = self._files.read(path)
+        return None if found is None else parse_position(found[0], consumer, path)
+
+    def all(self) -> tuple[Position, ...]:
+        """Every consumer's position, by name. Raises LakeError for a damaged file, as `read` does."""
+        files = (one.name for one in self._files.list(self._folder))
+        positions = (name for name in files if name.endswith(_SUFFIX) and not name.startswith("."))  # leases do
+        names = sorted(name.removesuffix(_SUFFIX) for name in positions)
+        return tuple(found for name in names if (found := self.read(name)) is not None)
+
+    @contextmanager
+    def held(self, consumer: str) -> Iterator[None]:
+        """Keep other calls for this consumer out: two that deliver at once would leave its target behind its position.
+
+        An interrupted process leaves its lease, which the next one takes over.
+        Raises RefusedError while another living process is at it.
+        """
+        path = f"{self._folder}/{consumer}"
+        taken = take(self._files, path, f"another call for consumer {consumer}", since="")
+        with given_back(self._files, path, taken), Renewal(self._files, path, taken.lease):
+            yield
+
+    def write(self, position: Position) -> None:
+        """Store a position in place of the consumer's earlier one."""
+        path, text = self._path(position.consumer), position_text(position)
+        if not self._files.create(path, text):
+            self._files.replace(path, text)
+
+    def _path(self, consumer: str) -> str:
+        return f"{self._folder}/{consumer}{_SUFFIX}"

@@ -1,0 +1,205 @@
+"""As of when file groups are read to see the rows around commits. Pure.
+
+What others did to a table while its history was read: the cleaner, the archiver, a restore, a writer that began earlier.
+
+What a commit's metadata tells of the files that it wrote or replaced. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from hudi_reconcile.core.changes.file_history import latest_before
+from hudi_reconcile.core.changes.range import BEGINNING, Commit, Cut, FileGroup, RowCounts, WrittenFile, cut_of
+from hudi_reconcile.core.errors import LakeError, UsageError
+from hudi_reconcile.lake.bridge import Action, Timeline
+from hudi_reconcile.lake.timeline import PREFIX, instant_of
+
+T = TypeVar("T")
+BEFORE, AFTER = 0, 1
+
+Look = tuple[str, str, str, int, int]  # moment, partition, file id, commit, side
+
+
+def looks_of(commits: Sequence[Commit], done: Sequence[str], archived: str | None) -> Iterator[Look]:
+    """Which file groups are read as of when, and for which side of which commit. Before the first commit there is nothing.
+
+    `done` are the requested times on the active timeline, `archived` the greatest of those in the archive.
+    """
+    for n, commit in enumerate(commits):
+        requested = commit.instant.requested
+        for moment, side in ((latest_before(requested, done, archived), BEFORE), (requested, AFTER)):
+            if moment is None:
+                continue
+            yield from ((moment, part, file_id, n, side) for part, file_id in commit.groups)
+
+
+def is_plain(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
+    """True where none of the table's writes replaced file groups from the first of the commits to the last. Pure."""
+    if not commits:
+        return True
+    first = min(one.instant.requested for one in commits)
+    last = max(one.instant.requested for one in commits)
+    return not any(
+        write.replaces and write.instant.requested <= last and write.instant.completed >= first for write in writes
+    )
+
+
+def disturbed(commits: Sequence[Commit], there: Collection[str], late: Sequence[Commit]) -> str | None:
+    """Why rows around the commits may have been read otherwise than these left them; None where nothing speaks for it. Pure.
+
+    `there` are the requested times that the table still has, and `late` the writes that completed while rows were read, but for
+    compactions. One that was requested before the last of the commits is in the files as of that commit, as if it had been there.
+    """
+    gone = [one.instant.completed for one in commits if one.instant.requested not in there]
+    if gone:
+        return f"commit {gone[0]} was taken back while it was read: the table was restored to an earlier one"
+    last = max((one.instant.requested for one in commits), default=BEGINNING)
+    groups = frozenset(group for one in commits for group in one.groups)
+    mixed = [one.instant.completed for one in late if one.instant.requested < last and one.groups & groups]
+    return f"commit {mixed[0]} began in the range or before and completed while it was read" if mixed else None
+
+
+def moments_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mapping[str, frozenset[FileGroup]]:
+    """As of when the commits' file groups are read as the last of them left each: of all at once where nobody wrote since.
+
+    `writes` are all of the table, compaction and clustering included. Pure.
+    """
+    last: dict[FileGroup, str] = {}
+    for commit in sorted(commits, key=lambda one: one.instant.requested):
+        last.update(dict.fromkeys(commit.groups, commit.instant.requested))
+    newest = max(last.values(), default=BEGINNING)
+    moved_on = {
+        group
+        for write in writes
+        for group in write.groups & last.keys()
+        if last[group] < write.instant.requested <= newest
+    }
+    return by_moment((moment if group in moved_on else newest, group) for group, moment in last.items())
+
+
+def read_each(
+    moments: Mapping[str, frozenset[FileGroup]],
+    read: Callable[[str, frozenset[FileGroup]], T],
+    commits: Sequence[Commit],
+) -> list[T]:
+    """What `read` gives for each moment. Where it refuses some of them, its error with the first usable instant."""
+    found: list[T] = []
+    refused: tuple[str, UsageError] | None = None
+    for moment, groups in sorted(moments.items()):
+        try:
+            found.append(read(moment, groups))
+        except UsageError as error:
+            refused = moment, error
+    if refused is None:
+        return found
+    last, cause = refused
+    usable = min((one.instant.completed for one in commits if one.instant.requested > last), default="latest")
+    raise UsageError(cause.message, fix=f"the first usable instant is --from {usable}") from cause
+
+
+def by_moment(pairs: Iterable[tuple[str, FileGroup]]) -> dict[str, frozenset[FileGroup]]:
+    """The file groups that are read as of each moment."""
+    found: dict[str, set[FileGroup]] = {}
+    for moment, group in pairs:
+        found.setdefault(moment, set()).add(group)
+    return {moment: frozenset(groups) for moment, groups in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """The timeline of a table at `path` after rows around some commits were read.
+
+    `commits` are those that were known when the reading began, and `writes` the requested times of all writes known then.
+    """
+
+    line: Timeline
+    path: str
+    commits: Sequence[Commit]
+    writes: frozenset[str]
+
+    def cut(self) -> Cut | None:
+        """What is gone of the history by now. The cleaner may have passed all known commits: a later one is usable first then."""
+        known = max((one.instant.requested for one in self.commits), default=BEGINNING)
+        later = [Commit(instant_of(action)) for action in self.line.completed() if action.requested > known]
+        return cut_of([*self.commits, *later], self.line.retained_from(), self.line.archived_upto())
+
+    def check_undisturbed(self, asked: Sequence[Commit]) -> None:
+        """Raises LakeError where others changed what files hold as of the commits asked for."""
+        done = self.line.completed()
+        new = [(one, json.loads(self.line.commit_json(one))) for one in done if one.requested not in self.writes]
+        late = [commit_of(one, document) for one, document in new if not is_compaction(document)]
+        why = disturbed(asked, {one.requested for one in (*done, *self.line.archived())}, late)
+        if why is not None:
+            raise LakeError(f"Hudi table {self.path}: {why}", fix="run it again")
+
+
+_REPLACED = "partitionToReplaceFileIds"
+_WRITTEN = "partitionToWriteStats"
+# Where a table has this, its columns go by identity and not by the names that are in the files.
+_BY_IDENTITY = "latest_schema"
+
+
+def is_service(document: dict[str, Any]) -> bool:
+    """True for the metadata of a compaction or clustering."""
+    return document.get("operationType") in ("COMPACT", "LOG_COMPACT", "CLUSTER")
+
+
+def is_compaction(document: dict[str, Any]) -> bool:
+    """True for the metadata of a compaction: rows stay in their file group and keep their versions."""
+    return document.get("operationType") in ("COMPACT", "LOG_COMPACT")
+
+
+def commit_of(action: Action, document: dict[str, Any]) -> Commit:
+    """A commit from its metadata. `schema` is none where the names of columns in files may be others than the table's."""
+    written = {
+        (part, stat["fileId"])
+        for part, stats in (document.get(_WRITTEN) or {}).items()
+        for stat in stats
+        if stat.get("fileId")
+    }
+    replaced = {(part, one) for part, ids in (document.get(_REPLACED) or {}).items() for one in ids}
+    extra = document.get("extraMetadata") or {}
+    labels = {name.removeprefix(PREFIX): text for name, text in extra.items() if name.startswith(PREFIX)}
+    schema = None if _BY_IDENTITY in extra else extra.get("schema")
+    return Commit(
+        instant_of(action), frozenset(written | replaced), bool(replaced), labels, tuple(_files(document)), schema
+    )
+
+
+def _files(document: dict[str, Any]) -> Iterator[WrittenFile]:
+    for part, stats in (document.get(_WRITTEN) or {}).items():
+        for stat in stats:
+            if stat.get("fileId") and stat.get("path"):
+                previous = stat.get("prevCommit")
+                yield WrittenFile(
+                    (part, stat["fileId"]),
+                    stat["path"],
+                    None if previous in (None, "null") else previous,
+                    _counts(stat),
+                    bool(stat.get("cdcStats")),
+                )
+
+
+def _counts(stat: dict[str, Any]) -> RowCounts | None:
+    counts = [stat.get(name) for name in ("numWrites", "numInserts", "numUpdateWrites", "numDeletes")]
+    return None if None in counts else RowCounts(*map(int, cast("list[int]", counts)))
+
+
+def bytes_of(documents: Iterable[dict[str, Any]]) -> Mapping[FileGroup, float]:
+    """At most how large one version of each file group is: its largest base file and all its log files. Pure."""
+    base: Counter[FileGroup] = Counter()
+    logs: Counter[FileGroup] = Counter()
+    for document in documents:
+        for part, stats in (document.get(_WRITTEN) or {}).items():
+            for stat in stats:
+                group, size = (part, stat["fileId"]), stat.get("fileSizeInBytes") or 0
+                if ".log." in (stat.get("path") or ""):
+                    logs[group] += size
+                else:
+                    base[group] = max(base[group], size)
+    return {group: base[group] + logs[group] for group in base}

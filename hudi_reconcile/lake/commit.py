@@ -1,0 +1,176 @@
+"""One commit of ours: write the frame, find our commit by its token, or leave nothing behind.
+
+The outcome of a failed save is looked up on the timeline, never guessed: Hudi may fail after the commit is visible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from uuid import uuid4
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.core.errors import LakeError, SupersededError
+from hudi_reconcile.core.tables.values import Instant
+from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.options import alone
+from hudi_reconcile.lake.timeline import COMMIT, PREFIX, commit_of, writers_in_flight
+
+_LOCKED_OUT = "HoodieLockException"
+_LOST_RACE = frozenset({"HoodieValidationException", "HoodieWriteConflictException", _LOCKED_OUT})
+_COMMIT_TIME = re.compile(r"\b\d{17}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table a commit goes to; `exists` is False for the commit that makes it.
+
+    `still_ours` is asked before each: it raises where the lease under which we write was lost.
+    """
+
+    spark: SparkSession
+    path: str
+    name: str
+    exists: bool = True
+    still_ours: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What stands on the timeline: writes in flight, and rollbacks that were planned or made."""
+
+    in_flight: tuple[str, ...] = ()
+    rollbacks: frozenset[str] = frozenset()
+
+
+def commit(
+    target: Target, frame: DataFrame, options: Mapping[str, str], metadata: Mapping[str, str], prefix: str = PREFIX
+) -> Instant:
+    """Write the frame in one commit that carries the metadata. Hudi takes keys of one prefix only.
+
+    Raises SupersededError where another writer won, or our lease was lost, LakeError where the write failed; both after our
+    instant was rolled back, and only where the commit did not land.
+    """
+    token = uuid4().hex
+    key = COMMIT if prefix == PREFIX else prefix + COMMIT
+    carried = {**metadata, key: token, "hoodie.datasource.write.commitmeta.key.prefix": prefix}
+    before = _seen(target)
+    if target.still_ours is not None:
+        target.still_ours()
+    try:
+        frame.write.format("hudi").options(**options, **carried).mode("append").save(target.path)
+    except (Py4JJavaError, PySparkException) as error:
+        landed = _landed(target, key, token)
+        if landed is None:
+            raise _failed(target, error, before) from error
+        return landed
+    landed = _landed(target, key, token)
+    if landed is None:
+        raise LakeError(
+            f"Hudi table {target.path}: the write ended well but its commit is not on the timeline",
+            fix="hudi-reconcile doctor",
+        )
+    return landed
+
+
+def commit_alone(target: Target, frame: DataFrame, options: Mapping[str, str], metadata: Mapping[str, str]) -> Instant:
+    """The same with the table's lock held from before our instant until the commit is made, or is rolled back.
+
+    Optimistic writers take that lock to begin and to end a commit, so whatever the validators found is still so when we
+    commit. Hudi's own check, at the commit alone, would not do: it asks for files that two writers changed, and a key that
+    both insert may lie in two. Raises as `commit`; SupersededError too where the lock is not to be had.
+    """
+    inside, of_the_lock = alone(options)
+    with _locked(target, of_the_lock):
+        return commit(target, frame, inside, metadata)
+
+
+@contextmanager
+def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
+    lock = Timeline(target.spark, target.path).lock(target.name, options)
+    try:
+        lock.lock()
+    except Py4JJavaError as error:
+        names = " <- ".join(cause_names(error))
+        raise SupersededError(
+            f"Hudi table {target.path}: its lock is held by another writer ({names}); nothing of ours was written",
+            fix="run it again; if no writer is alive, delete .hoodie/lock",
+        ) from error
+    interrupted = False
+    try:
+        yield
+    except BaseException as error:
+        # The JVM may still be writing: the lock is left to the next run, as the lease is.
+        interrupted = not isinstance(error, Exception | GeneratorExit)
+        raise
+    finally:
+        if not interrupted:
+            # Closes the manager too; to close one that holds no lock would remove another writer's. The commit is made or not
+            # whatever becomes of the lock.
+            with suppress(Py4JJavaError):
+                lock.unlock()
+
+
+def _failed(target: Target, error: Py4JJavaError | PySparkException, before: _Seen) -> LakeError | SupersededError:
+    names = _names(error)
+    left = _clear(target, error, before)
+    what = f"Hudi table {target.path}: {' <- '.join(names)}"
+    if left:
+        what += f"; instants still in flight: {', '.join(left)}"
+    if _LOST_RACE & set(names):
+        return SupersededError(f"{what}: another writer came first, nothing of ours was written", fix="run it again")
+    return LakeError(f"{what}: the commit was not made", fix="see the log on stderr, then run it again")
+
+
+def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _Seen) -> tuple[str, ...]:
+    """Roll our instant back at once: a failed one with a newer commit after it blocks every default writer.
+
+    Which one is ours Hudi does not say: the only one that is in flight since we looked, or the one that the error names. A
+    writer with default settings that begins rolls ours back, and is then the only one, and alive; and where our write got
+    no lock it may have begun none. Then nothing is rolled back.
+    """
+    now = _seen(target)
+    fresh = [one for one in now.in_flight if one not in before.in_flight]
+    mine = fresh if len(fresh) == 1 else [one for one in fresh if one in _COMMIT_TIME.findall(str(error))]
+    if now.rollbacks - before.rollbacks or _LOCKED_OUT in _names(error):
+        mine = []
+    for requested in mine:
+        if target.still_ours is not None:
+            target.still_ours()
+        try:
+            roll_back(target.spark, target.path, target.name, requested)
+        except Py4JJavaError:
+            continue  # named as left behind; the next run with the lease rolls it back
+    return tuple(one for one in _seen(target).in_flight if one not in before.in_flight)
+
+
+def _landed(target: Target, key: str, token: str) -> Instant | None:
+    try:
+        return commit_of(Timeline(target.spark, target.path), key, token)
+    except LakeError:
+        if target.exists:
+            raise
+        return None  # the table was never made
+
+
+def _seen(target: Target) -> _Seen:
+    # Hudi looks for a missing hoodie.properties five times, a second apart: it may be just being replaced.
+    if not target.exists and not Files(target.spark, target.path).exists(f"{target.path}/.hoodie"):
+        return _Seen()
+    try:
+        timeline = Timeline(target.spark, target.path)
+        return _Seen(writers_in_flight(timeline), timeline.rollbacks())
+    except LakeError:
+        if target.exists:
+            raise
+        return _Seen()
+
+
+def _names(error: Py4JJavaError | PySparkException) -> tuple[str, ...]:
+    return cause_names(error) if isinstance(error, Py4JJavaError) else (type(error).__name__,)

@@ -1,0 +1,119 @@
+"""The rows of a table as Spark frames: pinned to an instant, or only their schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.plan.lake_ownership import cleaner_passed
+from hudi_reconcile.core.tables.values import LakeColumn, LakePin
+from hudi_reconcile.lake.bridge import Timeline, cause_names, found_again
+from hudi_reconcile.lake.schema import columns_of
+from hudi_reconcile.lake.timeline import pin_of
+
+
+def pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
+    """All rows at the pin, `_hoodie_*` columns included. Log files of a merge_on_read table are merged in.
+
+    Raises LakeError where the pin is no longer the newest snapshot and a writer older than it is in flight.
+    """
+    if any(requested < pin.instant.requested for requested in pin.in_flight):
+        return _newest_at(spark, path, pin)
+    return _load(spark, path, {"as.of.instant": pin.instant.requested})
+
+
+def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
+    # Hudi's time travel refuses an instant while an older writer is in flight. A frame shows what was there when it was
+    # loaded; the timeline is asked afterwards, so that nothing can have been completed between pin and frame.
+    rows = newest(spark, path)
+    now = pin_of(Timeline(spark, path))
+    if now is None or now.instant != pin.instant:
+        raise LakeError(
+            f"Hudi table {path}: a commit was completed beside writers that are in flight ({', '.join(pin.in_flight)}), "
+            "and Hudi shows no earlier snapshot then",
+            fix="run it again when they have ended; what a killed run left is rolled back by the next pull or apply",
+        )
+    return rows
+
+
+def as_of(spark: SparkSession, path: str, requested: str) -> DataFrame:
+    """All rows as of a requested time, inclusive; file versions that the cleaner took are missing without a word."""
+    return _load(spark, path, {"as.of.instant": requested})
+
+
+def incremental(spark: SparkSession, path: str, after: str, upto: str, merge: str) -> DataFrame:
+    """Hudi's own incremental rows: written by commits that completed after `after` and not after `upto`."""
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.read.begin.instanttime": after or "000",
+        "hoodie.datasource.read.end.instanttime": upto,
+        "hoodie.datasource.merge.type": merge,
+        # Else Hudi reads the whole table in silence where files of the range are gone.
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "false",
+    }
+    return _load(spark, path, options)
+
+
+def cdc(spark: SparkSession, path: str, after: str, upto: str) -> DataFrame:
+    """Hudi's CDC query of commits that completed after `after` and not after `upto`: `op`, `ts_ms`, `before`, `after` as text."""
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.query.incremental.format": "cdc",
+        "hoodie.datasource.read.begin.instanttime": after,
+        "hoodie.datasource.read.end.instanttime": upto,
+    }
+    return _load(spark, path, options)
+
+
+def newest(spark: SparkSession, path: str) -> DataFrame:
+    """The table as it is now, with Hudi's own columns."""
+    return _load(spark, path, {})
+
+
+def unmerged(spark: SparkSession, path: str) -> DataFrame:
+    """Every row that a file of a merge_on_read table still holds, base file or log, whatever became of it: deletes show none."""
+    return _load(spark, path, {"hoodie.datasource.merge.type": "skip_merge"})
+
+
+def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
+    """The table's columns as Spark reads them, without Hudi's own."""
+    return columns_of(newest(spark, path))
+
+
+@contextmanager
+def evaluating(path: str) -> Iterator[None]:
+    """Turn the failure of a frame that is evaluated inside into a LakeError; its own text may hold row values."""
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        known = cleaner_passed(str(error))
+        names = " <- ".join(cause_names(error)) if isinstance(error, Py4JJavaError) else type(error).__name__
+    else:
+        return
+    if known is not None:
+        raise LakeError(f"Hudi table {path}: {known.message}; nothing was written", fix=known.fix)
+    raise LakeError(
+        f"rows for Hudi table {path} could not be read ({names}); nothing was written", fix="see the log on stderr"
+    )
+
+
+def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:
+    # A stale or pruning index must never hide a row from a sweep: files are listed, nothing is skipped.
+    plain = {"hoodie.metadata.enable": "false", "hoodie.enable.data.skipping": "false"}
+    try:
+        return found_again(lambda: spark.read.format("hudi").options(**plain, **options).load(path))
+    except Py4JJavaError as error:
+        names = " <- ".join(cause_names(error))
+        if "HoodieTimeTravelException" in names:
+            raise LakeError(
+                f"Hudi table {path}: a writer that began earlier is in flight, and Hudi shows no later snapshot until it ends",
+                fix="run it again when it has ended; what a killed run left is rolled back by the next pull or apply",
+            ) from None
+    except PySparkException as error:
+        names = type(error).__name__
+    raise LakeError(f"Hudi table {path} cannot be read ({names})", fix="hudi-reconcile doctor")

@@ -1,0 +1,217 @@
+"""Where drift lies and what would have prevented it, as the page shows it. Pure; knows no markup.
+
+Results of earlier versions have no anatomy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from hudi_reconcile.core.sweep.drift_profile import LATENESS_SECONDS
+from hudi_reconcile.report.words.verdict import counted
+
+Document = Mapping[str, Any]
+
+MOST_DAYS, MOST_PARTITIONS, MOST_COLUMNS = 10, 12, 12
+_SHADES = 5
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
+# Beyond this an overlap costs more than a sweep: every pull would read as far back.
+_LONGEST_OVERLAP_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of a small chart. `share` is its part of the greatest, in percent."""
+
+    label: str
+    rows: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """Drifted rows of a partition and day; `shade` from 0 (none) to 5."""
+
+    rows: int
+    shade: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """One partition over the days."""
+
+    partition: str
+    cells: tuple[HeatCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnatomyView:
+    """What the page says of a table's drift. Empty parts are not shown."""
+
+    why: tuple[tuple[str, str], ...]
+    days: tuple[str, ...]
+    heat: tuple[HeatRow, ...]
+    lateness: tuple[Bar, ...]
+    columns: tuple[Bar, ...]
+    left_out: str
+
+
+def anatomy_of(table: Document) -> AnatomyView | None:
+    """The view of a table; None where nothing drifted or the result does not say."""
+    found = table.get("anatomy")
+    if not found:
+        return None
+    days, heat, hidden = _heat(found["cells"])
+    hidden += found["other_rows"]
+    return AnatomyView(
+        why=tuple(_why(table["findings"], found)),
+        days=days,
+        heat=heat,
+        lateness=_lateness(found["lateness"]),
+        columns=bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
+        left_out=f"{counted(hidden, 'row')} of other days or partitions not shown" if hidden else "",
+    )
+
+
+def span_text(seconds: float) -> str:
+    """A length of time as the config takes one, rounded up to two units.
+
+    >>> span_text(0.2), span_text(61), span_text(3_600), span_text(93_784)
+    ('1s', '1m1s', '1h', '1d2h3m4s')
+    """
+    left = max(1, -int(-seconds // 1))
+    parts = []
+    for size, unit in _UNITS:
+        count, left = divmod(left, size)
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts)
+
+
+def overlap_text(seconds: float) -> str:
+    """The overlap to set for this lateness: the next whole minute, hour or day, one unit as the config takes it.
+
+    >>> overlap_text(0.2), overlap_text(59), overlap_text(61), overlap_text(7_000), overlap_text(90_000)
+    ('1s', '59s', '2m', '2h', '2d')
+    """
+    for size, unit in _UNITS:
+        if seconds > size:
+            return f"{-int(-seconds // size)}{unit}"
+    return "1s"
+
+
+def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
+    """Each kind that drifted: what happened, and what would have prevented it."""
+    told = {
+        "late_arriving": _late(found["lateness"]),
+        "updated_without_watermark": (
+            f"They were changed without moving the watermark{_changed(found)}.",
+            "No pull by a watermark sees that: let a trigger move it, use pull.strategy xmin on PostgreSQL, or sweep regularly.",
+        ),
+        "deleted": (
+            "They were deleted at the source.",
+            "Pulls see no deletes: sweep regularly, or pull.strategy full.",
+        ),
+        "regressed": (
+            "The source has an older version than the lake.",
+            "Find out whether the source was restored, or read from a replica that lags.",
+        ),
+        "duplicate_key": (
+            "The lake holds their key more than once.",
+            "Find the other writer: hudi-reconcile doctor names what can be told of it.",
+        ),
+    }
+    return [
+        (f"{kind}: {counted(findings[kind], 'row')}. {what}", cure)
+        for kind, (what, cure) in told.items()
+        if findings[kind]
+    ]
+
+
+def _late(late: Document | None) -> tuple[str, str]:
+    """What happened to late rows, and what would have brought them: an overlap only those at or below the checkpoint."""
+    happened = "were committed, or became visible, after a pull had passed their watermark."
+    if not late:
+        return (
+            f"They {happened}",
+            "Sweep regularly; how late they were is not known without a watermark that is a time, and a checkpoint.",
+        )
+    others = _others(late)
+    if not (below := sum(late["rows"])):
+        return "No pull has passed their watermark: none lies below the checkpoint.", " ".join(others)
+    these, who = ("These", f"{below:,} of them") if others else ("They", "They")
+    return f"{who} {happened}", " ".join((f"{these} {_below(late['greatest_seconds'])}", *others))
+
+
+def _below(greatest_seconds: float) -> str:
+    below = f"lie up to {span_text(greatest_seconds)} below the checkpoint:"
+    if greatest_seconds > _LONGEST_OVERLAP_SECONDS:
+        return f"{below} more than an overlap should bridge. Sweep regularly."
+    overlap = overlap_text(greatest_seconds)
+    return f"{below} pull.overlap: {overlap} would have brought them, reading that much again in every pull."
+
+
+def _others(late: Document) -> list[str]:
+    """What is true of rows that are not below the checkpoint. Results of earlier versions do not tell those ahead of it."""
+    ahead, unmarked = late.get("ahead_rows", 0), late["unmarked_rows"]
+    said = []
+    if ahead:
+        lies, them = ("lies", "it") if ahead == 1 else ("lie", "them")
+        said.append(f"{counted(ahead, 'row')} {lies} ahead of the clock: a pull brings {them} once that time has come.")
+    if unmarked:
+        has, them = ("has", "it") if unmarked == 1 else ("have", "them")
+        cause = f"{counted(unmarked, 'row')} {has} no watermark"
+        said.append(f"{cause}: no incremental pull brings {them}, a sweep finds {them}.")
+    return said
+
+
+def _changed(found: Document) -> str:
+    names = sorted(found["columns"], key=lambda name: (-found["columns"][name], name))[:3]
+    return f", in {', '.join(names)}" if names else ""
+
+
+def _lateness(late: Document | None) -> tuple[Bar, ...]:
+    if not late or not sum(late["rows"]):
+        return ()
+    ends = [span_text(end) for end in LATENESS_SECONDS]
+    labels = [
+        f"less than {ends[0]}",
+        *(f"{low} to {high}" for low, high in pairwise(ends)),
+        f"{ends[-1]} or more",
+    ]
+    filled = [place for place, rows in enumerate(late["rows"]) if rows]
+    shown = slice(filled[0], filled[-1] + 1)
+    return bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
+
+
+def bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
+    """A small chart: one bar a pair, in their order."""
+    most = max((rows for _, rows in pairs), default=0) or 1
+    return tuple(Bar(label, rows, 100 * rows / most) for label, rows in pairs)
+
+
+def _heat(cells: Sequence[Document]) -> tuple[tuple[str, ...], tuple[HeatRow, ...], int]:
+    """Days as columns, the latest last; partitions as rows, the fullest first; and the rows of those without a place."""
+    sums: Counter[tuple[str, str]] = Counter()
+    for cell in cells:
+        sums[_place(cell["partition"]), cell["day"] or "no date"] += cell["rows"]
+    days = tuple(sorted({day for _, day in sums})[-MOST_DAYS:])
+    by_place: Counter[str] = Counter()
+    for (place, day), rows in sums.items():
+        by_place[place] += rows if day in days else 0
+    places = [place for place, rows in by_place.most_common(MOST_PARTITIONS) if rows]
+    shown = {(place, day): sums[place, day] for place in places for day in days}
+    most = max(shown.values(), default=0)
+    heat = tuple(HeatRow(place, tuple(_cell(shown[place, day], most) for day in days)) for place in places)
+    return days, heat, sum(sums.values()) - sum(shown.values())
+
+
+def _place(partition: str | None) -> str:
+    return "not in the lake" if partition is None else partition or "(not partitioned)"
+
+
+def _cell(rows: int, most: int) -> HeatCell:
+    return HeatCell(rows, -(-rows * _SHADES // most) if rows else 0)

@@ -1,0 +1,182 @@
+"""The HTML pages: each one file that needs no network, and no script to be read. Pure: documents in, text out.
+
+Everything from documents passes through `visible` and is escaped by the template engine; the content security policy
+allows our own style sheet and script by their hashes and nothing else, so that a value that did slip through could do
+nothing. The script only filters, sorts and copies.
+
+A run as the body of a mail, for readers that know no style sheet, script or drawing. Pure; knows no markup.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
+
+from hudi_reconcile import __version__
+from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.core.result_queries import open_rules
+from hudi_reconcile.report.page.control_totals import signed
+from hudi_reconcile.report.page.trend import Index
+from hudi_reconcile.report.page.view import Kept, Number, numbers_of, page_of
+from hudi_reconcile.report.safe import visible
+from hudi_reconcile.report.words.advice import Advice, advice, command_prefix
+from hudi_reconcile.report.words.rules import open_rules_text
+from hudi_reconcile.report.words.verdict import counted, drift_rows, figure, reasons, tone_of, verdict, was_compared
+
+Document = Mapping[str, Any]
+
+
+def render_report(run: Document, kept: Kept) -> str:
+    """The report's page. A table without plan, findings, coverage or past shows none.
+
+    The same documents give the same text. Nothing in it comes from elsewhere, but for this tool's version.
+    """
+    return _template("report.html").render(page=page_of(run, kept), tool=command_prefix(run), **_inlined())
+
+
+def render_index(index: Index, base: str) -> str:
+    """The page over all tables. `base` leads from the page to the reports folder, ending in a slash."""
+    return _template("index.html").render(index=index, base=quote(base), **_inlined())
+
+
+def render_mail(mail: Mail) -> str:
+    """A run as the body of a mail: no style sheet, no script, no drawing."""
+    return _template("mail.html").render(mail=mail)
+
+
+def _inlined() -> dict[str, Any]:
+    style, script = (Markup(_source(name)) for name in ("report.css", "page.js"))  # noqa: S704 - our own files
+    return {"style": style, "style_hash": _csp_hash(style), "script": script, "script_hash": _csp_hash(script)}
+
+
+def _csp_hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("hudi_reconcile.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    environment.filters |= {
+        "figure": figure,
+        "signed": signed,
+        "counted": counted,
+        "lines": _lines,
+        "breakable": _breakable,
+    }
+    environment.globals["version"] = __version__
+    return environment
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
+
+
+def _source(name: str) -> str:
+    loader = _environment().loader
+    assert loader is not None
+    return loader.get_source(_environment(), name)[0]
+
+
+def _shown(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _breakable(word: str) -> Markup:
+    """One of our own words, with places where a narrow screen may break it."""
+    return Markup("_<wbr>").join(escape(part) for part in word.split("_"))
+
+
+def _lines(text: str) -> Markup:
+    """Text whose line ends stay, all else visible and escaped."""
+    return Markup("\n").join(escape(visible(line)) for line in text.split("\n"))
+
+
+# Text on ground, 4.5 : 1 and more: most mail readers know neither variables nor dark mode.
+COLOURS = {
+    "good": ("#17603c", "#e6f2ea"),
+    "mended": ("#0b5961", "#e2f1f3"),
+    "warn": ("#7a4a00", "#fcf0d9"),
+    "bad": ("#97201b", "#fbe9e6"),
+    "plain": ("#33475f", "#e8edf3"),
+}
+MOST_TABLES, MOST_REASONS = 60, 20
+
+
+@dataclass(frozen=True, slots=True)
+class MailTable:
+    """One line. `drift` is None where nothing was compared; `ink` and `ground` are its outcome's colours.
+
+    `rules` says how many did not hold: a table whose drift was corrected may still end in `drift` for them.
+    """
+
+    name: str
+    outcome: str
+    ink: str
+    ground: str
+    drift: int | None
+    written: int
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """The whole body."""
+
+    run: Document
+    trust: tuple[str, ...]
+    ink: str
+    ground: str
+    verdict: str
+    advice: Advice
+    numbers: tuple[Number, ...]
+    tables: tuple[MailTable, ...]
+    more_tables: int
+    reasons: tuple[tuple[str, str, str], ...]
+    more_reasons: int
+
+
+def mail_of(run: Document, guards: Mapping[str, Any]) -> Mail:
+    """The body for a run; `guards` are those of its plans, by table. Tables worst first; what has no room is counted."""
+    tables = sorted(run["tables"], key=_worst_first)
+    why = [(table["name"], what, fix) for table in tables for what, fix in reasons(table)]
+    ink, ground = COLOURS[tone_of(run["outcome"])]
+    return Mail(
+        run=run,
+        trust=tuple(run.get("trust", ())),
+        ink=ink,
+        ground=ground,
+        verdict=verdict(run),
+        advice=advice(run, guards=guards),
+        numbers=numbers_of(run),
+        tables=tuple(map(_table, tables[:MOST_TABLES])),
+        more_tables=max(0, len(tables) - MOST_TABLES),
+        reasons=tuple(why[:MOST_REASONS]),
+        more_reasons=max(0, len(why) - MOST_REASONS),
+    )
+
+
+def _worst_first(table: Document) -> tuple[int, int, str]:
+    graver = sum(gravest([one, Outcome(table["outcome"])]) is one for one in Outcome)
+    return graver, -drift_rows(table), table["name"]
+
+
+def _table(table: Document) -> MailTable:
+    ink, ground = COLOURS[tone_of(table["outcome"])]
+    drift = drift_rows(table) if was_compared(table) else None
+    rules = open_rules_text(open_rules(table), table["outcome"])
+    return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"], rules)

@@ -1,0 +1,312 @@
+"""A table's drift over its comparisons, and when it was last compared whole and last found right. Pure.
+
+Only runs that compare are points: a pull or an apply says nothing of the whole table. What an apply wrote counts with the
+comparison before it.
+
+Every table of a store on one page, worst first: how each stands after its newest runs. Pure; knows no markup.
+
+A table stands as its newest comparison says, and as every newer run of another command does, the gravest of them. An
+apply of its plan settles what a comparison found; it never settles that something was not compared, or a failed rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result_queries import open_rules
+from hudi_reconcile.report.words.rules import open_rules_text
+from hudi_reconcile.report.words.verdict import counted, coverage_text, tone_of
+
+Document = Mapping[str, Any]
+
+MOST_POINTS = 30
+COMPARING_COMMANDS = frozenset({"sweep", "run"})
+_RIGHT = frozenset({Outcome.CLEAN.value, Outcome.CORRECTED.value})
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One comparison. `drift` is None where nothing was compared; `share` is its part of the greatest, in percent.
+
+    `written` are the corrections that it and the applies after it wrote. `compared` says how much was looked at.
+    """
+
+    run_id: str
+    ended_utc: str
+    outcome: str
+    tone: str
+    drift: int | None
+    written: int
+    compared: str
+    is_whole: bool
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A table's comparisons, the oldest first, in one sentence each: how drift went, and what was last known.
+
+    `unread` says how many earlier runs are no part of it, since they cannot be read or are not to be believed; else empty.
+    """
+
+    points: tuple[Point, ...]
+    sentence: str
+    last_whole: str
+    last_right: str
+    unread: str = ""
+
+
+def trend_of(table: str, past: Iterable[Document]) -> Trend | None:
+    """The trend of a table over the runs of a history (newest first), the newest `MOST_POINTS`; None without a comparison."""
+    past = list(past)
+    points = _points(table, past)
+    if not points:
+        return None
+    known = [point.drift for point in points if point.drift is not None]
+    most = max(known, default=0) or 1
+    shown = tuple(replace(one, share=100 * (one.drift or 0) / most) for one in points)
+    return Trend(
+        shown,
+        _sentence(shown, known),
+        _last("Last compared whole", [one for one in shown if one.is_whole]),
+        _last("Last found right", [one for one in shown if one.is_whole and one.outcome in _RIGHT]),
+        _unread(sum(1 for run in past if run.get("why"))),
+    )
+
+
+def as_past(run: Document) -> dict[str, Any]:
+    """A run's `result.json` as a line of the history, so that it can stand at the end of its own trend."""
+    told = ("run_id", "command", "outcome", "started_utc", "ended_utc")
+    tables = [
+        {
+            "name": one["name"],
+            "outcome": one["outcome"],
+            "findings": one["findings"],
+            "applied": one["corrections"]["applied"],
+            "whole": compared_whole(one),
+            "coverage": one.get("coverage"),
+            "applied_before": one["corrections"].get("applied_before", 0),
+            "plan_id": one.get("plan_id"),
+            "open_rules": open_rules(one),
+        }
+        for one in run["tables"]
+    ]
+    return {**{name: run[name] for name in told}, "tables": tables}
+
+
+def written_rows(runs: Iterable[Document], plan_id: str | None) -> int:
+    """The corrections that these runs of a table wrote. Of the plan also those that a killed apply wrote, which has no result.
+
+    Each apply of a plan says what earlier ones of it wrote; of another plan that may be told with an older comparison.
+    """
+    told_by = tuple(runs)
+    own = [one for one in told_by if plan_id is not None and one["plan_id"] == plan_id]
+    others = [one for one in told_by if one not in own]
+    known: int = max((one["applied"] + one["applied_before"] for one in own), default=0)
+    told: int = sum(one["applied"] for one in own)
+    apart: int = sum(one["applied"] for one in others)
+    return max(known, told) + apart
+
+
+def _points(table: str, past: Iterable[Document]) -> list[Point]:
+    found: list[Point] = []
+    since: list[Document] = []
+    for run, one in _of(table, past):
+        if run["command"] in COMPARING_COMMANDS:
+            found.append(_point(run, one, written_rows([one, *since], one["plan_id"])))
+            since = []
+            if len(found) == MOST_POINTS:
+                break
+        else:
+            since.append(one)
+    return found[::-1]
+
+
+def _of(table: str, past: Iterable[Document]) -> Iterator[tuple[Document, Document]]:
+    return ((run, one) for run in past for one in run["tables"] if one["name"] == table)
+
+
+def _point(run: Document, one: Document, written: int) -> Point:
+    coverage = one["coverage"]
+    was_compared = one["whole"] or coverage is not None
+    part = coverage_text(coverage) or ("in part" if was_compared else NOTHING)
+    return Point(
+        run_id=run["run_id"],
+        ended_utc=run["ended_utc"],
+        outcome=one["outcome"],
+        tone=tone_of(one["outcome"]),
+        drift=sum(one["findings"].values()) if was_compared else None,
+        written=written,
+        compared="every row" if one["whole"] else part,
+        is_whole=one["whole"],
+    )
+
+
+def _unread(runs: int) -> str:
+    if not runs:
+        return ""
+    are = "is" if runs == 1 else "are"
+    return f"{counted(runs, 'earlier run')} {are} left out, unreadable or changed since: hudi-reconcile history, audit verify."
+
+
+def _sentence(points: Sequence[Point], known: Sequence[int]) -> str:
+    over = f"the last {counted(len(points), 'comparison')}" if len(points) > 1 else "the only comparison so far"
+    if not known:
+        return f"Nothing was compared in {over}."
+    now = points[-1].drift
+    newest = "the newest compared nothing" if now is None else f"{now:,} in the newest"
+    if not any(known):
+        return f"No drifted rows in {over}" + (f"; {newest}." if now is None else ".")
+    if len(points) == 1:
+        return f"{counted(known[0], 'drifted row')} in {over}."
+    return f"Drifted rows over {over}: {min(known):,} to {max(known):,}, {newest}."
+
+
+def _last(what: str, points: Sequence[Point]) -> str:
+    if not points:
+        return f"{what}: never in the runs that are kept."
+    return f"{what}: {points[-1].ended_utc}, run {points[-1].run_id}, {points[-1].outcome}."
+
+
+NEVER = "not compared"
+_SETTLED_BY_APPLY = frozenset({"drift", "incomplete", "refused"})
+# Worst first; a table that no run compared stands before those that were found right.
+_WORST_FIRST = ("unverified", "usage", "refused", "incomplete", "drift", NEVER, "corrected", "clean")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a table stands. `drift` is that of its newest comparison, None where that compared nothing or there is none.
+
+    `run_id` is the run to look at, `place` the table's number in it, from 1. `why`: rules of that run that did not hold, and
+    that the drift beside them was corrected.
+    """
+
+    name: str
+    outcome: str
+    tone: str
+    drift: int | None
+    compared: str
+    run_id: str
+    place: int
+    ended_utc: str
+    last_right: str
+    why: str
+    trend: Trend | None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The page: the tables worst first, and runs that cannot be read, so that nothing stands better than it is for them."""
+
+    as_of: str
+    sentence: str
+    tables: tuple[Standing, ...]
+    unreadable: tuple[str, ...]
+
+
+def index_of(past: Sequence[Document], *, as_of: str, older: Sequence[Document] = ()) -> Index:
+    """The index over the runs of a history, newest first. `as_of` is the run it looks back from.
+
+    `older` are runs before these, as many as tables need that these do not compare; for others they would be a history
+    with gaps, and do not count.
+    """
+    readable, before = ([run for run in runs if not run["why"]] for runs in (past, older))
+    compared = {one["name"] for run in readable if run["command"] in COMPARING_COMMANDS for one in run["tables"]}
+    names = dict.fromkeys(one["name"] for run in (*readable, *before) for one in run["tables"])
+    standings = [_standing(name, readable if name in compared else (*readable, *before)) for name in names]
+    ordered = tuple(sorted(standings, key=_worst_first))
+    unreadable = tuple(f"{run['run_id']}: {run['why']}" for run in (*past, *older) if run["why"])
+    return Index(as_of, _summary(ordered), ordered, unreadable)
+
+
+def _worst_first(one: Standing) -> tuple[int, int, str, str]:
+    place = _WORST_FIRST.index(one.outcome) if one.outcome in _WORST_FIRST else 0
+    return place, -(one.drift or 0), one.ended_utc, one.name
+
+
+def _standing(name: str, past: Sequence[Document]) -> Standing:
+    touched = [(run, one) for run in past for one in run["tables"] if one["name"] == name]
+    newer, compared = _since_comparison(touched)
+    outcome = _outcome(newer, compared)
+    shown, said = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
+    trend = trend_of(name, past)
+    point = trend.points[-1] if trend else None
+    return Standing(
+        name=name,
+        outcome=outcome,
+        tone="bad" if outcome == NEVER else tone_of(outcome),
+        drift=point.drift if point else None,
+        compared=point.compared if point else "never",
+        run_id=shown["run_id"],
+        place=1 + [one["name"] for one in shown["tables"]].index(name),
+        ended_utc=point.ended_utc if point else "",
+        last_right=trend.last_right if trend else "",
+        why=_why(said, point, newer),
+        trend=trend,
+    )
+
+
+Touch = tuple[Document, Document]
+
+
+def _why(said: Document, point: Point | None, newer: Iterable[Touch]) -> str:
+    rules = open_rules_text(said["open_rules"], said["outcome"])
+    is_written = point is not None and point.drift and point.written >= point.drift
+    # A graver outcome may hide that the verification still found drift.
+    is_right = said["outcome"] == Outcome.DRIFT.value and not any(run["command"] == "undo" for run, _ in newer)
+    return f"{rules}; the drift was corrected" if rules and is_written and is_right else rules
+
+
+def _since_comparison(touched: Iterable[Touch]) -> tuple[list[Touch], Touch | None]:
+    """The runs after the newest comparison, newest first, and that comparison."""
+    newer: list[Touch] = []
+    for run, one in touched:
+        if run["command"] in COMPARING_COMMANDS:
+            return newer, (run, one)
+        newer.append((run, one))
+    return newer, None
+
+
+def _outcome(newer: Sequence[Touch], compared: Touch | None) -> str:
+    """The gravest of what still counts: of each command the newest run."""
+    newest = {run["command"]: Outcome(one["outcome"]) for run, one in reversed(newer)}
+    said = [outcome for command, outcome in newest.items() if command != "undo"]
+    if "undo" in newest:
+        said += [newest["undo"], Outcome.DRIFT]
+    if compared is None:
+        graver = [one for one in said if one.exit_code]
+        return gravest(graver).value if graver else NEVER
+    found = Outcome(compared[1]["outcome"])
+    said += [] if _is_settled(newer, compared[1]) else [found]
+    counting = [one for one in said if one not in (Outcome.PULLED, Outcome.APPROVED)]
+    return gravest(counting).value
+
+
+def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
+    """True where applies of the comparison's own plan wrote all that it found, and the newest of them ended well.
+
+    Rules that failed, or could not run, no apply judges again: a check since then does, whose outcome counts for itself.
+    """
+    applies = [one for run, one in newer if run["command"] == "apply" and one["plan_id"] == compared["plan_id"]]
+    found = sum(compared["findings"].values())
+    if compared["outcome"] not in _SETTLED_BY_APPLY or compared["plan_id"] is None or not applies or not found:
+        return False
+    if compared["open_rules"] and not any(run["command"] == "check" for run, _ in newer):
+        return False
+    return written_rows(applies, compared["plan_id"]) >= found and not Outcome(applies[0]["outcome"]).exit_code
+
+
+def _summary(tables: Sequence[Standing]) -> str:
+    if not tables:
+        return "No run has touched a table yet."
+    right = [one for one in tables if one.outcome in ("clean", "corrected")]
+    bad = len(tables) - len(right)
+    if not bad:
+        return f"All {len(tables):,} tables are clean or corrected." if len(tables) > 1 else "The table is right."
+    return f"{bad:,} of {counted(len(tables), 'table')} need{'s' * (bad == 1)} a look."

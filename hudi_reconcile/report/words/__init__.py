@@ -1,0 +1,1 @@
+"""The words for verdicts, advice, rules and scope, shared by every output."""

@@ -1,0 +1,180 @@
+"""What to do after a run, in a sentence, and the commands to paste. Pure: reads `result.json` documents.
+
+The command line and the HTML report say the same because both ask here.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan.apply_outcome import NOT_ASKED, STILL_DONE
+from hudi_reconcile.core.result_queries import corrected_whole, open_drift, tool_with, with_config
+from hudi_reconcile.report.words.rules import of_status
+from hudi_reconcile.report.words.verdict import counted, has_gaps, listed, reasons
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One sentence of what to do, and the commands to paste, in order; none where there is nothing to type."""
+
+    sentence: str
+    commands: tuple[str, ...] = ()
+
+
+def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = None) -> Advice:
+    """What to do next. `guards` are those of the plans by table, where they tell more than the result's."""
+    outcome = Outcome(run["outcome"])
+    concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
+    tool = command_prefix(run)
+    match outcome:
+        case Outcome.CLEAN | Outcome.CORRECTED if run["command"] != "undo" and not any(map(has_gaps, concerned)):
+            return Advice("Nothing to do.")
+        case Outcome.CLEAN | Outcome.CORRECTED | Outcome.PULLED:
+            return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
+        case Outcome.APPROVED:
+            runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
+            return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
+        case Outcome.DRIFT if not any(map(open_drift, concerned)) and of_status(concerned, "fail"):
+            return _rule_advice(run, concerned)
+        case Outcome.DRIFT:
+            return _drift_advice(run, [table for table in concerned if not corrected_whole(table)], guards or {})
+        case Outcome.INCOMPLETE:
+            return _rest_advice(run, concerned)
+        case Outcome.UNVERIFIED | Outcome.REFUSED | Outcome.USAGE:
+            return _mend_advice(run, concerned)
+
+
+def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
+    tool = command_prefix(run)
+    if all(map(_same_plan_does, tables)):
+        return Advice("The same plan still does what is left:", _same_applies(run, tables))
+    anew = (f"{tool} sweep{_tables(run, tables)}", f"{tool} plan latest")
+    if part := [table for table in tables if _is_left_out(table)]:
+        what = "The same plan still does what --only left out; what else is left needs a new comparison and a new plan:"
+        return Advice(what, (*_same_applies(run, part), *anew))
+    return Advice("What is left needs a new comparison and a new plan:", anew)
+
+
+def _same_applies(run: Document, tables: Sequence[Document]) -> tuple[str, ...]:
+    runs = dict.fromkeys(shlex.quote(table["uncorrected"]["plan_run"]) for table in tables)
+    return tuple(f"{command_prefix(run)} apply {one}{_tables(run, tables)}" for one in runs)
+
+
+def _is_left_out(table: Document) -> bool:
+    """True where `--only` left rows of the plan out: the same plan does them, whatever became of the others."""
+    left = table.get("uncorrected")
+    return bool(left and left["plan_run"] and left["by_reason"].get(NOT_ASKED))
+
+
+def _same_plan_does(table: Document) -> bool:
+    """True where all that differs is what the apply was not asked for, or could not commit beside another writer."""
+    left = table.get("uncorrected")
+    if left is None or not left["plan_run"] or left["listed_rows"] < left["rows"]:
+        return False
+    return set(left["by_reason"]) <= STILL_DONE and 0 < left["rows"] >= sum(table["findings"].values())
+
+
+def command_prefix(run: Document) -> str:
+    """The tool's name with the config file of the run, where that is not the default."""
+    return tool_with(config_of(run))
+
+
+def config_of(run: Document) -> str | None:
+    """The config file of a run, as it was typed; None where it does not say."""
+    config = run.get("provenance", {}).get("config")
+    return config if isinstance(config, str) else None
+
+
+def _config_first(run: Document) -> tuple[str, ...]:
+    props = run.get("provenance", {}).get("props")
+    return (f"hudi-reconcile init --from-props {shlex.quote(props)}",) if isinstance(props, str) else ()
+
+
+def _rule_advice(run: Document, tables: Sequence[Document]) -> Advice:
+    tool, which = command_prefix(run), _tables(run, tables)
+    if {rule["check"] for rule in of_status(tables, "fail")} & {"drift", "total"}:
+        return Advice(
+            "Source and lake differ: compare, then look at the plan:", (f"{tool} sweep{which}", f"{tool} plan latest")
+        )
+    again = f"{tool} {run['command']}{which}"
+    return Advice("Correct the rows at the source, or waive the rule until a day, then:", (again,))
+
+
+def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str, Sequence[Document]]) -> Advice:
+    tool, run_id = command_prefix(run), shlex.quote(run["run_id"])
+    look = f"{tool} plan {run_id}"
+    said, free = [], []
+    for table in tables:
+        no = [guard for guard in guards.get(table["name"], table["guards"]) if not guard["ok"]]
+        if no:
+            fixes = "; ".join(dict.fromkeys(guard["fix"] for guard in no if guard.get("fix")))
+            names = listed([guard["name"] for guard in no])
+            fixes = with_config(fixes, config_of(run))
+            said.append(f"{table['name']}: {counted(len(no), 'guard')} will refuse the plan ({names}). {fixes}".strip())
+        else:
+            free.append(table)
+    planned = [one for one in free if one["corrections"]["upserts"] + one["corrections"]["deletes"]]
+    words = [f"{tool} approve {run_id}{_tables(run, planned)} --as NAME"] if any(map(_waits_for_word, planned)) else []
+    apply = [*words, f"{tool} apply {run_id}{_tables(run, planned)}"] if planned else []
+    if said:
+        rest = f"; then apply what no guard stops ({listed([one['name'] for one in planned])}):" if planned else ":"
+        return Advice(f"{'. '.join(said).rstrip('.')}. Look at the plan first{rest}", (look, *apply))
+    if not planned:
+        return Advice("Look at the findings:", (f"{tool} findings {run_id}",))
+    then = "let somebody else approve it, then apply it:" if words else "then apply it:"
+    return Advice(f"Look at the plan, {then}", (look, *apply))
+
+
+def _waits_for_word(table: Document) -> bool:
+    return bool(table["provenance"].get("require_approval") == "true")
+
+
+def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
+    fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in reasons(table) if fix]
+    again = f"{command_prefix(run)} {run['command']}{_tables(run, tables)}{_budget(tables)}"
+    if run["command"] == "apply":
+        again = f"{command_prefix(run)} sweep{_tables(run, tables)}"
+    if not fixes:
+        return Advice("See the reasons below, then run again:", (again,))
+    if run["outcome"] == Outcome.REFUSED.value:
+        return Advice(" ".join(dict.fromkeys(fixes)))
+    more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
+    words, look = _of_held(run, tables)
+    return Advice(f"{fixes[0]}{more}{words}; then:", (*look, again))
+
+
+def _of_held(run: Document, tables: Sequence[Document]) -> tuple[str, tuple[str, ...]]:
+    """What to do about corrections that rules held back, and the command that lists them; nothing where none were."""
+    held = [table for table in tables if table["corrections"].get("held", 0)]
+    if not held:
+        return "", ()
+    rows = sum(table["corrections"]["held"] for table in held)
+    words = (
+        f"; {counted(rows, 'row was', 'rows were')} held back: correct {'it' if rows == 1 else 'them'} at the source"
+    )
+    listing = (
+        f"{command_prefix(run)} findings {shlex.quote(run['run_id'])}{_tables(run, held)} --uncorrected --reason held"
+    )
+    return f"{words}, or waive the rule", (listing,)
+
+
+def _budget(tables: Sequence[Document]) -> str:
+    """The options of a sweep whose budget was spent: the next one goes on with them."""
+    parts = [table["coverage"] for table in tables if table.get("coverage")]
+    spent = next((part for part in parts if part["budget"] and part["compared"] < part["segments"]), None)
+    if spent is None:
+        return ""
+    named = "".join(f" --where-partition {shlex.quote(path)}" for path in spent["partitions"])
+    return f"{named} --budget {spent['budget']}"
+
+
+def _tables(run: Document, tables: Sequence[Document]) -> str:
+    if len(tables) == len(run["tables"]):
+        return ""
+    return "".join(f" -t {shlex.quote(table['name'])}" for table in tables)

@@ -1,0 +1,149 @@
+"""What a run did not compare, in lines: rows, segments, columns, digits, and what its config left out. Pure.
+
+What an apply left uncorrected, in words: how many rows for which reason, the first of them, and how to see all. Pure.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_reconcile.core.plan.apply_outcome import REASONS, WHOLE
+from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.report.safe import key_text, visible
+from hudi_reconcile.report.words.advice import command_prefix
+from hudi_reconcile.report.words.verdict import counted, coverage_text
+
+Document = Mapping[str, Any]
+NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
+_SIDES = (("source_rows_left_out", "source"), ("lake_rows_left_out", "lake"))
+
+
+def not_compared(run: Document, table: Document) -> tuple[str, ...]:
+    """One line each; `NOTHING_LEFT_OUT` alone only where the result proves it."""
+    lines = tuple(dict.fromkeys(_lines(run, table)))
+    if lines:
+        return lines
+    return (NOTHING_LEFT_OUT,) if compared_whole(table) else (_untold(run),)
+
+
+def scope_lines(table: Document) -> list[str]:
+    """How the columns of both sides came apart, and what was compared on fewer digits: one line each, none when alike.
+
+    Results of earlier versions do not say.
+    """
+    found = [_changed(one) for one in table.get("schema", ())]
+    return found + [_less_precise(one) for one in table.get("precision", ())]
+
+
+def _lines(run: Document, table: Document) -> Iterator[str]:
+    if table["error"]:
+        yield f"The table, from where it failed: {table['error']['message']}"
+    if run["command"] not in ("sweep", "run"):
+        yield _untold(run)
+    yield from (f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"])
+    coverage: Document = table.get("coverage") or {}
+    if part := coverage_text(coverage or None):
+        yield f"The rest of the table: {part}."
+    for field, side in _SIDES:
+        if coverage.get(field):
+            yield f"{counted(coverage[field], 'row')} of the {side}, by its own count."
+    compare = table.get("compare", {})
+    yield from (f"column {name}: left out by compare.exclude" for name in compare.get("exclude", ()))
+    yield from (
+        f"column {name}: differences up to {most} are not counted (compare.tolerance)"
+        for name, most in compare.get("tolerance", {}).items()
+    )
+    yield from scope_lines(table)
+
+
+def _untold(run: Document) -> str:
+    told = {
+        "pull": "Everything: a pull compares nothing. hudi-reconcile sweep does.",
+        "check": "Everything: rules judge the lake's rows, and nothing was held against the source's.",
+        "approve": "Everything: an approval compares nothing.",
+        "apply": "All but the plan's keys and their segments: the rest is the sweep's that made the plan.",
+        "undo": "All but the keys that were put back.",
+    }
+    return told.get(run["command"], "Not every row: the result does not say that the whole table was compared.")
+
+
+def _changed(one: Document) -> str:
+    where = "at the source" if one["side"] == "source" else "in the lake"
+    old = one.get("lake_column")
+    what = f"may be {old} renamed" if one["what"] == "renamed" else one["what"]
+    types = ", ".join(f"{side} {one[f'{side}_type']}" for side in ("source", "lake") if one[f"{side}_type"])
+    since = f", first seen {one['since_utc']}" if one["since_utc"] else ""
+    return f"{one['column']} {what} {where} ({types}): {'compared' if one['compared'] else 'not compared'}{since}"
+
+
+def _less_precise(one: Document) -> str:
+    hidden = (
+        f"digits of {counted(one['rows_hidden'], 'source row')} not compared" if one["rows_hidden"] else "hides none"
+    )
+    return f"{one['column']} (source {one['source']}, lake {one['lake']}) compared to {one['compared']}: {hidden}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRow:
+    """One row that was not corrected; `rules` are those that held it back."""
+
+    key: str
+    action: str
+    reason: str
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftView:
+    """What is left of a table's plan. `command` lists it: rows with reasons, or where a plan was left whole its findings.
+
+    It is empty where there is no list.
+    """
+
+    sentence: str
+    reasons: tuple[tuple[str, str], ...]
+    rows: tuple[LeftRow, ...]
+    command: str
+
+
+def left_of(run: Document, table: Document, sample: Sequence[Document] = ()) -> LeftView | None:
+    """What the run left of a table's plan; None where it applied nothing or left nothing."""
+    left = table.get("uncorrected")
+    if left is None or not left["rows"]:
+        return None
+    by_reason = sorted(left["by_reason"].items(), key=lambda one: (-one[1], one[0]))
+    told = ", ".join(f"{reason} {rows:,}" for reason, rows in by_reason)
+    why = f"; {left['why']}" if left["why"] else ""
+    by = " by this run" if _is_whole(left) else ""  # what an earlier apply of the plan wrote, it did not look
+    return LeftView(
+        sentence=f"{counted(left['rows'], 'planned row')} not corrected{by}: {told}{why}",
+        reasons=tuple((reason, REASONS[reason]) for reason, _ in by_reason if reason in REASONS),
+        rows=tuple(
+            LeftRow(key_text(one["key"]), one["action"], one["reason"], ", ".join(map(visible, one["rules"])))
+            for one in sample
+        ),
+        command=_command(run, table),
+    )
+
+
+def unlisted(run: Document, table: Document) -> str:
+    """Why not every row that was left is in the list, and where such rows are to be seen; empty where all are."""
+    left = table["uncorrected"]
+    if not left["why"]:
+        return ""
+    return f"{left['why']}; every row of the plan: {_command(run, table)}" if _is_whole(left) else str(left["why"])
+
+
+def _is_whole(left: Document) -> bool:
+    return set(left["by_reason"]) <= WHOLE
+
+
+def _command(run: Document, table: Document) -> str:
+    left = table["uncorrected"]
+    which = f" -t {shlex.quote(table['name'])}" if len(run["tables"]) > 1 else ""
+    if _is_whole(left):
+        return f"{command_prefix(run)} findings {shlex.quote(left['plan_run'])}{which}"
+    return f"{command_prefix(run)} findings {shlex.quote(run['run_id'])} --uncorrected{which}" if left["path"] else ""

@@ -1,0 +1,296 @@
+"""What a run means in plain sentences. Pure: reads `result.json` documents, decides nothing.
+
+The command line and the HTML report say the same because both ask here.
+
+How grave an outcome looks: one word for each, from which style sheets take colour and mark. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result_queries import open_drift
+from hudi_reconcile.report.words.rules import of_status, rule_errors, rules_sentence
+
+Document = Mapping[str, Any]
+
+_PLAIN_VERDICTS = {
+    Outcome.CLEAN: "Source and lake agree on {}.",
+    Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written to it.",
+    Outcome.USAGE: "The call does not fit {}. Nothing was done.",
+}
+_WENT_ON = frozenset({Outcome.CORRECTED.value, Outcome.INCOMPLETE.value})
+_STOPPED_AFTER_PULL = "Refused: a guard stopped {}. The pull was made; nothing was corrected."
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "entry", "entries")
+    ('1 row', '1,200 rows', '2 entries')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], limit: int = 5) -> str:
+    """Names in a sentence, the rest counted.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], limit=1)
+    ('a, b and c', 'a and 2 more')
+    """
+    shown, rest = list(names[:limit]), len(names) - limit
+    parts = [*shown, f"{rest:,} more"] if rest > 0 else shown
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def trust_lines(trust: Sequence[str]) -> list[str]:
+    """What stands above everything else in plain text: one line for each check that the config gave up.
+
+    >>> trust_lines(["source.x is true: nobody looks"])
+    ['NOT CHECKED  source.x is true: nobody looks']
+    """
+    return [f"NOT CHECKED  {sentence}" for sentence in trust]
+
+
+def drift_rows(table: Document) -> int:
+    """All findings of drift of a table."""
+    return sum(table["findings"].values())
+
+
+def was_compared(table: Document) -> bool:
+    """True where the run held rows of both sides against each other: without that, no drift is not none."""
+    return drift_rows(table) > 0 or (table["source"] is not None and table["lake"] is not None)
+
+
+def failed_guards(table: Document) -> list[Document]:
+    """The guards that say no."""
+    return [guard for guard in table["guards"] if not guard["ok"]]
+
+
+def verdict(run: Document) -> str:
+    """The run's ending in one sentence."""
+    outcome = Outcome(run["outcome"])
+    concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
+    names = listed([table["name"] for table in concerned]) if concerned else "the tables"
+    if run["command"] == "check":
+        return _checked(concerned, names)
+    rules = f" {told}" if (told := rules_sentence(concerned)) else ""
+    if outcome in _PLAIN_VERDICTS:
+        return f"{_plain_verdict(outcome, concerned).format(names)}{rules}{_others(run)}"
+    if outcome is Outcome.CORRECTED:
+        return f"{_corrected(concerned, names, run['command'])}{rules}"
+    if outcome in (Outcome.PULLED, Outcome.APPROVED):
+        return _said(concerned, names)
+    if outcome is Outcome.DRIFT:
+        return f"{_drifted(concerned)}{rules}"
+    if outcome is Outcome.INCOMPLETE:
+        return f"Corrected in part: {_left_over(concerned)} of {names}."
+    return f"{_not_verified(run, concerned, names)}{rules}{_others(run)}"
+
+
+def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
+    if run["command"] == "pull":
+        return f"Not pulled: {names}."
+    if run["command"] == "apply" and all(map(_is_written, tables)):
+        return _corrected(tables, names)
+    others = [table for table in tables if not _only_rules(table)]
+    if tables and not others:
+        return _of_compared(tables)
+    names = listed([table["name"] for table in others]) if others else names
+    found = sum(sum(open_drift(table).values()) for table in run["tables"])
+    known = f" In what was compared, {_differ(found)}." if found else ""
+    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(others) == 1)}.{known}"
+
+
+def _only_rules(table: Document) -> bool:
+    """True where all of the table was compared, and nothing but rules that could not run is in the way."""
+    return (
+        table["source"] is not None
+        and table["lake"] is not None
+        and compared_whole(table)
+        and not table["error"]
+        and not has_gaps(table)
+        and bool(of_status([table], "error"))
+    )
+
+
+def _of_compared(tables: Sequence[Document]) -> str:
+    """Of tables that were compared whole: those that agree, those corrected in part, and the others."""
+    agree = [table for table in tables if not drift_rows(table)]
+    part = [table for table in tables if _is_corrected_in_part(table)]
+    rest = [table for table in tables if table not in agree and table not in part]
+    said = [f"Source and lake agree on {listed([table['name'] for table in agree])}."] if agree else []
+    if part:
+        names, left = listed([table["name"] for table in part]), sum(sum(open_drift(one).values()) for one in part)
+        said.append(f"{_left_over(part)} of {names} written and verified; {_differ(left)}.")
+    return " ".join([*said, *([_drifted(rest)] if rest else [])])
+
+
+def _is_corrected_in_part(table: Document) -> bool:
+    """True where the run verified what it wrote, and left other findings."""
+    left = open_drift(table)
+    return bool(left) and table.get("findings_left") is not None and table["corrections"]["applied"] > 0
+
+
+def reasons(table: Document) -> list[tuple[str, str]]:
+    """Why a table is not verified or was refused: each reason with its fix, the gravest first."""
+    found: list[tuple[str, str]] = []
+    if table["error"] and not _is_guards_own(table):
+        found.append((table["error"]["message"], table["error"]["fix"]))
+    found += [(f"{one['what']} {one['name']}: {one['why']}", one["fix"]) for one in table["unverified"]]
+    if table["outcome"] not in _WENT_ON:  # else a person's word was given for them
+        found += [(guard_sentence(guard), guard.get("fix", "")) for guard in failed_guards(table)]
+    found += rule_errors(table)
+    return found
+
+
+def _is_guards_own(table: Document) -> bool:
+    """True where the error says nothing but which guards stopped an apply: each is told by itself, with its own fix."""
+    names = tuple(f"guard {guard['name']}: " for guard in failed_guards(table))
+    is_told = table["outcome"] not in _WENT_ON
+    return is_told and all(one.startswith(names) for one in table["error"]["message"].split("; "))
+
+
+def coverage_text(coverage: Document | None) -> str:
+    """Which part of a table was compared and how old the comparison of the rest is; empty where all of it was.
+
+    >>> coverage_text({"segments": 9, "compared": 4, "never_compared": 0, "oldest_utc": "2026-03-01T10:00:00Z"})
+    '4 of 9 segments compared, oldest comparison 2026-03-01T10:00:00Z'
+    """
+    if coverage is None:
+        return ""
+    parts = [f"only {listed(coverage['partitions'])}"] if coverage.get("partitions") else []
+    if coverage["compared"] < coverage["segments"]:
+        parts.append(f"{coverage['compared']:,} of {counted(coverage['segments'], 'segment')} compared")
+        parts += [f"{coverage['never_compared']:,} never yet"] if coverage["never_compared"] else []
+        parts += [f"oldest comparison {coverage['oldest_utc']}"] if coverage["oldest_utc"] else []
+    return ", ".join(parts)
+
+
+def guard_sentence(guard: Document) -> str:
+    """A guard with its numbers.
+
+    >>> guard_sentence({"name": "max_deletes", "limit": 1000, "found": 1200, "ok": False})
+    'max_deletes: found 1,200, limit 1,000'
+    """
+    return f"{guard['name']}: found {figure(guard['found'])}, limit {figure(guard['limit'])}"
+
+
+def figure(value: object) -> str:
+    """A number as people read it; any other value as it is.
+
+    >>> figure(12000), figure(0.051234), figure("5%")
+    ('12,000', '0.05123', '5%')
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+# Sentences
+
+
+def _plain_verdict(outcome: Outcome, tables: Sequence[Document]) -> str:
+    """A pull of the same run may have written before a guard stopped the corrections."""
+    pulled = any((table.get("pull") or {}).get("rows") for table in tables)
+    return _STOPPED_AFTER_PULL if pulled and outcome is Outcome.REFUSED else _PLAIN_VERDICTS[outcome]
+
+
+def _checked(tables: Sequence[Document], names: str) -> str:
+    """Of a run that judged rules and compared nothing."""
+    failed = [table["name"] for table in tables if table["error"]]
+    if failed:
+        return f"Not checked: {listed(failed)}."
+    return f"{names}: {rules_sentence(tables)}"
+
+
+def _said(tables: Sequence[Document], names: str) -> str:
+    """Of a run that compared nothing."""
+    words = [_approved(table["approval"], table["name"]) for table in tables if table.get("approval")]
+    rows = sum(table["pull"]["rows"] for table in tables if table.get("pull"))
+    return " ".join(words) or f"{counted(rows, 'row')} of {names} handed to the lake. Not compared yet."
+
+
+def _approved(word: Document, table: str) -> str:
+    planned = f"{counted(word['upserts'], 'upsert')} and {counted(word['deletes'], 'delete')}"
+    return f"{word['by']} approved the plan of run {word['run_id']} for {table}: {planned}."
+
+
+def _corrected(tables: Sequence[Document], names: str, command: str = "") -> str:
+    if tables and all(table["already_applied"] for table in tables):
+        if not any(table.get("plan_id") for table in tables):  # an undo's
+            return f"What was corrected in {names} was taken back before. Nothing was left to write."
+        return f"The plan of {names} was applied before. Nothing was left to write."
+    applied = sum(table["corrections"]["applied"] for table in tables)
+    if command == "undo":
+        return f"{counted(applied, 'correction')} of {names} taken back: the source differs again in these rows."
+    proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"
+    rest = " Not everything was compared: the rest is not proven." if any(map(has_gaps, tables)) else ""
+    return f"{counted(applied, 'correction')} of {names} written{proof}.{rest}"
+
+
+def _others(run: Document) -> str:
+    """Of the tables with failed rules that a graver ending of others would hide."""
+    failed = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and table.get("rules")]
+    if run["outcome"] == Outcome.DRIFT.value or not failed or not (told := rules_sentence(failed)):
+        return ""
+    return f" {listed([table['name'] for table in failed])}: {told}"
+
+
+def has_gaps(table: Document) -> bool:
+    """True where something of the table was not compared, and is named."""
+    return bool(table["unverified"])
+
+
+def _is_written(table: Document) -> bool:
+    """True where every correction of the plan is in the lake and was compared again."""
+    done = table["corrections"]
+    planned = done["upserts"] + done["deletes"]
+    return bool(table["verified_at"]) and 0 < planned == done["applied"] + done.get("applied_before", 0)
+
+
+def _drifted(tables: Sequence[Document]) -> str:
+    """Of tables with drift or failed rules: what is still open, and what the run corrected itself."""
+    mended = [table for table in tables if drift_rows(table) and not open_drift(table)]
+    others = [table for table in tables if table not in mended]
+    said = [_corrected(mended, listed([table["name"] for table in mended]))] if mended else []
+    if others:
+        names = listed([table["name"] for table in others])
+        said.insert(0, f"{_differ(sum(map(drift_rows, others)), names)} between source and lake.")
+    return " ".join(said)
+
+
+def _differ(rows: int, names: str = "") -> str:
+    return f"{counted(rows, 'row')}{f' of {names}' if names else ''} {'differs' if rows == 1 else 'differ'}"
+
+
+def _left_over(tables: Sequence[Document]) -> str:
+    done = [table["corrections"] for table in tables]
+    planned = sum(one["upserts"] + one["deletes"] for one in done)
+    applied = sum(one["applied"] + one.get("applied_before", 0) for one in done)
+    return f"{applied:,} of {counted(planned, 'correction')}"
+
+
+TONES = {
+    Outcome.CLEAN: "good",
+    Outcome.CORRECTED: "mended",
+    Outcome.PULLED: "plain",
+    Outcome.APPROVED: "plain",
+    Outcome.DRIFT: "warn",
+    Outcome.INCOMPLETE: "warn",
+    Outcome.UNVERIFIED: "bad",
+    Outcome.REFUSED: "bad",
+    Outcome.USAGE: "bad",
+}
+
+
+def tone_of(outcome: str) -> str:
+    """The tone of an outcome by its name; one that cannot be told, such as of an unreadable run, is bad.
+
+    >>> tone_of("clean"), tone_of("unreadable")
+    ('good', 'bad')
+    """
+    return TONES[Outcome(outcome)] if outcome in {one.value for one in Outcome} else "bad"

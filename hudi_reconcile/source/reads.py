@@ -1,0 +1,285 @@
+"""The data plane's reads: rows of one table by Spark's JDBC reader, in parallel parts, under positional names `c0, c1, …`.
+
+Plans a read of one table: asks engine and catalog, lets `core/pull/read_plan` decide, and writes the plan as SQL. Reads no row.
+
+What is known of a table's keys and rows: by the catalog, and by a sample of keys where the catalog says nothing.
+
+Reads the catalog and, at most, a sample of one key column. Absent, stale or unreadable statistics are never an error: they
+are said, and the parts are cut another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from hudi_reconcile.core.errors import SourceError, overlaid
+from hudi_reconcile.core.pull.read_plan import SERIAL_ROWS, Limits, Parts, PlannedPart, ReadPlan, Statistics, plan
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
+from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, key_value
+from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.databases.base import Catalogued, Engine, JdbcTarget
+from hudi_reconcile.sql import reads
+from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.reads import ALL
+
+FETCH_ROWS = 2_000
+_DAY_MICROS = 86_400_000_000
+_HANDED_OVER = {
+    (Kind.DATE, "string"): "date",
+    (Kind.TIMESTAMP, "string"): "timestamp_ntz",
+    (Kind.TIMESTAMPTZ, "string"): "timestamp_ntz",  # in UTC
+    (Kind.REAL, "double"): "float",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JdbcRead:
+    """One read as it will be sent: the query, and one predicate per parallel part."""
+
+    query: str
+    predicates: tuple[str, ...]
+    fetch_rows: int = FETCH_ROWS
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The SQL text of every part, shortened; no row values stand in it, only segment edges."""
+        return tuple(f"select * from ({self.query}) hr where {p[:400]}" for p in self.predicates)
+
+    @staticmethod
+    def of(plan: ReadPlan) -> JdbcRead:
+        """The plan's read."""
+        return JdbcRead(plan.sql, tuple(part.predicate for part in plan.parts), plan.fetch_rows)
+
+    def part(self, number: int) -> JdbcRead:
+        """One part of it."""
+        return JdbcRead(self.query, (self.predicates[number],), self.fetch_rows)
+
+
+def ranges_read(
+    dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, where: tuple[str, ...]
+) -> JdbcRead:
+    """Some segments of a table whose key is cut into ranges: in one statement, served by the key's index."""
+    select = reads.select_list(dialect, table.read_columns)
+    return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], ranges(cut, segments), where), (ALL,))
+
+
+def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
+    """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
+    witness = target.witness
+    query = _proven(plan.query, target)
+    properties = overlaid({"fetchsize": str(plan.fetch_rows)}, target.properties)
+    rows = spark.read.jdbc(
+        url=target.url,
+        table=f"({query}) hr",
+        predicates=list(plan.predicates),
+        properties=overlaid(properties, {"preferTimestampNTZ": "true"}),
+    )
+    return _typed(rows if witness is None else _witnessed(rows, witness.expected), columns)
+
+
+def _proven(query: str, target: JdbcTarget) -> str:
+    """The query, of which no row comes unless its session has our settings."""
+    witness, proof = target.witness, target.proof
+    if witness is None and not proof:
+        return query
+    shown = "hr_0.*" if witness is None else f"hr_0.*, {witness.expression} as hr_w"
+    return f"select {shown} from ({query}) hr_0{reads.where_clause((proof,) if proof else ())}"
+
+
+def _witnessed(rows: DataFrame, expected: str) -> DataFrame:
+    # A partition that was read outside the snapshot would mix two moments without an error.
+    torn = F.raise_error(F.lit("a partition was read outside the shared snapshot")).cast("boolean")
+    return rows.where(F.when(F.col("hr_w") == expected, F.lit(True)).otherwise(torn)).drop("hr_w")
+
+
+def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
+    # A dialect may hand over a calendar value as ISO text, and a real as a double, where its driver would alter them.
+    # By position: databases that fold unquoted names to upper case call them C0, C1, …
+    shown = []
+    # A last column beyond these is the key that a part's predicate names; nobody asks for it, so it is not sent.
+    for index, ((name, found), column) in enumerate(zip(rows.dtypes, columns, strict=False)):
+        wanted = _HANDED_OVER.get((column.kind, found))
+        value = F.col(name) if wanted is None else F.col(name).cast(wanted)
+        shown.append(value.alias(f"c{index}"))
+    return rows.select(*shown)
+
+
+def mark_value(columns: tuple[Column, ...], names: tuple[str, ...]) -> SparkColumn:
+    """The greatest non-null watermark of a row: microseconds of its own wall clock, a number, or text."""
+    values = [in_order(F.col(f"c{i}"), c) for i, c in enumerate(columns) if c.name in names]
+    if not values:
+        return F.lit(None).cast("bigint")
+    return values[0] if len(values) == 1 else F.greatest(*values)
+
+
+def in_order(value: SparkColumn, column: Column) -> SparkColumn:
+    """A watermark as it is ordered."""
+    if column.kind is Kind.DATE:
+        return F.unix_date(value).cast("bigint") * _DAY_MICROS
+    if column.kind in CALENDAR_KINDS:
+        return F.unix_micros(value.cast("timestamp"))
+    if column.kind in INCREMENTING_KINDS or column.kind is Kind.TEXT:
+        return value
+    raise ValueError(f"{column.kind} is no watermark")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A read: `where` are the configured predicates, `window` that of a pull; `hidden` columns may stand in no text."""
+
+    table: SourceTable
+    cut: Segmentation | None
+    where: tuple[str, ...]
+    window: str | None = None
+    hidden: frozenset[str] = frozenset()
+
+
+def planned(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
+    """How all rows of the read come, each exactly once."""
+    table = wanted.table
+    is_window = wanted.window is not None
+    where = wanted.where if wanted.window is None else (*wanted.where, wanted.window)
+    expected = engine.estimate(table.name, where) if is_window else table.rows_estimate
+    rows = expected or 0
+    key, named = table.key_columns[0], _named(table)
+    # New rows lie where the key's statistics do not: shares by hash are even all the same.
+    edges = not is_window and key.name not in wanted.hidden
+    found = gathered(engine, Asked(table, wanted.cut, wanted.where, rows, edges))
+    can_hash = engine.dialect.hash_predicate(named, 0, 2) is not None
+    parts = plan(
+        found,
+        limits,
+        columns=len(table.columns),
+        can_hash=can_hash,
+        can_range=edges,
+    )
+    if expected is None:
+        parts = replace(parts, why=("how many rows the window holds is not known here: one part", found.why))
+    return _written(engine, where, table, parts, found)
+
+
+def _written(engine: Engine, where: tuple[str, ...], table: SourceTable, parts: Parts, found: Statistics) -> ReadPlan:
+    dialect, key = engine.dialect, table.key_columns[0]
+    if parts.how == "range":
+        query = reads.part_query(dialect, table.name, table.read_columns, key, where)
+    else:
+        query = reads.rows_query(dialect, table.name, table.read_columns, where)
+    predicates = reads.predicates(dialect, parts, key, _named(table))
+    each = tuple(PlannedPart(p, part.rows) for p, part in zip(predicates, parts.parts, strict=True))
+    return ReadPlan(parts.how, parts.why, query, each, parts.fetch_rows, found.row_bytes)
+
+
+def _named(table: SourceTable) -> tuple[tuple[str, Column], ...]:
+    return tuple((f"c{table.columns.index(column)}", column) for column in table.key_columns)
+
+
+SAMPLE_KEYS = 4_000
+_MODULO_KEYS, _MODULO_MOST = 450, 1_000  # by a remainder, and the rows that a JDBC connection of ours hands out
+_LEAST_SAMPLE = 200
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is read: the table, its segments (for the key's ends), the configured predicates, and the rows expected.
+
+    `edges`: key ranges are wanted, so that a sample is worth its statement.
+    """
+
+    table: SourceTable
+    cut: Segmentation | None
+    where: tuple[str, ...]
+    rows: int
+    edges: bool = True
+
+
+def gathered(engine: Engine, asked: Asked) -> Statistics:
+    """The first key column's statistics: the catalog's, else a sample's, else only the key's ends."""
+    key = asked.table.key_columns[0]
+    found = _catalogued(engine, asked.table)
+    low, high = _ends(asked.cut)
+    known = Statistics(
+        rows=asked.rows,
+        why=found.why,
+        row_bytes=found.row_bytes,
+        rows_known=found.rows_known,
+        bounds=_values(key, found.bounds),
+        common=tuple((v, share) for text, share in found.common if (v := key_value(key, text)) is not None),
+        null_share=found.null_share,
+        low=low,
+        high=high,
+    )
+    if asked.rows < SERIAL_ROWS or not asked.edges or _is_query(asked.table) or not can_range(key, found):
+        return replace(known, bounds=(), common=(), low=None, high=None)
+    # A predicate leaves out rows of which the catalog's histogram knows nothing; the sample obeys it.
+    if not asked.where and (len(known.bounds) > 1 or known.common):
+        return known
+    return _sampled(engine, asked, known, found.sampling)
+
+
+def can_range(key: Column, found: Catalogued) -> bool:
+    """Whether Python and the database agree on the order of these keys."""
+    return key.kind in ORDERED_KINDS and (key.kind is not Kind.TEXT or found.is_bytewise)
+
+
+# --- helpers ---
+
+
+def _catalogued(engine: Engine, table: SourceTable) -> Catalogued:
+    if _is_query(table):
+        return Catalogued("a query has no statistics")
+    try:
+        return engine.statistics(table)
+    except SourceError as error:
+        return Catalogued(f"the catalog's statistics could not be read ({error.message})")
+
+
+def _is_query(table: SourceTable) -> bool:
+    # To sample its keys would be to run it once more.
+    return table.name.startswith("(")
+
+
+def _sampled(engine: Engine, asked: Asked, known: Statistics, sampling: str) -> Statistics:
+    key = asked.table.key_columns[0]
+    by_hash = engine.dialect.hash_predicate(((engine.dialect.quote(key.name), key),), 0, 2) is not None
+    one_in = max(1, asked.rows // (SAMPLE_KEYS if by_hash else _MODULO_KEYS))
+    suffix = sampling.format(percent=f"{_percent(asked.rows):.4f}") if sampling and not asked.where else ""
+    query = reads.sample_query(engine.dialect, asked.table.name, key, asked.where, one_in=one_in, suffix=suffix)
+    ends = replace(known, bounds=(), common=(), rows_known=None, null_share=0.0)
+    unchecked = "the key's ends, unchecked: parts may be uneven"
+    if query is None:
+        return replace(ends, why=f"{known.why}; {unchecked}")
+    try:
+        found = engine.rows(query)
+    except SourceError as error:
+        return replace(ends, why=f"{known.why}; keys could not be sampled ({error.message}); {unchecked}")
+    values = sorted(v for row in found if (v := key_value(key, str(row["hr_key"]))) is not None)
+    if len(values) < _LEAST_SAMPLE or (not by_hash and len(found) >= _MODULO_MOST):
+        return replace(ends, why=f"{known.why}; a sample found {len(values)} keys; {unchecked}")
+    return replace(ends, why=f"{known.why}; a sample of {len(values):,} keys", bounds=_thinned(values))
+
+
+def _percent(rows: int) -> float:
+    # Whole pages are sampled, and the keys of one page are neighbours: more keys than a sample of single rows needs.
+    return min(100.0, max(1.0, 100.0 * 10 * SAMPLE_KEYS / rows))
+
+
+def _thinned(values: Sequence[KeyValue]) -> tuple[KeyValue, ...]:
+    step = max(1, len(values) // SAMPLE_KEYS)
+    return (*values[:-1:step], values[-1])
+
+
+def _values(key: Column, texts: tuple[str, ...]) -> tuple[KeyValue, ...]:
+    return tuple(value for text in texts if (value := key_value(key, text)) is not None)
+
+
+def _ends(cut: Segmentation | None) -> tuple[int | None, int | None]:
+    if not isinstance(cut, RangeSegments):
+        return None, None
+    return max(_LEAST, cut.start), min(_GREATEST, cut.start + cut.width * cut.count - 1)

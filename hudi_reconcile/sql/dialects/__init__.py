@@ -1,1 +1,0 @@
-"""One database, one file. Siblings never import each other."""

@@ -1,0 +1,1 @@
+"""An apply: recheck, guard, write the corrections, read them back, verify."""

@@ -1,0 +1,342 @@
+"""The apply of one plan: require, guard, recheck, commit, read back, verify; the steps that `core/plan/plan.py` explains.
+
+A correction never overwrites, and never deletes, anything newer than what was compared: every key is held against both
+sides once more, and the commit itself goes through only if the lake still holds the versions that were compared.
+
+The last look before a delete: is its key really gone at the source?
+
+Reads of rows in parts can lack a row without an error, while the source is written to: a scan passes a row that moves, a
+part's condition leaves one out. So the keys of the deletes themselves are asked for, by another way than rows are read
+(`correctness.md` §4.7); the answer may name too many rows, never too few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.plan.guards import refusals, shrunken_source, stricter
+from hudi_reconcile.core.plan.lake_ownership import refuse_silent, told_of
+from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Failure, Guard
+from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet, parse
+from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
+from hudi_reconcile.core.tables.schema_evolution import Past
+from hudi_reconcile.core.tables.values import Checkpoint, SourceTable
+from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
+from hudi_reconcile.stages.apply.commits import Work, firsts_of, with_landed, write_corrections
+from hudi_reconcile.stages.apply.progress import DOUBLED, READY, Tally, Written
+from hudi_reconcile.stages.apply.recovery import (
+    Landed,
+    Made,
+    Remaining,
+    carried,
+    earlier_of,
+    landed_of,
+    made_of,
+    other_part,
+    refuse_undone,
+    remaining,
+    with_killed,
+)
+from hudi_reconcile.stages.apply.result import Done, LandedError, broken_off, done_result, refused
+from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
+from hudi_reconcile.stages.comparison import Sides, hidden_digits, precision_of, scope_of
+from hudi_reconcile.stages.hoodiestreamer import taken_over
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.preconditions import clear_way, existing, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.pull.schema import correctable
+from hudi_reconcile.stages.requirements import (
+    refuse_changed_schema,
+    refuse_changed_standing,
+    refuse_other_rows,
+    refuse_stale,
+    schema_text,
+)
+from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, policy_of, refuse_unreplayed
+from hudi_reconcile.stages.sweep.partial import partitions_of
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, incomplete, look_twice, pinned
+from hudi_reconcile.stages.watermark import watermark_of
+
+EXPIRED = "expired_plan"
+
+
+def apply(
+    job: TableJob,
+    plan: Plan,
+    findings_path: str,
+    approval: Approval,
+    edges: Edges,
+    *,
+    quarantine: Quarantine | None = None,
+    listing: Listing | None = None,
+) -> TableResult:
+    """Execute a plan at most once; corrections that break a rule of the quarantine are held back.
+
+    What is left uncorrected is listed in `listing`, each row with its reason.
+
+    A plan whose commits are on the timeline is compared again, and nothing is written. Raises RefusedError before anything is
+    written where a requirement does not hold. An error after a commit has landed is in the result, which names the commit;
+    one that is no ReconcileError comes as LandedError.
+    """
+    with edges.lake.lease(job.run_id):
+        landed = landed_of(edges.lake, plan.plan_id)
+        refuse_undone(job, plan, landed)
+        left = remaining(plan, landed, approval.only)
+        table = edges.source.describe()
+        words = approval.accept | {EXPIRED} if left.again else approval.accept
+        refuse_stale(job, plan, table, edges.clock.utc_micros(), words)
+        standing = edges.source.standing()
+        refuse_changed_standing(job, plan, standing)
+        if left.again:
+            return _compared_again(_work(job, plan, findings_path, left, edges), edges, listing)
+        no = _refusals(job, plan, approval, left.action, _shrunken(job, plan, table, edges.source))
+        if no:
+            return refused(job, plan, no, landed=bool(landed))
+        cleared = clear_way(job, edges.lake, approval.dead_writers)
+        work = _work(job, plan, findings_path, left, edges)
+        work = replace(work, quarantine=quarantine, standing=standing, words=approval.accept)
+        refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
+        done = _carried_out(work, edges, listing)
+        return replace(done, notes=(*cleared, *done.notes))
+
+
+def _refusals(
+    job: TableJob, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
+) -> tuple[Guard, ...]:
+    return refusals(
+        (*stricter(plan.guards, policy_of(job)), *shrunken),
+        deletes=plan.deletes,
+        approved=approval.approve_deletes,
+        only=action,
+        allow_empty=approval.allow_empty_source,
+        accepted=approval.accept,
+    )
+
+
+def _carried_out(work: Work, edges: Edges, listing: Listing | None) -> TableResult:
+    job, plan = work.job, work.plan
+    writers = edges.lake.writers()
+    refuse_silent(job.name, writers.without_heartbeat)
+    tally = Tally()
+    try:
+        done = _execute(work, edges, tally)
+        found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
+        found = _with_list(work, done, found, listing)
+    except Exception as error:
+        if not tally.instants:
+            if isinstance(error, ReconcileError) and tally.savepoint is not None:
+                error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
+            raise
+        left = broken_off(job, plan, tally, work.earlier)
+        if isinstance(error, ReconcileError):
+            return replace(left, error=Failure(error.type, error.message, error.fix))
+        raise LandedError(left, error) from error
+    notes = (*found.notes, *told_of(writers))
+    return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes)
+
+
+def _with_list(work: Work, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
+    if listing is None:
+        return found
+    counts = found.corrections
+    rows = counts.upserts + counts.deletes - counts.applied - counts.applied_before
+    left = Left(work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
+    return replace(found, uncorrected=list_left(left, listing, rows))
+
+
+def _compared_again(work: Work, edges: Edges, listing: Listing | None) -> TableResult:
+    """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
+    _, checkpoint = pinned(work.sides.lake)
+    refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.moment(), deletes=False)
+    work = replace(work, followed=replace(work.followed, notes=()))  # of what a commit would do
+    done = _verified(work, edges, Written({}, work.earlier.instants))
+    found = done_result(
+        work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
+    )
+    found = _with_list(work, done, found, listing)
+    return replace(found, schema=work.scope.schema, columns=work.scope.types)
+
+
+def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
+    planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
+    if not plan.deletes or not isinstance(planned, int) or not planned:
+        return ()
+    return (shrunken_source(planned, source.rows_now(table), policy_of(job)),)
+
+
+def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> Work:
+    table = edges.source.describe()
+    lake_table = existing(job, edges.lake.look())
+    refuse_mismatch(job, table, lake_table)
+    refuse_foreign(job, table, lake_table, edges.lake.origin, "apply")
+    at = edges.lake.checkpoint()
+    checkpoint = None if at is None else at.checkpoint
+    scope = scope_of(job, table, lake_table, edges.source, whole=True, past=Past.of(checkpoint))
+    followed = correctable(job, scope.table, lake_table, checkpoint)
+    cut = parse(plan.segmentation)
+    comparer = edges.make(scope.agreement, cut)
+    files = [name.removeprefix("findings/") for name in plan.files]
+    planned = comparer.planned(comparer.load(findings_path, files), None)
+    refuse_other_rows(plan, comparer.count(planned, "action"))
+    # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
+    within = partitions_of(job, plan.partitions, scope)
+    sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
+    own = left.landed if plan.required(SCHEMA) in (None, schema_text(scope.agreement)) else None
+    rows = carried(sides, comparer.planned(planned, left.action), own or ())
+    other = _other_part(sides, planned, left, own)
+    touched = comparer.segments_of(rows)
+    done = comparer.planned(planned, left.action_before)
+    earlier = earlier_of(sides, done, left.commits, left.rows_before, own)
+    return Work(
+        job, plan, left.action, sides, planned, rows, touched, scope, followed,
+        verify=comparer.segments_of(planned) if other.rows is None else touched,
+        firsts=firsts_of(left.landed, left.action),
+        earlier=with_killed(earlier, other.made, other.firsts),
+        planned_rows=left.rows + (0 if other.made is None else other.made.rows),
+        finishes=other.rows is None,
+        not_asked=other.rows,
+        own=own or (),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _OtherPart:
+    """The part of a plan that is not asked for: its rows that are not written, None where there are none.
+
+    `made` is what killed applies of the whole plan wrote of it, with `firsts`.
+    """
+
+    rows: Frame | None
+    made: Made | None = None
+    firsts: tuple[Landed, ...] = ()
+
+
+def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[Landed, ...] | None) -> _OtherPart:
+    if left.finishes:
+        return _OtherPart(None)
+    action = other_part(left.action)
+    rows = sides.comparer.planned(planned, action)
+    firsts = firsts_of(left.landed, action)
+    made = made_of(sides, rows, firsts, own) if firsts and own is not None else None
+    if made is None:
+        return _OtherPart(rows)
+    unwritten = sides.comparer.count(made.left, "action")
+    return _OtherPart(made.left if unwritten else None, made, firsts)
+
+
+def _execute(work: Work, edges: Edges, tally: Tally) -> Done:
+    if not work.touched.ids:
+        return Done({}, (), None, unverified=work.scope.unverified)
+    found = _rechecked(work)
+    wrote = write_corrections(found.work, found.rows, found.checkpoint, found.clock_micros, tally)
+    if wrote.lost and not tally.written:
+        # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
+        # in flight still is.
+        again = _rechecked(work)
+        if again.ready_rows < found.ready_rows:
+            spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
+            tally.begin_again(spare)
+            found, wrote = again, write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)
+    return _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rechecked:
+    """The plan's rows held against both sides as they are now; `ready_rows` of them may be written."""
+
+    work: Work
+    rows: Frame
+    ready_rows: int
+    checkpoint: Checkpoint | None
+    clock_micros: int
+    notes: tuple[str, ...] = ()
+
+
+def _rechecked(work: Work) -> _Rechecked:
+    sides, comparer = work.sides, work.sides.comparer
+    pin, checkpoint = pinned(sides.lake)
+    moment = sides.source.moment()
+    deletes = work.action != "upsert" and REPLICA_DELETES not in work.words
+    refuse_unreplayed(work.job, work.plan, sides, checkpoint, moment, deletes=deletes)
+    kept = comparer.keep(sides.lake.rows(pin), work.touched)
+    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
+    rechecked = with_landed(work, comparer.recheck(work.rows, look, work.touched))
+    rechecked, unproven = proven_absent(sides, rechecked, work.touched)
+    if checkpoint is None and not work.scope.lake_table.owned:
+        checkpoint = taken_over(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
+    earlier = None if checkpoint is None else checkpoint.checkpoint
+    counts = comparer.count(rechecked, "status")
+    ready = sum(counts.get(status, 0) for status in (READY, DOUBLED))
+    work = replace(work, as_of_micros=moment.as_of(None))
+    return _Rechecked(work, rechecked, ready, earlier, moment.clock_micros, unproven)
+
+
+def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
+    found = _verify(work, edges)
+    source_rows = work.sides.source.rows_now(work.sides.table)
+    # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
+    first = source_rows if isinstance(work.sides.cut, HashSegments) else found.source_rows
+    fetched = first + (3 * first if found.unequal.ids else first)
+    sides, scope = work.sides, work.scope
+    precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
+    fetched += source_rows if precision else 0
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *incomplete(found, work.job.name))
+    lake_rows = sides.lake.count(found.pin)
+    return Done(
+        wrote.status,
+        wrote.instants,
+        found,
+        source_rows,
+        lake_rows,
+        fetched,
+        unverified,
+        precision,
+        (*work.followed.notes, *wrote.notes),
+        wrote.savepoint,
+        wrote.raced_rows,
+        wrote.lost,
+        wrote.ended,
+    )
+
+
+def _verify(work: Work, edges: Edges) -> Confirmed:
+    mark = watermark_of(work.job, work.sides.table)
+    foreign = not work.scope.lake_table.owned
+    waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark, foreign=foreign)
+    return look_twice(work.sides, waiting, work.verify)
+
+
+def proven_absent(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
+    """The rechecked corrections, and notes: a delete whose key the source holds, or may hold, has `moved`."""
+    comparer, source, table = sides.comparer, sides.source, sides.table
+    keys = comparer.to_delete(rechecked, MOST_ASKED)
+    if keys == ():
+        return rechecked, ()
+    named = None if keys is None else source.named(table, keys)
+    if named is None:
+        return _by_counts(sides, rechecked, touched)
+    if not named.rows:
+        return rechecked, ()
+    there, rows = comparer.held_rows(named.read())
+    if rows < named.rows:
+        note = f"a read of the deletes' keys gave {rows} rows, the source counts {named.rows}: nothing was deleted"
+        return comparer.still_there(rechecked, None), (note,)
+    return comparer.still_there(rechecked, there), ()
+
+
+def _by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
+    """By a whole read of what the deletes touch, which proves something only if the source counts the same before and after."""
+    comparer, source = sides.comparer, sides.source
+    is_own = isinstance(sides.cut, HashSegments) and sides.cut.by == "xxhash64"  # the source knows no such segment
+    segments = None if is_own else touched
+    before = source.rows_now(sides.table, sides.cut, segments)
+    there, rows = comparer.held_rows(source.rows(sides.table, sides.cut, segments))
+    if before == rows == source.rows_now(sides.table, sides.cut, segments):
+        return comparer.still_there(rechecked, there), ()
+    note = (
+        "the deletes' keys cannot be asked for in SQL, and the source changed while it was read: nothing was deleted; "
+        "apply again at a quieter time"
+    )
+    return comparer.still_there(rechecked, None), (note,)

@@ -1,0 +1,233 @@
+"""The commits of an apply: one for upserts and deletes; one more where the lake holds planned keys more than once.
+
+The second writes partitions anew, which gives every row in them a new version, so it comes last. Decides the order and
+what is counted when one of them is not made; which rows may be written is decided before. An apply that was killed between
+the two is finished by the next: what its first commit made is known by the plan's id on the timeline.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, counts_text
+from hudi_reconcile.core.plan.plan import Plan
+from hudi_reconcile.core.pull.source_lineage import FILTER, RESTORED, UNKNOWN, Standing, accepted, stood_text
+from hudi_reconcile.core.sweep.segments import SegmentSet
+from hudi_reconcile.core.tables.values import Checkpoint, Instant
+from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
+from hudi_reconcile.stages.apply.progress import DOUBLED, LANDED, READY, Tally, Written
+from hudi_reconcile.stages.apply.recovery import (
+    COUNTS,
+    FIRST,
+    NONE,
+    PLAN_LABEL,
+    SAVEPOINT,
+    STOOD,
+    UNDOABLE,
+    Earlier,
+    Landed,
+    rewritten_after,
+)
+from hudi_reconcile.stages.apply.uncorrected import ended
+from hudi_reconcile.stages.comparison import Scope, Sides
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.pull.schema import Followed
+from hudi_reconcile.stages.sweep.two_looks import pinned
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A plan's corrections that are still to be made, and where.
+
+    `followed` is the lake table as they leave it. `touched` are the segments of `rows`, `verify` those that are compared in
+    the end. `firsts`: earlier applies made their first commit only. `earlier`: what applies of the plan's other parts did;
+    `finishes`: with these the whole plan is done. `planned_rows` are those of all these parts. `standing` and `words`: the
+    source's filter and history now, and what a person accepted. `as_of_micros`: the source's time that the rows show.
+    `own` are all commits of the plan, newest first. `planned` are all rows of the plan,
+    `not_asked` those of the part that `--only` leaves to another apply.
+    """
+
+    job: TableJob
+    plan: Plan
+    action: str | None
+    sides: Sides
+    planned: Frame
+    rows: Frame
+    touched: SegmentSet
+    scope: Scope
+    followed: Followed
+    verify: SegmentSet
+    planned_rows: int
+    firsts: tuple[Landed, ...] = ()
+    earlier: Earlier = NONE
+    finishes: bool = True
+    quarantine: Quarantine | None = None
+    standing: Standing = UNKNOWN
+    words: frozenset[str] = frozenset()
+    as_of_micros: int | None = None
+    not_asked: Frame | None = None
+    own: tuple[Landed, ...] = ()
+
+
+def firsts_of(landed: Sequence[Landed], action: str | None) -> tuple[Landed, ...]:
+    """The first of two commits that killed applies of the same part, or of the whole, made; newest first."""
+    return tuple(one for one in landed if not one.last and (action is None or one.part in ("all", action)))
+
+
+def with_landed(work: Work, rechecked: Frame) -> Frame:
+    """What the first commits of killed applies made is not superseded by them. Unknown where a forerunner may be cleaned."""
+    lake = work.sides.lake
+    for first in work.firsts:
+        try:
+            around = lake.around(first.instant)
+        except RefusedError:
+            continue
+        both, later = (lake.rows(around[0]), lake.rows(around[1])), rewritten_after(work.sides, first, work.own)
+        rechecked = work.sides.comparer.landed(rechecked, both, work.touched, later)
+    return rechecked
+
+
+def write_corrections(
+    work: Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int, tally: Tally
+) -> Written:
+    """Make the commits and read back what the lake shows.
+
+    Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
+    """
+    rechecked, held = _held_back(work, rechecked)
+    tally.found = Counter(work.sides.comparer.count(rechecked, "status"))
+    tally.notes += [f"held back: {found} corrections break rule {rule}" for rule, found in held.items()]
+    if tally.waiting_rows:
+        _make_savepoint(work, tally)
+    read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
+        try:
+            instant = _commit(work, rechecked, _carried(work, earlier, read_seq), status, tally)
+        except SupersededError as error:
+            tally.lost = error.message
+            break
+        except RefusedError as error:
+            if not tally.instants:
+                raise
+            tally.notes.append(f"{error.message}; {error.fix}")
+        else:
+            tally.instants.append(instant)
+            tally.written.append(status)
+    return _ended(work, rechecked, tally)
+
+
+def _ended(work: Work, rechecked: Frame, tally: Tally) -> Written:
+    if landed := tally.found[LANDED]:
+        # Before anything is read: an error there tells of these commits too.
+        tally.instants[:0] = [first.instant for first in reversed(work.firsts)]
+        tally.notes.append(
+            f"an apply of this plan was killed between its two commits; {landed} rows are from the first"
+        )
+    comparer = work.sides.comparer
+    shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else rechecked
+    counts = comparer.count(shown, "status") if tally.written else {}
+    unwritten = "superseded" if tally.lost else "failed"
+    status = tally.ended({name: counts.get(name, 0) for name in ("applied", "failed")}, unwritten)
+    if tally.savepoint and tally.written:
+        work.sides.lake.drop_savepoints(keep=tally.savepoint)
+    raced = tally.waiting_rows if tally.lost else 0
+    left = ended(comparer, shown, unwritten, is_lost=bool(tally.lost))
+    return Written(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, left)
+
+
+def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
+    """Upserts whose new image breaks a rule of the quarantine are not written: status `held`, and how many by rule."""
+    if work.quarantine is None:
+        return rechecked, {}
+    sides, found = work.sides, Counter[str]()
+    for status in (READY, DOUBLED):
+        upserts = sides.comparer.ready(rechecked, status).upserts
+        images = sides.lake.batch(upserts, sides.table.columns, work.job.partition_by, 0, work.followed.shape)
+        key = tuple(column.lake_name for column in sides.table.key_columns)
+        held = work.quarantine.held(images, key)
+        if held.by_rule:
+            rechecked = sides.comparer.hold(rechecked, held.keys)
+            found.update(held.by_rule)
+    return rechecked, found
+
+
+def _make_savepoint(work: Work, tally: Tally) -> None:
+    """One savepoint a table is kept: the newest from before an apply that wrote. A second apply of a plan keeps the first's."""
+    earlier = tuple(first.savepoint for first in reversed(work.firsts) if first.savepoint is not None)
+    deletes = work.plan.deletes > 0 and work.action != "upsert"
+    if not earlier and not {"always": True, "deletes": deletes}.get(work.job.savepoint, False):
+        return
+    tally.savepoint = work.sides.lake.savepoint(f"before apply {work.job.run_id}", earlier)
+    if earlier and tally.savepoint not in earlier:
+        tally.notes.append(f"savepoint {earlier[0]} from before the plan's first commit is gone")
+
+
+def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
+    # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
+    if earlier is None:
+        blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
+        return replace(blank, incrementing=work.job.incrementing)
+    as_of = max((at for at in (earlier.as_of_micros, work.as_of_micros) if at is not None), default=None)
+    return replace(earlier, read_seq=read_seq, as_of_micros=as_of)
+
+
+def _taken_over(work: Work, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
+    """The checkpoint with the filter and history that a word took over: only where all that the word is about is written.
+
+    A plan of a part says nothing of the rest: what is gone there waits for a word of its own.
+    """
+    if work.plan.part is not None:
+        return carried
+    done = {READY, DOUBLED, LANDED}
+    whole = work.finishes and not work.earlier.left and set(+tally.found) <= done
+    words = work.words & {FILTER, RESTORED} if whole else work.words & {FILTER}
+    if words and not whole:
+        deletes = work.sides.comparer.count(work.sides.comparer.planned(rechecked, "delete"), "status")
+        words = words if work.action != "upsert" and set(deletes) <= done else frozenset()
+    taken = accepted(work.standing, words)
+    carried = replace(carried, where=taken.where or carried.where, timeline=taken.timeline or carried.timeline)
+    return replace(carried, position=taken.position or carried.position)
+
+
+def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, tally: Tally) -> Instant:
+    sides, job = work.sides, work.job
+    found = sides.comparer.ready(rechecked, status)
+    shape = work.followed.shape
+    upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq, shape)
+    last = status == DOUBLED or not tally.found[DOUBLED]
+    stands = _taken_over(work, rechecked, carried, tally) if last else carried
+    batch = Corrective(upserts, found.deletes, found.expected)
+    write = sides.lake.replace if status == DOUBLED else sides.lake.correct
+    return write(
+        batch, work.followed.table, stands, _labels(work, status, tally, stood_text(carried, stands), last=last)
+    )
+
+
+def _labels(work: Work, status: str, tally: Tally, stood: str | None, *, last: bool) -> Mapping[str, str]:
+    # A plan counts as applied by the label of its last commit; a kill between the two leaves it to be applied again.
+    part = f"{work.plan.plan_id}:{work.action or 'all'}"
+    others = {name: rows for name, rows in tally.found.items() if name not in (READY, DOUBLED, LANDED)}
+    written = tally.found[LANDED] + tally.written_rows + tally.found[status]
+    labels = {
+        **work.job.labels("apply"),
+        "sweep": work.plan.run_id,
+        PLAN_LABEL: part if last else part + FIRST,
+        COUNTS: counts_text({**others, WRITTEN: written, LEFT: 0 if last else tally.found[DOUBLED]}),
+    }
+    if status == READY:
+        labels[UNDOABLE] = work.job.run_id
+    if tally.savepoint is not None:
+        labels[SAVEPOINT] = tally.savepoint
+    if stood is not None:
+        labels[STOOD] = stood
+    return labels
+
+
+def _read_back(work: Work, rechecked: Frame, written: tuple[str, ...]) -> Frame:
+    sides = work.sides
+    pin, _ = pinned(sides.lake)
+    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
+    return sides.comparer.read_back(rechecked, look, work.touched, written=written)

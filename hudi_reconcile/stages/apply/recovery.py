@@ -1,0 +1,349 @@
+"""What the timeline tells of corrective commits: those of a plan or a run, what each says it wrote, and which were taken back.
+
+A killed apply leaves nothing else, so whatever comes after it asks here and not the run folders.
+
+What earlier applies of the same plan did: told by their commits, read back in the lake's own snapshots of them.
+
+Nobody may have been told: an apply that is killed after its commit leaves that commit alone.
+
+Which part of a plan an apply has to do, given the plan's commits on the timeline. Pure.
+
+Rows that a plan's own commit carried into new files: another version in the lake, and nobody changed them.
+
+The commit for keys that the lake holds more than once writes partitions anew, and with it rows of the plan's other part.
+Nobody else's commit lies between the two snapshots around it, so what it was not made for is what it was before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.plan.apply_outcome import UNKNOWN, WRITTEN, parse_counts, told
+from hudi_reconcile.core.plan.plan import Plan
+from hudi_reconcile.core.tables.values import Instant
+from hudi_reconcile.ports import Comparer, Frame, Lake, Look
+from hudi_reconcile.stages.apply.progress import DOUBLED, LANDED, READY
+from hudi_reconcile.stages.comparison import Sides
+from hudi_reconcile.stages.job import TableJob
+
+PLAN_LABEL = "plan"  # the plan's id and the part of it, `:first` where a second commit was to follow
+UNDOABLE = "wrote"  # the commit that `undo` takes back, by the run that made it
+COUNTS = "counts"  # what became of every key of the part (core/plan/apply_outcome.py)
+SAVEPOINT = "savepoint"  # the instant that was kept from before the first commit
+STOOD = "stood"  # what a word of `--accept` replaced in the checkpoint
+UNDO_LABEL = "undo"  # the run that was taken back, as it was named
+RUN_LABEL = "run_id"  # the run that made the commit, of any kind
+UNDID = "undid"  # the commit that was taken back, by its requested time
+FIRST = ":first"
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """One commit of a plan. `last`: with it the part was done, else a second was to follow.
+
+    `run_id` is the run that made it, where `undo` can take it back. `counts` is None where an earlier version made it.
+    `savepoint` is as the commit carries it; `stood` too, and the first of two has the second's: with it the word is given
+    back. `undone` is the commit that took it back, and `undone_counts` what that one tells of the rows.
+    """
+
+    instant: Instant
+    part: str
+    last: bool
+    run_id: str | None
+    counts: Mapping[str, int] | None
+    stood: str | None
+    savepoint: str | None
+    undone: Instant | None
+    undone_counts: Mapping[str, int] | None
+    plan_id: str
+
+
+def landed_of(lake: Lake, plan_id: str) -> tuple[Landed, ...]:
+    """The commits of a plan, newest first."""
+    return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if _plan(text) == plan_id])
+
+
+def undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[Landed, ...]:
+    """The commits that a run made, or that its result names by their completion, and that can be taken back; newest first."""
+    mine = {at.requested for run, at in lake.labelled(UNDOABLE) if run == run_id or at.completed in completed}
+    return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if at.requested in mine])
+
+
+def merging(lake: Lake, landed: Sequence[Landed]) -> tuple[Instant, ...]:
+    """The commits of the same plans that made doubled keys one, newest first: no undo takes them back."""
+    ours, undoable = {one.instant.requested for one in landed}, {at.requested for _, at in lake.labelled(UNDOABLE)}
+    found = lake.labelled(PLAN_LABEL)
+    plans = {_plan(text) for text, at in found if at.requested in ours}
+    return tuple(at for text, at in found if _plan(text) in plans and at.requested not in undoable)
+
+
+def made_by(lake: Lake, run_id: str) -> bool:
+    """True where any commit, of whatever kind, is of the run."""
+    return any(run == run_id for run, _ in lake.labelled(RUN_LABEL))
+
+
+def parts_of(landed: Sequence[Landed]) -> frozenset[str]:
+    """The parts of the plan that are done: `all`, `upsert`, `delete`."""
+    return frozenset(one.part for one in landed if one.last)
+
+
+def refuse_undone(job: TableJob, plan: Plan, landed: Sequence[Landed]) -> None:
+    """Raises RefusedError where any of the plan's commits was taken back: the lake is no longer what the plan compared."""
+    for one in landed:
+        if one.undone is not None:
+            raise RefusedError(
+                f"table {job.name}: the plan of run {plan.run_id} was applied (commit {one.instant.completed}) and was undone "
+                f"(commit {one.undone.completed})",
+                fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
+            )
+
+
+def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[Landed, ...]:
+    if not found:
+        return ()
+    wrote, counts, stood, kept = (
+        {at.requested: text for text, at in lake.labelled(key)} for key in (UNDOABLE, COUNTS, STOOD, SAVEPOINT)
+    )
+    replaced = {_plan(text): stood[at.requested] for text, at in lake.labelled(PLAN_LABEL) if at.requested in stood}
+    undid, undid_run = (dict(lake.labelled(key)) for key in (UNDID, UNDO_LABEL))
+    landed = []
+    for text, at in found:
+        part, run = text.partition(":")[2], wrote.get(at.requested)
+        # Commits of an earlier version's undo name the run alone.
+        undone = undid.get(at.requested) or (None if run is None else undid_run.get(run))
+        landed.append(
+            Landed(
+                at,
+                part.removesuffix(FIRST),
+                not part.endswith(FIRST),
+                run,
+                _counts(counts, at),
+                stood.get(at.requested) or (replaced.get(_plan(text)) if part.endswith(FIRST) else None),
+                kept.get(at.requested),
+                undone,
+                None if undone is None else _counts(counts, undone),
+                _plan(text),
+            )
+        )
+    return tuple(landed)
+
+
+def _plan(text: str) -> str:
+    return text.partition(":")[0]
+
+
+def _counts(counts: Mapping[str, str], at: Instant) -> Mapping[str, int] | None:
+    text = counts.get(at.requested)
+    return None if text is None else parse_counts(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Rows that were written before, and those of the same parts of the plan that were not, by status.
+
+    `left_rows` are the keys of the latter, by reason; None where there are none, or the lake cannot tell them.
+    """
+
+    applied: int = 0
+    left: Mapping[str, int] = field(default_factory=dict)
+    instants: tuple[Instant, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_rows: Frame | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Every row of those parts was written."""
+        return not self.left
+
+
+NONE = Earlier()
+
+
+def earlier_of(
+    sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int, own: Sequence[Landed] | None
+) -> Earlier:
+    """What these commits made of a plan's rows: those `planned` ones of the parts that they finished.
+
+    `own` are all commits of the plan; None where columns or types are no longer those of the plan, so that no older snapshot
+    can be held against it.
+    """
+    if not any(one.last for one in landed):
+        return NONE
+    ends = [one.counts for one in landed if one.last]
+    made = None if own is None else made_of(sides, rows, landed, own)
+    left: Counter[str] = Counter()
+    written = 0
+    for counts in ends:
+        left.update({status: found for status, found in (counts or {}).items() if status != WRITTEN})
+        written += (counts or {}).get(WRITTEN, 0)
+    notes = [_wrote(landed)]
+    if None in ends:  # an earlier version's commits do not tell
+        written = min(0 if made is None else made.rows, planned)
+        left.update({"superseded": planned - written})
+        notes += [_UNTOLD] if planned > written else []
+    elif made is not None and made.rows < written:
+        left.update({"failed": written - made.rows})
+        written = made.rows
+    keys = _named(sides.comparer, made, left) if made is not None and written == made.rows else None
+    return Earlier(written, +left, tuple(one.instant for one in reversed(landed)), tuple(notes), keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How many rows the commits made right, and the others by how they stood just after the oldest commit."""
+
+    rows: int
+    left: Frame
+
+
+def with_killed(earlier: Earlier, made: Made | None, firsts: Sequence[Landed]) -> Earlier:
+    """Together with what killed applies wrote of the part that is not asked for now."""
+    if made is None or not made.rows:
+        return earlier
+    return replace(earlier, applied=earlier.applied + made.rows, notes=(*earlier.notes, _wrote(firsts)))
+
+
+def _named(comparer: Comparer, made: Made, left: Mapping[str, int]) -> Frame | None:
+    if not any(left.values()):
+        return None
+    return comparer.ended(made.left, "reason", told(left, comparer.count(made.left, "reason")))
+
+
+def made_of(sides: Sides, rows: Frame, landed: Sequence[Landed], own: Sequence[Landed]) -> Made | None:
+    """What the commits made, each looked at just after it; None where a snapshot may be cleaned.
+
+    `own` are all commits of the plan, which may have carried rows into new files.
+    """
+    comparer, touched = sides.comparer, sides.comparer.segments_of(rows)
+    found = 0
+    for one in landed:
+        try:
+            before, at = (sides.lake.rows(pin) for pin in sides.lake.around(one.instant))
+        except RefusedError:
+            return None
+        look = Look(sides.source.rows(sides.table, sides.cut, touched), at)
+        then = carried(sides, rows, commits_before(one, own))
+        marked = comparer.landed(comparer.recheck(then, look, touched), (before, at), touched)
+        found += comparer.count(marked, "status").get(LANDED, 0)
+        rows = comparer.uncorrected(rows, [comparer.ended(marked, "status", dict.fromkeys((READY, DOUBLED), UNKNOWN))])
+    return Made(found, rows)
+
+
+_UNTOLD = (
+    "superseded: a commit of an earlier version does not tell what became of these rows, and the lake does not show them "
+    "written; sweep again"
+)
+
+
+def _wrote(landed: Sequence[Landed]) -> str:
+    said = [f"{one.instant.completed}{f' of run {one.run_id}' if one.run_id else ''}" for one in reversed(landed)]
+    return f"this plan was written before: commit {', '.join(said)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """The part that is to be done (None: both); `again`: it is done already, so that nothing is written.
+
+    `landed` are all of the plan's commits. `commits` are those that may have written rows of the parts that were done before
+    and count for the result; these have `rows_before` planned rows, of `action_before` alone where it is not None. `rows`
+    are the planned rows of all parts that the result is about; `finishes`: that is all.
+    """
+
+    action: str | None
+    again: bool
+    landed: tuple[Landed, ...]
+    commits: tuple[Landed, ...]
+    rows_before: int
+    action_before: str | None
+    rows: int
+    finishes: bool
+
+
+def remaining(plan: Plan, landed: tuple[Landed, ...], only: str | None) -> Remaining:
+    """What is left of the plan, or of the part that `--only` names."""
+    done = parts_of(landed)
+    action, again = _left(plan, done, only)
+    before = done & {action} if again and action else done
+    parts = before if again else before | {action or "all"}
+    commits = tuple(one for one in landed if _wrote_of(before, one))
+    alone = next(iter(before)) if len(before) == 1 and "all" not in before else None
+    return Remaining(
+        action, again, landed, commits, _rows(plan, before), alone, _rows(plan, parts), _is_whole(plan, parts)
+    )
+
+
+def other_part(action: str | None) -> str:
+    """The part of a plan beside this one."""
+    return "delete" if action == "upsert" else "upsert"
+
+
+def _wrote_of(parts: Collection[str], one: Landed) -> bool:
+    """True for the commits that ended these parts, and for those of killed applies that may have begun them.
+
+    An apply that was killed between two commits may have been asked for more, or for less, than the one that ended the part.
+    """
+    if one.last or not parts:
+        return one.part in parts
+    return one.part in parts or one.part == "all" or "all" in parts
+
+
+def _left(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:
+    if done and _is_whole(plan, done):
+        return None, True
+    if only is not None:
+        return only, only in done
+    if done:
+        return other_part("upsert" if "upsert" in done else "delete"), False
+    return None, False
+
+
+def _is_whole(plan: Plan, parts: Collection[str]) -> bool:
+    """True where these parts leave nothing of the plan to be done."""
+    planned = {part for part, rows in (("upsert", plan.upserts), ("delete", plan.deletes)) if rows}
+    return "all" in parts or planned <= set(parts)
+
+
+def _rows(plan: Plan, parts: Collection[str]) -> int:
+    by_part = {"upsert": plan.upserts, "delete": plan.deletes}
+    return plan.upserts + plan.deletes if "all" in parts else sum(by_part[part] for part in parts)
+
+
+def carried(sides: Sides, rows: Frame, own: Sequence[Landed]) -> Frame:
+    """A plan's rows with the versions that its own commits of the other part, newest first, gave them.
+
+    Where the snapshots around such a commit may be cleaned, its rows keep their versions, and look like another writer's.
+    """
+    for one in reversed(own):
+        if one.part not in ("upsert", "delete") or not _rewrites(one):
+            continue
+        found = _around(sides, one)
+        if found is not None:
+            action = "delete" if one.part == "upsert" else "upsert"
+            rows = sides.comparer.carried(rows, action, *found)
+    return rows
+
+
+def rewritten_after(sides: Sides, first: Landed, own: Sequence[Landed]) -> tuple[tuple[Frame, Frame], ...]:
+    """The lake around those of a plan's own commits that wrote partitions anew after this one, oldest first."""
+    later = [one for one in reversed(own) if _rewrites(one) and one.instant.completed > first.instant.completed]
+    return tuple(found for one in later if (found := _around(sides, one)) is not None)
+
+
+def commits_before(one: Landed, own: Sequence[Landed]) -> tuple[Landed, ...]:
+    """Those of a plan's own commits that came before this one."""
+    return tuple(other for other in own if other.instant.completed < one.instant.completed)
+
+
+def _rewrites(one: Landed) -> bool:
+    return one.run_id is None  # only such a commit cannot be taken back
+
+
+def _around(sides: Sides, one: Landed) -> tuple[Frame, Frame] | None:
+    try:
+        was, at = sides.lake.around(one.instant)
+    except RefusedError:
+        return None
+    return sides.lake.rows(was), sides.lake.rows(at)

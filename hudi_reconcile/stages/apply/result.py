@@ -1,0 +1,204 @@
+"""What an apply says about itself. Pure: counts in, result out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan.apply_outcome import REFUSED, unfinished, untouched
+from hudi_reconcile.core.plan.plan import Plan
+from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, TableResult
+from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, Guard, Precision, SideState, Unverified
+from hudi_reconcile.core.tables.values import Instant
+from hudi_reconcile.ports import Frame
+from hudi_reconcile.stages.apply.progress import Tally
+from hudi_reconcile.stages.apply.recovery import Earlier
+from hudi_reconcile.stages.comparison import settings_notes
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.sweep.two_looks import Confirmed
+
+_LANDED = " (an earlier apply of the plan made a commit: which of the rows it wrote, this run did not look)"
+_ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of the corrections: counts by status, the commits, the verification of the touched segments.
+
+    `source_rows` and `lake_rows` are the whole table's afterwards. `raced_rows` of the superseded were as compared: why their
+    commit was not made, `lost` says. `ended` are the keys of those that were to be written now and were not, by reason.
+    """
+
+    status: Mapping[str, int]
+    instants: tuple[Instant, ...]
+    verified: Confirmed | None
+    source_rows: int = 0
+    lake_rows: int = 0
+    rows_fetched: int = 0
+    unverified: tuple[Unverified, ...] = ()
+    precision: tuple[Precision, ...] = ()
+    notes: tuple[str, ...] = ()
+    savepoint: str | None = None
+    raced_rows: int = 0
+    lost: str = ""
+    ended: Frame | None = None
+
+
+class LandedError(Exception):
+    """An error that nobody foresaw, after a commit of the apply had landed. `result` names the commit."""
+
+    def __init__(self, result: TableResult, error: Exception) -> None:
+        super().__init__(str(error))
+        self.result = result
+        self.error = error
+
+
+def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
+    """A guard said no; nothing was written. `landed`: an earlier apply of the plan made a commit."""
+    first = no[0]
+    message = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
+    said = f"{message}{_LANDED if landed else ''}"
+    by_name = {guard.name: guard for guard in (*plan.guards, *no)}
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.REFUSED,
+        error=Failure("RefusedError", message, first.fix),
+        guards=tuple(by_name.values()),
+        corrections=Corrections(plan.upserts, plan.deletes),
+        plan_id=plan.plan_id,
+        uncorrected=untouched(plan.upserts + plan.deletes, plan.run_id, REFUSED, said),
+    )
+
+
+def done_result(
+    job: TableJob, plan: Plan, done: Done, earlier: Earlier, *, planned: int, complete: bool, again: bool = False
+) -> TableResult:
+    """`corrected` only where every planned correction was written, now or before, and the touched segments are equal.
+
+    Where columns were left out of the comparison, all that was compared may be right: that is `unverified`. A plan of a part
+    of the table is `corrected`, and the rest of the table is named as not compared. `again`: the plan was on the timeline
+    already, and nothing was written.
+    """
+    status = Counter(done.status) + Counter(earlier.left)
+    applied = status.pop("applied", 0)
+    left = _left(done.verified)
+    everything = complete and applied + earlier.applied == planned and not status.total()
+    verified = done.verified
+    moving = verified is not None and (verified.kinds.get("moving", 0) > 0 or not verified.steady)
+    fine = everything and not left and not moving
+    why = () if fine else _why(done, status, left, complete=complete)
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
+        unverified=(*done.unverified, *_part(job, plan)),
+        precision=done.precision,
+        source=None if verified is None else SideState(done.source_rows, verified.moment.snapshot),
+        lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
+        checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,
+        findings=left,
+        findings_left=None if verified is None or moving or done.unverified else left,
+        not_drift={} if verified is None else {k: verified.kinds.get(k, 0) for k in NOT_DRIFT_KINDS},
+        guards=plan.guards,
+        corrections=_corrections(plan, {**status, "applied": applied}, done, earlier),
+        already_applied=again,
+        plan_id=plan.plan_id,
+        verified_at=None if verified is None else verified.pin.instant.completed,
+        segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
+        notes=(*settings_notes(job), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
+        cost=Cost(source_rows_fetched=done.rows_fetched),
+    )
+
+
+def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
+    """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
+    status = Counter(tally.ended({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
+    names = ", ".join(instant.completed for instant in tally.instants)
+    why = f"an error ended the apply after commit {names}: {status['applied']} rows are in it and were not read back"
+    fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
+    done = Done(status, tuple(tally.instants), None, savepoint=tally.savepoint)
+    left_rows = plan.upserts + plan.deletes - status["applied"] - earlier.applied
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.UNVERIFIED,
+        unverified=(Unverified("rows", job.name, why, fix),),
+        guards=plan.guards,
+        corrections=_corrections(plan, status, done, earlier),
+        plan_id=plan.plan_id,
+        uncorrected=unfinished(status, left_rows, plan.run_id),
+        notes=(*earlier.notes, *_kept(tally.savepoint), *tally.notes),
+    )
+
+
+def _corrections(plan: Plan, status: Mapping[str, int], done: Done, earlier: Earlier) -> Corrections:
+    return Corrections(
+        upserts=plan.upserts,
+        deletes=plan.deletes,
+        applied=status.get("applied", 0),
+        superseded=status.get("superseded", 0),
+        moved=status.get("moved", 0),
+        failed=status.get("failed", 0),
+        held=status.get("held", 0),
+        applied_before=earlier.applied,
+        instants=tuple(instant.completed for instant in done.instants),
+        savepoint=done.savepoint,
+    )
+
+
+def _part(job: TableJob, plan: Plan) -> tuple[Unverified, ...]:
+    if plan.part is None:
+        return ()
+    why = f"the plan was made of a part of the table (only {plan.part} compared): the rest is not proven"
+    return (Unverified("table", job.name, why, f"compare the rest: hudi-reconcile sweep -t {job.name}"),)
+
+
+def _kept(savepoint: str | None) -> tuple[str, ...]:
+    if savepoint is None:
+        return ()
+    return (f"savepoint {savepoint}: the table as it was before; kept until the next apply that makes one",)
+
+
+def _left(verified: Confirmed | None) -> Mapping[str, int]:
+    if verified is None:
+        return {}
+    return {kind: verified.kinds[kind] for kind in DRIFT_KINDS if verified.kinds.get(kind)}
+
+
+def _why(done: Done, status: Mapping[str, int], left: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
+    notes = []
+    if not complete:
+        notes.append(_ONLY)
+    if status.get("superseded", 0) > done.raced_rows:
+        notes.append("superseded: another writer changed these rows in the lake after the sweep; sweep again")
+    if done.raced_rows:
+        notes.append(
+            f"superseded: {done.raced_rows} rows are as compared, but another writer was at work and our commit was not made; "
+            f"run the same apply again ({done.lost})"
+        )
+    if status.get("moved"):
+        notes.append("moved: the source changed these rows after the sweep; sweep again")
+    if status.get("failed"):
+        notes.append("failed: the lake does not show these rows as they should be; sweep again")
+    if status.get("held"):
+        notes.append("held: these rows break rules; correct them at the source and sweep again, or waive the rule")
+    if left:
+        notes.append("the touched segments still hold drift: sweep again")
+    return (*notes, *_unsteady(done.verified))
+
+
+def _unsteady(verified: Confirmed | None) -> tuple[str, ...]:
+    if verified is None:
+        return ()
+    moving = verified.kinds.get("moving", 0)
+    notes = []
+    if moving:
+        notes.append(
+            f"moving: {moving} rows of the touched segments changed while they were compared again; sweep again"
+        )
+    if not verified.steady:
+        notes.append(
+            "not steady: another writer completed a commit, or the cleaner passed the snapshot, while the touched segments "
+            "were compared again; sweep again"
+        )
+    return tuple(notes)

@@ -1,0 +1,266 @@
+"""What a comparison covers: which columns meet and how, which do not, and how many rows a lower precision hides.
+
+Used by the sweep and by the apply, so that both say the same of one table.
+
+The two sides of one table's comparison: what every look at them needs, and how it looks.
+
+How the key space of a table is cut into segments, from its key and its extent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.result_parts import Precision, SchemaChange, Unverified
+from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet, choose
+from hudi_reconcile.core.tables.agreement import Agreement, Compared, agree, exclude_fix, without
+from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Kind
+from hudi_reconcile.core.tables.masking import masking_notes, shown_columns
+from hudi_reconcile.core.tables.partitions import PartitionScope, in_full
+from hudi_reconcile.core.tables.schema_drift import Columns, changes
+from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, carried
+from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
+from hudi_reconcile.ports import Comparer, Frame, Lake, Look, Source
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.watermark import Watermark
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One table's comparison before a row is read.
+
+    `described` is the source as it says itself, `table` as it is read, `types` as both sides declare it.
+    """
+
+    described: SourceTable
+    table: SourceTable
+    lake_table: LakeTable
+    agreement: Agreement
+    schema: tuple[SchemaChange, ...]
+    unverified: tuple[Unverified, ...]
+    types: Mapping[str, Mapping[str, str]]
+    dropped: frozenset[str] = frozenset()
+
+
+def scope_of(
+    job: TableJob,
+    described: SourceTable,
+    lake_table: LakeTable,
+    source: Source,
+    *,
+    whole: bool = False,
+    past: Past = NOTHING_PULLED,
+    also: frozenset[str] = frozenset(),
+) -> Scope:
+    """Match the columns, and ask the source for values that the read would alter. `past` is the last pull's record.
+
+    Excluded columns are not even read, but for key, watermark and those named `also`, or for `whole` rows, as a correction
+    writes them. Raises UsageError for a tolerance on a column that cannot have one.
+    """
+    refuse_tolerance(job, described)
+    refuse_masked_key(job, described)
+    refuse_masked_path(job, described, lake_table)
+    left_out = job.exclude - {*job.moving, *also}
+    declared = described if whole else without(described, left_out)
+    table = carried(declared, lake_table)
+    agreement = agree(
+        table,
+        lake_table,
+        watermark=job.watermark,
+        incrementing=job.incrementing,
+        exclude=job.exclude,
+        partition_by=job.partition_by,
+        tolerance=job.tolerance,
+        dropped=past.dropped,
+    )
+    typed = {column.name for column in table.columns if column.kind is declared.column(column.name).kind}
+    altered = frozenset(source.uncarried(declared, None))
+    columns = Columns(declared, lake_table, agreement, job.partition_by, job.exclude, altered - typed, past.dropped)
+    unverified = (*agreement.unverified, *(_altered(name) for name in sorted(altered & typed - left_out)))
+    types = _types(declared, lake_table)
+    listed = changes(columns, job.known)
+    return Scope(described, table, lake_table, agreement, listed, unverified, types, past.dropped)
+
+
+def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
+    """Raises UsageError for a tolerance on a column that is missing, no number, or part of the key or watermark."""
+    kinds = {column.name: column.kind for column in table.columns}
+    for name in job.tolerance:
+        why = _no_tolerance(name, kinds.get(name), job, table)
+        if why:
+            numbers = ", ".join(c for c, kind in kinds.items() if kind in TOLERANCE_KINDS and c not in table.key)
+            raise UsageError(
+                f"table {job.name}: compare.tolerance names {name}, {why}",
+                fix=f"numeric columns are: {numbers or 'none'}",
+            )
+
+
+def precision_of(scope: Scope, comparer: Comparer, rows: Callable[[], Frame]) -> tuple[Precision, ...]:
+    """Every column that meets on fewer digits than the source has; the source is read only where there is one."""
+    cut = scope.agreement.cut
+    hidden = comparer.hidden_rows(rows()) if cut else {}
+    return tuple(
+        Precision(item.column.name, item.column.declared, item.lake_type, item.cut_to, hidden[item.column.name])
+        for item in cut
+    )
+
+
+def hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unverified, ...]:
+    """The columns of which rows have more digits than were compared: what was cut off was not compared."""
+    items = {item.column.name: item for item in scope.agreement.cut}
+    return tuple(
+        Unverified(
+            "column",
+            one.column,
+            f"source {one.source} was compared with lake {one.lake} to {one.compared}; "
+            f"{one.rows_hidden} {'row has' if one.rows_hidden == 1 else 'rows have'} more at the source",
+            _precision_fix(items[one.column]),
+        )
+        for one in precision
+        if one.rows_hidden
+    )
+
+
+def settings_notes(job: TableJob) -> tuple[str, ...]:
+    """What the config leaves out, maps and allows for, one line each."""
+    notes = []
+    if job.exclude:
+        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(job.exclude))}")
+    if job.rename:
+        pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in job.rename.items())
+        notes.append(f"compared under another name (compare.rename): {pairs}")
+    if job.tolerance:
+        allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.tolerance.items())
+        notes.append(f"differences allowed (compare.tolerance), unequal segments joined row by row: {allowed}")
+    return tuple(notes)
+
+
+def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
+    """Which columns are masked for their names, and which cannot be."""
+    names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
+    in_paths = (*in_full(job.partition_by), *scope.lake_table.partition_fields)
+    notes = masking_notes(job.masking, names, shown_columns(scope.agreement, in_paths))
+    absent = job.masking.absent(column.name for column in scope.described.columns)
+    return (*notes, f"mask names what the source has not, and hides nothing by it: {absent}") if absent else notes
+
+
+def refuse_masked_key(job: TableJob, described: SourceTable) -> None:
+    """Raises UsageError for a mask on a column of the key, which the database may have named: findings show keys."""
+    found = ", ".join(sorted(job.masking.named_among(described.key)))
+    if found:
+        raise UsageError(
+            f"table {job.name}: mask names {found}, part of the key, which findings and plans show; it cannot be masked",
+            fix=f"remove it from mask, or name other columns under source.key (key: {', '.join(described.key)})",
+        )
+
+
+def refuse_masked_path(job: TableJob, described: SourceTable, lake: LakeTable) -> None:
+    """Raises UsageError for a mask on a column by which the lake itself says that it is partitioned: findings show paths."""
+    fields = {name.lower() for name in lake.partition_fields}
+    columns = [one.name for one in described.columns if {one.name.lower(), one.lake_name.lower()} & fields]
+    found = ", ".join(sorted(job.masking.named_among(columns)))
+    if found:
+        raise UsageError(
+            f"table {job.name}: mask names {found}, by which the lake is partitioned; its paths and findings show it",
+            fix=f"remove it from mask (the lake's partition columns: {', '.join(lake.partition_fields)})",
+        )
+
+
+def pending_notes(scope: Scope, watermark: Watermark, checkpoint: Checkpoint | None) -> tuple[str, ...]:
+    """Why nothing could be pending by our checkpoint; empty where something could."""
+    why = ""
+    if checkpoint is None:
+        why = "the lake carries no checkpoint of ours"
+    elif not watermark.continues(checkpoint):
+        why = "the checkpoint was made with other watermark columns"
+    elif checkpoint.source_identity != scope.table.identity:
+        why = f"the checkpoint belongs to {checkpoint.source_identity}, the source is {scope.table.identity}"
+    if scope.lake_table.owned:
+        return (f"{why}: no difference could be called pending",) if why else ()
+    both = "another tool's table: pending is what lies above HoodieStreamer's checkpoint and ours, where there are any"
+    return (both, *((f"{why}: no difference could be called pending by it",) if why and checkpoint else ()))
+
+
+def _types(source: SourceTable, lake: LakeTable) -> dict[str, dict[str, str]]:
+    return {
+        "source": {column.name: column.declared for column in source.columns},
+        "lake": {column.name: column.type for column in lake.columns},
+    }
+
+
+def _precision_fix(item: Compared) -> str:
+    widen = "widen the lake's column (evolve it, or pull into a new lake.path)"
+    if item.column.kind is not Kind.DECIMAL or item.fraction_digits is None:
+        return f"{widen}, or {exclude_fix(item.column.name)}"
+    step = f"0.{'1'.rjust(item.fraction_digits, '0')}" if item.fraction_digits else "1"
+    return f"{widen}, or accept it: compare: {{tolerance: {{{item.column.name}: {step}}}}}"
+
+
+def _no_tolerance(name: str, kind: Kind | None, job: TableJob, table: SourceTable) -> str:
+    if kind is None:
+        return "which the source does not have"
+    if name in table.key:
+        return "a key column: rows are found by it"
+    if name in job.moving:
+        return "a watermark column"
+    return "" if kind in TOLERANCE_KINDS else "which holds no number"
+
+
+def _altered(name: str) -> Unverified:
+    return Unverified(
+        "column",
+        name,
+        "holds values that the JDBC driver alters (NaN decimals; infinity, BC, beyond 9999, 1582-10-05 to 1582-10-14; "
+        "digits below microseconds)",
+        exclude_fix(name),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What is compared, and where it is.
+
+    `pushdown`: a look at all segments digests the source's rows inside the source. `one_snapshot`: each look sees one
+    moment of the source, however many connections read it. `scope`: the comparison is about some partitions only; what
+    differs there is judged by all rows of its key, wherever they lie.
+    """
+
+    table: SourceTable
+    agreement: Agreement
+    cut: Segmentation
+    source: Source
+    lake: Lake
+    comparer: Comparer
+    pushdown: bool = False
+    one_snapshot: bool = False
+    scope: PartitionScope | None = None
+
+    def source_rows(self, segments: SegmentSet | None = None) -> Frame:
+        """The source's rows of some segments, or of all."""
+        return self._marked_source(self.source.rows(self.table, self.cut, segments))
+
+    def lake_rows(self, pin: LakePin) -> Frame:
+        """The lake's rows at the pin."""
+        rows = self.lake.rows(pin)
+        return rows if self.scope is None else self.lake.marked(rows, "lake", self.scope)
+
+    def first_look(self, pin: LakePin, segments: SegmentSet | None = None) -> Look:
+        """Both sides for their digests: of the source only what may be in scope is asked for."""
+        return Look(self.source_in_scope(segments), self.lake_rows(pin))
+
+    def source_in_scope(self, segments: SegmentSet | None = None) -> Frame:
+        """The source's rows in scope, and perhaps others."""
+        near = None if self.scope is None else self.scope.near
+        return self._marked_source(self.source.rows(self.table, self.cut, segments, near=near))
+
+    def _marked_source(self, rows: Frame) -> Frame:
+        return rows if self.scope is None else self.lake.marked(rows, "source", self.scope)
+
+
+def cut_of(job: TableJob, table: SourceTable, source: Source, *, md5: bool = False) -> Segmentation:
+    """Key ranges where the first key column is an integer, hash buckets otherwise; a source serves only `md5` ones."""
+    integer = table.key_columns[0].kind is Kind.INTEGER
+    by: HashBy = "md5" if md5 else "xxhash64"
+    return choose(table.key, source.extent(table), integer_key=integer, wanted=job.segments, by=by)

@@ -1,0 +1,66 @@
+"""A table that HoodieStreamer pulls: its checkpoint as where our pull begins, and ours handed back where its next run looks.
+
+Only for one watermark or id column, whose greatest value HoodieStreamer's JDBC source keeps as text. Its other checkpoints
+(Kafka, files) are carried along and never read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hudi_reconcile.core.pull.cursor import Mark, rank
+from hudi_reconcile.core.pull.hoodiestreamer import Position, position, text_of
+from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, SourceTable
+from hudi_reconcile.ports import Lake, Origin
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.watermark import Watermark
+
+
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """HoodieStreamer's checkpoint as it is to be: its key, its value."""
+
+    key: str
+    value: str
+
+
+def position_of(watermark: Watermark, origin: Origin) -> Position | None:
+    """How far HoodieStreamer read by this watermark; None where the table tells nothing of it.
+
+    It reads by a column: a number on record is never the database's own of a row's version.
+    """
+    if origin.streamer_checkpoint is None or len(watermark.order.columns) != 1 or watermark.by_version:
+        return None
+    return position(watermark.moving[0].kind, origin.streamer_checkpoint)
+
+
+def taken_over(job: TableJob, watermark: Watermark, table: SourceTable, lake: Lake) -> CheckpointAt | None:
+    """HoodieStreamer's checkpoint as ours, so early that nothing is passed over; None where there is none to go on from."""
+    origin = lake.origin()
+    found = position_of(watermark, origin)
+    if found is None or origin.instant is None:
+        return None
+    columns = tuple(sorted(column.lake_name for column in table.columns))
+    blank = Checkpoint(job.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
+    return CheckpointAt(watermark.written(blank, Mark(found.earliest)), origin.instant)
+
+
+def furthest(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
+    """What no later pull brings by itself, be it ours or HoodieStreamer's: the later of the two checkpoints."""
+    found = position_of(watermark, origin)
+    marks = [watermark.reached(checkpoint), None if found is None else Mark(found.latest)]
+    return max((mark for mark in marks if mark is not None), key=rank, default=None)
+
+
+def to_hand_back(
+    watermark: Watermark, checkpoint: Checkpoint, lake_table: LakeTable, origin: Origin
+) -> HandedBack | None:
+    """The checkpoint for HoodieStreamer's next run; None where the table has none of its JDBC source, or a later one."""
+    before, reached = position_of(watermark, origin), watermark.reached(checkpoint)
+    if lake_table.owned or before is None or reached is None or origin.streamer_key is None:
+        return None
+    text = text_of(watermark.moving[0].kind, reached.value)
+    after = None if text is None else position(watermark.moving[0].kind, text)
+    if text is None or after is None or rank(Mark(after.latest)) <= rank(Mark(before.latest)):
+        return None
+    return HandedBack(origin.streamer_key, text)

@@ -1,0 +1,84 @@
+"""What the stages are asked to do for one table: the config's wishes as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS
+from hudi_reconcile.core.sweep.coverage import Coverage
+from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
+from hudi_reconcile.core.tables.schema_drift import KnownColumns
+from hudi_reconcile.core.tables.values import ChangeLog, PartitionField, TableType
+
+Mode = Literal["auto", "pushdown", "stream"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableJob:
+    """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say.
+
+    `watermark` and `incrementing` are those that the strategy uses. `limit_rows` is what a page of a pull holds.
+    `known` is what earlier runs saw of the table's columns. `where` is the source's predicate, `masking` says of which columns
+    no value may be shown. `audit_head` is the head of the audit log when the run began.
+    """
+
+    name: str
+    lake_path: str
+    lake_type: TableType
+    strategy: str
+    watermark: tuple[str, ...]
+    overlap_micros: int
+    partition_by: tuple[PartitionField, ...]
+    exclude: frozenset[str]
+    segments: int | None
+    settle_seconds: float
+    max_deletes: int
+    max_delete_share: float
+    max_upsert_share: float
+    savepoint: str
+    run_id: str
+    max_plan_age_micros: int = EXPIRES_AFTER_MICROS
+    mode: Mode = "auto"
+    one_snapshot: bool = False
+    adopt: bool = False
+    change_log: ChangeLog | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)
+    tolerance: Mapping[str, Decimal] = field(default_factory=dict)
+    full_mode: Literal["upsert", "overwrite"] | None = None
+    on_error: Literal["fail", "full"] = "fail"
+    is_query: bool = False
+    incrementing: str | None = None
+    limit_rows: int | None = None
+    is_text_watermark: bool = False
+    where: str | None = None
+    masking: Masking = AS_NAMED
+    audit_head: str = ""
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The columns by which pulls go forward."""
+        return self.watermark if self.incrementing is None else (*self.watermark, self.incrementing)
+
+    def labels(self, kind: str) -> dict[str, str]:
+        """What every commit of the run carries: what it is, by which run, and after which line of the audit log."""
+        head = {"audit_head": self.audit_head} if self.audit_head else {}
+        return {"kind": kind, "run_id": self.run_id, **head}
+
+    known: KnownColumns = field(default_factory=KnownColumns)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a table a sweep is asked to compare; all of it, without end, where nothing is said.
+
+    `partitions` are paths as Hudi stores them. `budget_seconds` is what is left for this table. `earlier` is what past
+    sweeps left to go on from, newest first.
+    """
+
+    partitions: tuple[str, ...] = ()
+    budget_seconds: float | None = None
+    budget_text: str = ""
+    earlier: tuple[Coverage, ...] = ()

@@ -1,0 +1,1 @@
+"""A pull: where it starts, what it reads, what it writes."""

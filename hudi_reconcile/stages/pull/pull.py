@@ -1,0 +1,253 @@
+"""The pull of one table: checkpoint, bound, one materialised read, one Hudi commit that carries the new checkpoint.
+
+Order matters. The bound is taken before the rows are read; the checkpoint comes from the rows that were read, never from
+a second query; rows and checkpoint land in the same commit, so a kill at any moment loses and repeats nothing visible.
+With `pull.limit` each page is such a read and such a commit, until the bound that was taken at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.errors import RefusedError, SupersededError, UnverifiedError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan.plan import Approval
+from hudi_reconcile.core.pull.cursor import Edge, Mark, Page, is_empty, next_checkpoint, next_page, odd_shapes
+from hudi_reconcile.core.pull.source_lineage import standing_after, standing_guards, taken_over_notes
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
+from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
+from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
+from hudi_reconcile.stages.comparison import cut_of
+from hudi_reconcile.stages.hoodiestreamer import to_hand_back
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.preconditions import clear_way, refuse_beside, slipped_in
+from hudi_reconcile.stages.pull.replace import allowed, overwrites, refuse_torn
+from hudi_reconcile.stages.pull.start import Start, carry, refuse_changed, start_of
+
+NO_APPROVAL = Approval()
+Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What has been handed to Hudi so far, in how many commits, and the newest checkpoint."""
+
+    existing: LakeTable | None
+    after: CheckpointAt | None
+    rows: int = 0
+    pages: int = 0
+    null_rows: int = 0
+    greatest_group_rows: int = 0
+    write_seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
+    """Bring the lake up to the source's safe bound. `full` reads every row whatever the checkpoint says.
+
+    Raises RefusedError for a lake table that this tool did not make or whose checkpoint is lost, and for a replacement
+    that would delete more than is allowed; nothing is written then. Raises RefusedError, too, beside a writer with Hudi's
+    default settings in flight, where there are rows to write. Raises SourceError where the source's columns change
+    meanwhile: pages that are in the lake stay, no other is written. Raises UnverifiedError where another writer came first.
+    """
+    source, lake = edges.source, edges.lake
+    with _unfinished(), lake.lease(job.run_id):
+        start = start_of(job, source, lake, full=full)
+        start = replace(start, notes=(*start.notes, *clear_way(job, lake, approval.dead_writers)))
+        if is_empty(start.window):
+            return _result(job, start, _Done(start.existing, start.before))
+        if start.whole and start.existing is not None:
+            refuse_beside(job, lake)  # before all rows are read for nothing
+        start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))
+        done = _Done(start.existing, start.before)
+        if start.existing is not None and start.whole and overwrites(job):
+            return _overwrite(job, start, edges, approval)
+        cut = cut_of(job, start.table, source)
+        for page in _pages(job, start, source):
+            staged = source.staged(start.table, cut, page.window, start.bound)
+            _refuse_unfit(job, start, done, staged, source)
+            if staged.rows or done.existing is None or (start.schema and not done.pages):
+                begun = edges.clock.monotonic_seconds()
+                done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
+                done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
+        return _result(job, _handed_back(start, done, lake), done)
+
+
+@contextmanager
+def _unfinished() -> Iterator[None]:
+    """A pull that lost to another writer, or its lease, could not finish: exit 3. 4 is for an apply's plan (contract §4)."""
+    try:
+        yield
+    except SupersededError as error:
+        raise UnverifiedError(error.message, fix=error.fix) from error
+
+
+def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) -> TableResult:
+    """Make the source's rows all that the lake holds, in one commit."""
+    source, lake, table = edges.source, edges.lake, start.existing
+    if table is None:
+        raise ValueError("there is nothing to replace")
+    before = source.rows_now(start.table)
+    staged = source.staged(start.table, cut_of(job, start.table, source), start.window, start.bound)
+    refuse_torn(job, staged.rows, before, source.rows_now(start.table))
+    gone = 0
+
+    def land(rows: Frame, checkpoint: Checkpoint, labels: dict[str, str]) -> Instant:
+        nonlocal gone
+        found = lake.would_overwrite(rows, table)
+        held = None if start.before is None else start.before.checkpoint
+        # Asked again: a server that was replaced while rows were read may lack some.
+        standing = standing_guards(held, source.standing(), deletes=found.gone_rows, regressed=0, verb="pull")
+        allowed(job, found, staged.rows, approval, standing)
+        gone = found.gone_rows
+        refuse_beside(job, lake)
+        return lake.overwrite(rows, table, checkpoint, labels)
+
+    done = _Done(table, start.before)
+    _refuse_unfit(job, start, done, staged, source)
+    begun = edges.clock.monotonic_seconds()
+    after = _write(job, start, done, staged, lake, land=land)
+    done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
+    note = f"the whole table was replaced; {gone} of its rows were gone at the source"
+    done = _added(done, Page(start.window, None), staged, after, lake)
+    return _result(job, _handed_back(replace(start, notes=(*start.notes, note)), done, lake), done)
+
+
+def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
+    """The start with a note, where HoodieStreamer's checkpoint was brought up to ours.
+
+    In a commit of its own, after the rows': killed in between, HoodieStreamer reads some rows again.
+    """
+    if done.existing is None or done.existing.owned or done.after is None:
+        return start
+    back = to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.origin())
+    if back is None:
+        return start
+    if silent := lake.silent_writers():
+        note = f"not handed back to HoodieStreamer: a writer without heartbeat is in flight ({', '.join(silent)})"
+        return replace(start, notes=(*start.notes, f"{note}; the next pull that reads does it"))
+    lake.hand_back(done.existing, back.key, back.value)
+    return replace(start, notes=(*start.notes, f"handed back to HoodieStreamer: {back.key}={back.value}"))
+
+
+def _pages(job: TableJob, start: Start, source: Source) -> Iterator[Page]:
+    """The start's window, whole or in pages. The last page of a whole read has no upper end."""
+    if job.limit_rows is None or start.bound is None:
+        yield Page(start.window, None)
+        return
+    rest = replace(start.window, upper=Edge(Mark(start.bound)))
+    while True:
+        page = next_page(rest, job.limit_rows, lambda window, rows, at: source.ahead(start.table, window, rows, at))
+        if page.rest is None:
+            yield Page(replace(page.window, upper=None), None) if start.whole else page
+            return
+        yield page
+        rest = page.rest
+
+
+def _added(done: _Done, page: Page, staged: Staged, after: CheckpointAt, lake: Lake) -> _Done:
+    return _Done(
+        existing=done.existing or lake.look(),
+        after=after,
+        rows=done.rows + staged.rows,
+        pages=done.pages + 1,
+        null_rows=done.null_rows + staged.null_watermark_rows,
+        greatest_group_rows=max(done.greatest_group_rows, staged.rows if page.is_group else 0),
+        write_seconds=done.write_seconds,
+        notes=(*done.notes, *slipped_in(lake, after.instant)),
+    )
+
+
+def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, source: Source) -> None:
+    """Rows that were read and may not be written: of odd watermarks, or of a source that is no longer what it was."""
+    if staged.rows:
+        refuse_changed(job, start, source.describe())
+    reached = start.watermark.reached(None if done.after is None else done.after.checkpoint)
+    odd = odd_shapes(staged.shapes, reached)
+    if odd:
+        raise RefusedError(
+            f"table {job.name}: watermark {', '.join(job.watermark)} holds text that does not sort as time does: "
+            f"{', '.join(odd)} (digits shown as 0)",
+            fix="write all watermarks as ISO text of one form, such as 2026-03-01T10:08:00.000Z, or choose another column",
+        )
+
+
+def _write(
+    job: TableJob, start: Start, done: _Done, staged: Staged, lake: Lake, *, land: Land | None = None
+) -> CheckpointAt:
+    earlier = None if done.after is None else done.after.checkpoint
+    reached = next_checkpoint(start.watermark.reached(earlier), staged.greatest)
+    read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    standing = standing_after(earlier, start.standing, anew=done.existing is None or land is not None)
+    blank = Checkpoint(
+        job.strategy,
+        start.watermark.names,
+        None,
+        None,
+        read_seq,
+        start.table.identity,
+        columns=tuple(sorted(column.lake_name for column in start.table.columns)),
+        dropped=tuple(sorted(column.name for column in start.shape.dropped)),
+        where=standing.where,
+        timeline=standing.timeline,
+        position=standing.position,
+        as_of_micros=start.moment.as_of(None if earlier is None else earlier.as_of_micros),
+    )
+    checkpoint = start.watermark.written(blank, reached)
+    rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq, start.shape)
+    labels = job.labels("pull")
+    if done.existing is None:
+        instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)
+    elif land is not None:
+        instant = land(rows, checkpoint, labels)
+    else:
+        refuse_beside(job, lake)
+        instant = lake.upsert(rows, done.existing, checkpoint, labels)
+    return CheckpointAt(checkpoint, instant)
+
+
+def _new_table(job: TableJob, table: SourceTable) -> NewTable:
+    key = tuple(column.lake_name for column in table.key_columns)
+    return NewTable(job.name, job.lake_type, key, job.partition_by, change_log=job.change_log)
+
+
+def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
+    adds = done.pages and start.existing is not None and not (start.whole and overwrites(job))
+    before = None if start.before is None else start.before.checkpoint
+    notes = (*start.notes, *done.notes, *(taken_over_notes(before, start.standing) if adds else ()))
+    if not done.greatest_group_rows:
+        return notes
+    names = ", ".join(start.watermark.order.columns)
+    group = f"{done.greatest_group_rows:,} rows share one {names}: they came as one page, above pull.limit {job.limit_rows:,}"
+    return (*notes, group)
+
+
+def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
+    after = done.after
+    text = None if after is None else after.checkpoint.text
+    bound = start.bound if start.watermark.has_bound else None
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.PULLED,
+        source=SideState(done.rows, start.moment.snapshot),
+        checkpoint=text,
+        cost=Cost(source_rows_fetched=done.rows, phases_seconds={"write": done.write_seconds} if done.pages else {}),
+        notes=_notes(job, start, done),
+        schema=start.schema,
+        columns={"source": {column.name: column.declared for column in start.table.columns}},
+        pull=Pulled(
+            rows=done.rows,
+            mode="full" if start.whole else "incremental",
+            checkpoint_before=None if start.before is None else start.before.checkpoint.text,
+            checkpoint_after=text,
+            instant=after.instant.completed if done.pages and after is not None else None,
+            null_watermark_rows=done.null_rows,
+            bound=None if bound is None else start.watermark.text(Mark(bound)),
+            bound_why=start.watermark.bound_why(start.moment),
+            pages=done.pages,
+            created=start.existing is None and done.pages > 0,
+        ),
+    )

@@ -1,0 +1,58 @@
+"""A full fetch that replaces the whole table: what is gone at the source goes, and only as much as the policy allows.
+
+Decides when a pull does so, and refuses by the numbers. Nothing is written before the read is known to be whole.
+"""
+
+from __future__ import annotations
+
+from hudi_reconcile.core.errors import RefusedError, SourceError
+from hudi_reconcile.core.plan.guards import PlanCounts, Policy, refusals, replacement_guards
+from hudi_reconcile.core.plan.plan import Approval
+from hudi_reconcile.core.result_parts import Guard
+from hudi_reconcile.ports import Replaced
+from hudi_reconcile.stages.job import TableJob
+
+
+def overwrites(job: TableJob) -> bool:
+    """Whether a full fetch replaces the table: what the config says, else what the strategy implies (docs/adr/0008)."""
+    return (job.full_mode or ("overwrite" if job.strategy == "full" else "upsert")) == "overwrite"
+
+
+def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> None:
+    """Raises SourceError where a read lacks rows that the source itself counted: what was missed would be deleted."""
+    if not min(before_rows, after_rows) <= rows <= max(before_rows, after_rows):
+        raise SourceError(
+            f"table {job.name}: the read returned {rows} rows, the source counted {before_rows} before and {after_rows} "
+            "after it; nothing was written, since what a read misses would be deleted",
+            fix=f"pull again; if rows change all the time: tables[{job.name}].pull.full_mode: upsert",
+        )
+
+
+def allowed(
+    job: TableJob, found: Replaced, source_rows: int, approval: Approval, standing: tuple[Guard, ...] = ()
+) -> tuple[Guard, ...]:
+    """The guards of the replacement, and those of what the source stands on. Raises RefusedError where one says no.
+
+    What was approved or accepted says yes.
+    """
+    counts = PlanCounts(0, found.gone_rows, source_rows, found.lake_rows)
+    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
+    guards = (*replacement_guards(counts, policy), *standing)
+    no = refusals(
+        guards,
+        deletes=found.gone_rows,
+        approved=approval.approve_deletes,
+        allow_empty=approval.allow_empty_source,
+        accepted=approval.accept,
+    )
+    if no:
+        told = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
+        raise RefusedError(
+            f"table {job.name}: the source has {source_rows} rows, the lake {found.lake_rows}; replacing it would delete "
+            f"{found.gone_rows} of them ({told})",
+            fix=no[0].fix
+            if no[0].name != "approve_deletes"
+            else f"approve this number: --approve-deletes {found.gone_rows}",
+            guards=tuple({guard.name: guard for guard in (*guards, *no)}.values()),
+        )
+    return guards

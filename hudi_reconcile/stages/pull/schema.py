@@ -1,0 +1,80 @@
+"""What a pull or a correction does where the source's columns are no longer the lake's: the decision, asked and carried out.
+
+A pull takes over whatever can be; a correction writes what was compared, so it widens types and nothing more. The columns
+of another tool's table are that tool's: they stay as they are, and `core/plan/lake_ownership.py` refused by name what they cannot hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.result_parts import SchemaChange
+from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, evolve, sentence
+from hudi_reconcile.core.tables.values import Checkpoint, LakeTable, SourceTable
+from hudi_reconcile.ports import AS_SOURCE, Shape
+from hudi_reconcile.stages.job import TableJob
+
+
+class CannotFollowError(RefusedError):
+    """The lake's columns cannot follow the source's. What is there can be compared all the same."""
+
+    @property
+    def type(self) -> str:
+        """A refusal like any other to those who read the result."""
+        return RefusedError.__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The lake table as the next commit makes it, how its rows differ from the source's, and what is said about it."""
+
+    table: LakeTable
+    shape: Shape = AS_SOURCE
+    changes: tuple[SchemaChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def follow(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Followed:
+    """The lake table that follows the source, for a pull. Raises CannotFollowError that names every column that cannot."""
+    if not lake.owned:
+        return Followed(lake)
+    found = _evolve(job, source, lake, checkpoint)
+    types = {column.name: column.type for column in lake.columns}
+    notes = tuple(sentence(change, types.get(change.lake_column or "")) for change in found.changes)
+    return Followed(replace(lake, columns=found.columns), Shape(dropped=found.dropped), found.changes, notes)
+
+
+def correctable(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Followed:
+    """The lake table that a correction writes to. Columns that only the source has are left to the next pull.
+
+    Raises RefusedError for a column that cannot be written, and for one that the source dropped since the last pull: only
+    a pull decides what becomes of it.
+    """
+    if not lake.owned:
+        return Followed(lake)
+    held = {column.name for column in lake.columns}
+    left_out = frozenset(column.lake_name for column in source.columns) - held
+    met = replace(source, columns=tuple(column for column in source.columns if column.lake_name in held))
+    found = _evolve(job, met, lake, checkpoint)
+    fresh = [change.column for change in found.changes if change.what == "dropped"]
+    if fresh:
+        raise RefusedError(
+            f"table {job.name}: {', '.join(fresh)} went at the source since the last pull; nothing was written",
+            fix=f"let a pull take that over, then sweep again: hudi-reconcile pull -t {job.name}",
+        )
+    types = {column.name: column.type for column in lake.columns}
+    notes = tuple(sentence(change, types.get(change.lake_column or "")) for change in found.changes)
+    return Followed(replace(lake, columns=found.columns), Shape(found.dropped, left_out), found.changes, notes)
+
+
+def _evolve(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Evolution:
+    found = evolve(source, lake, Past.of(checkpoint), partition_by=job.partition_by, exclude=job.exclude)
+    if found.refused:
+        listed = "; ".join(f"{one.column}: {one.why}" for one in found.refused)
+        fixes = "; ".join(f"{one.column}: {one.fix}" for one in found.refused)
+        raise CannotFollowError(
+            f"table {job.name}: the lake's columns cannot follow the source's, and nothing was written. {listed}",
+            fix=found.refused[0].fix if len(found.refused) == 1 else fixes,
+        )
+    return found

@@ -1,0 +1,286 @@
+"""Where a pull starts: lake, checkpoint, bound and window, settled before a row is read; and what it refuses to start on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.errors import RefusedError, SourceError
+from hudi_reconcile.core.pull.cursor import Mark, Value, Window, beyond, full_window, is_empty, next_window, rank
+from hudi_reconcile.core.pull.source_lineage import UNKNOWN, Standing
+from hudi_reconcile.core.result_parts import SchemaChange
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.schema_evolution import carried, carried_anew, with_text
+from hudi_reconcile.core.tables.values import CheckpointAt, LakeTable, Moment, SourceTable
+from hudi_reconcile.ports import AS_SOURCE, Lake, Shape, Signs, Source
+from hudi_reconcile.stages.comparison import refuse_masked_key
+from hudi_reconcile.stages.hoodiestreamer import taken_over
+from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
+from hudi_reconcile.stages.pull.replace import overwrites
+from hudi_reconcile.stages.pull.schema import follow
+from hudi_reconcile.stages.watermark import Watermark, behind, refuse_behind, watermark_of
+
+_MINUTE_MICROS = 60_000_000
+_WORTH_AN_INDEX_ROWS = 100_000
+# A local clock goes back by itself once a year.
+_LOCAL_STEP_MICROS = 120 * _MINUTE_MICROS
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Everything that is settled before a row is read. `whole`: every row is read, whatever the checkpoint says.
+
+    `bound` holds the checkpoint below it; None for a watermark without a clock that is read in one go. `described` is
+    the source as it says itself, `table` as it is carried. `existing` is the lake table as the first commit makes it: `schema`
+    lists what that changes, `shape` how its columns differ from the source's.
+    """
+
+    table: SourceTable
+    described: SourceTable
+    watermark: Watermark
+    existing: LakeTable | None
+    before: CheckpointAt | None
+    moment: Moment
+    bound: Value | None
+    window: Window
+    whole: bool
+    notes: tuple[str, ...] = ()
+    shape: Shape = AS_SOURCE
+    schema: tuple[SchemaChange, ...] = ()
+    standing: Standing = UNKNOWN
+
+
+def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
+    """The start; of a full fetch where the config allows one in place of a window that cannot be trusted."""
+    try:
+        return _start(job, source, lake, full=full)
+    except UntrustedWindowError as lost:
+        if job.on_error != "full":
+            raise
+        start = _start(job, source, lake, full=True)
+        return replace(start, notes=(*start.notes, f"every row was fetched (pull.on_error: full): {lost.message}"))
+
+
+def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
+    """Settle it. Raises RefusedError for a lake table or checkpoint that rows must not be added to."""
+    described = source.describe()
+    refuse_masked_key(job, described)
+    watermark = watermark_of(job, described)
+    existing = lake.look()
+    table = described if existing is None else carried(described, existing)
+    before = _checkpoint(job, watermark, table, existing, lake, full=full)
+    refuse_key_faults(job.name, source.key_faults(table))
+    moment = source.moment()
+    signs = Signs()
+    bound: Value | None = watermark.bound(moment, source.zone_offset_micros)
+    if watermark.moving:
+        now = watermark.now(moment, source.zone_offset_micros)
+        reached = watermark.reached(None if before is None else before.checkpoint)
+        _refuse_clock_gone_back(job, watermark, before, now)
+        _refuse_counter_gone_back(job, watermark, reached, bound)
+        if not watermark.by_version:  # always there, and no clock that could be wrong
+            signs = source.signs(table, watermark.order, reached=reached, now=now)
+        if bound is None and job.limit_rows is not None:
+            bound = _numbers_now(source, table, watermark)
+    whole = full or existing is None or job.strategy == "full" or not watermark.moving
+    window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
+    if not is_empty(window):
+        refuse_behind(job, behind(watermark, before, moment, source.zone_offset_micros))
+    told = sign_notes(watermark, signs, before, table.rows_estimate)
+    left = () if whole and overwrites(job) else _left_by_ordering(watermark, existing, whole=whole)
+    notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job, existing), *left)
+    standing = source.standing()
+    return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
+
+
+_WAY_OUT = {
+    True: "choose another pull.watermark or lake.partition_by",
+    False: "those columns with source.columns; a new lake.path would hold them as text",
+}
+
+
+def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
+    """Columns with values that no typed column holds: text where the lake does not have them yet, else refused.
+
+    Then the lake's columns follow the source's. Raises RefusedError for what cannot be carried or cannot follow.
+    """
+    typed = {*job.moving, *(field.column for field in job.partition_by if field.transform != "identity")}
+    held = frozenset() if start.existing is None else frozenset(column.name for column in start.existing.columns)
+    there = {column.name for column in start.table.columns if column.lake_name in held}
+    stuck = uncarried & (there | typed)
+    if stuck:
+        names = ", ".join(sorted(stuck))
+        raise RefusedError(
+            f"table {job.name}: {names} hold values that the lake's column cannot hold "
+            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds)",
+            fix=f"leave those rows out with source.where, or {_WAY_OUT[start.existing is None]}",
+        )
+    # An existing table's key is carried as the table has it.
+    table = carried_anew(start.table, uncarried) if start.existing is None else with_text(start.table, uncarried)
+    texts = [c.name for c, was in zip(table.columns, start.table.columns, strict=True) if c.kind is not was.kind]
+    notes = (f"held as text, since no lake type is exact for their values: {', '.join(texts)}",) if texts else ()
+    return followed(job, replace(start, table=table, notes=(*start.notes, *notes)))
+
+
+def followed(job: TableJob, start: Start) -> Start:
+    """The start with the lake table as it follows the source's columns. Raises RefusedError for what cannot follow."""
+    if start.existing is None:
+        return start
+    found = follow(job, start.table, start.existing, None if start.before is None else start.before.checkpoint)
+    return replace(
+        start,
+        existing=found.table,
+        shape=found.shape,
+        schema=found.changes,
+        notes=(*start.notes, *found.notes),
+    )
+
+
+def refuse_changed(job: TableJob, start: Start, now: SourceTable) -> None:
+    """Raises SourceError where the source is no longer as it was when the pull began: rows were read as it was then.
+
+    A value of a type that became wider would be cut to the old one, and a new column's values would be passed over.
+    """
+    was = start.described
+    if (now.columns, now.key, now.identity) == (was.columns, was.key, was.identity):
+        return
+    columns = sorted({column.name for column in set(now.columns) ^ set(was.columns)})
+    what = f"columns {', '.join(columns)}" if columns else "key or identity"
+    raise SourceError(
+        f"table {job.name}: {what} of the source changed while its rows were read; they were not written",
+        fix=f"run the same command again: hudi-reconcile pull -t {job.name}",
+    )
+
+
+def sign_notes(
+    watermark: Watermark, signs: Signs, before: CheckpointAt | None = None, table_rows: int = 0
+) -> tuple[str, ...]:
+    """What the window does not show, in words, with the numbers. A scan of few rows is not worth a word."""
+    names, notes = ", ".join(watermark.order.columns), []
+    if signs.unmarked_rows:
+        notes.append(
+            f"{_rows(signs.unmarked_rows)} no {names} (NULL): only a pull of the whole table brings such rows, sweeps find them"
+        )
+    if signs.future_rows:
+        notes.append(
+            f"{_rows(signs.future_rows)} {names} ahead of the database's clock (a client's clock?): "
+            "incremental pulls bring them once that time has come"
+        )
+    if signs.greatest is not None and before is not None:
+        notes.append(
+            f"the greatest {names} at the source is {signs.greatest}, below the checkpoint {before.checkpoint.text}: its "
+            "newest rows were deleted, or the column started again below; then new rows are found by sweeps only"
+        )
+    if signs.id_cache > 1:
+        name = watermark.id_name or names
+        notes.append(
+            f"{name} comes from a sequence with CACHE {signs.id_cache}: sessions commit ids below those already pulled, which "
+            "sweeps only find (needs sweep)"
+        )
+    if signs.is_indexed is False and table_rows >= _WORTH_AN_INDEX_ROWS:
+        notes.append(f"{names} leads no index: every pull scans the whole table, about {table_rows:,} rows")
+    return tuple(notes)
+
+
+def _rows(count: int) -> str:
+    return "1 row has" if count == 1 else f"{count:,} rows have"
+
+
+def _left_by_ordering(watermark: Watermark, existing: LakeTable | None, *, whole: bool) -> tuple[str, ...]:
+    if existing is None or existing.owned or existing.ordering != "event_time":
+        return ()
+    if not whole and existing.ordering_fields == tuple(column.lake_name for column in watermark.moving):
+        return ()  # what a window by the ordering field itself brings is newer than all that was pulled
+    fields = ", ".join(existing.ordering_fields)
+    return (
+        f"rows whose {fields} is older than the lake's stay as they are there, by the table's own ordering: sweeps find them",
+    )
+
+
+def _clockless(watermark: Watermark) -> tuple[str, ...]:
+    if watermark.has_bound or not watermark.moving:
+        return ()
+    names = ", ".join(watermark.order.columns)
+    changed = "" if watermark.columns else ", and so are changed rows"
+    return (
+        f"{names} has no clock: rows that commit late, at or below the checkpoint, are found by sweeps only{changed}",
+    )
+
+
+def _unlogged(job: TableJob, existing: LakeTable | None) -> tuple[str, ...]:
+    if existing is None or existing.change_log is not None or job.change_log is None:
+        return ()
+    return (
+        "lake.cdc is true, but the table was made without a change log, and Hudi adds none later: use a new lake.path",
+    )
+
+
+def _next(job: TableJob, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
+    reached = watermark.reached(None if before is None else before.checkpoint)
+    return next_window(watermark.order, reached, bound, overlap_micros=job.overlap_micros)
+
+
+def _numbers_now(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
+    """An end for pages of numbers: without one they would run after a source that never rests."""
+    greatest = source.ahead(table, full_window(watermark.order), None, None).last
+    return None if greatest is None else beyond(greatest)
+
+
+def _refuse_clock_gone_back(
+    job: TableJob, watermark: Watermark, before: CheckpointAt | None, now_micros: int | None
+) -> None:
+    reached = watermark.reached(None if before is None else before.checkpoint)
+    if reached is None or now_micros is None or not isinstance(reached.value, int):
+        return
+    step = _MINUTE_MICROS if watermark.kind is Kind.TIMESTAMPTZ else _LOCAL_STEP_MICROS
+    if reached.value > now_micros + step:
+        ahead = (reached.value - now_micros) // 1_000_000
+        raise RefusedError(
+            f"table {job.name}: the checkpoint {watermark.text(reached)} lies {ahead:,} s ahead of the database's clock: "
+            "the clock, or source.time_zone, went back, and new rows would be passed over",
+            fix="set the database's clock or source.time_zone right; until then sweep instead of pulling",
+        )
+
+
+def _refuse_counter_gone_back(job: TableJob, watermark: Watermark, reached: Mark | None, bound: Value | None) -> None:
+    if not watermark.by_version or reached is None or bound is None or rank(reached) < rank(Mark(bound)):
+        return
+    raise RefusedError(
+        f"table {job.name}: the checkpoint is transaction {watermark.text(reached)}, and the server has only come to {bound}: "
+        "it was set back (a restored copy of its files), and changed rows would be passed over",
+        fix=f"sweep first, then read everything once more: hudi-reconcile pull -t {job.name} --full",
+    )
+
+
+def _checkpoint(
+    job: TableJob, watermark: Watermark, table: SourceTable, existing: LakeTable | None, lake: Lake, *, full: bool
+) -> CheckpointAt | None:
+    if existing is None:
+        return None
+    refuse_mismatch(job, table, existing)
+    refuse_foreign(job, table, existing, lake.origin, "pull")
+    found = lake.checkpoint()
+    if found is None and not existing.owned:
+        found = taken_over(job, watermark, table, lake)
+    if full:
+        return found
+    if found is None:
+        raise UntrustedWindowError(
+            f"table {job.name}: {job.lake_path} exists, but no commit on its timeline carries our checkpoint",
+            fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
+        )
+    kept = found.checkpoint
+    if not watermark.continues(kept):
+        was = ", ".join(kept.watermark if kept.incrementing is None else (*kept.watermark, kept.incrementing)) or "none"
+        raise UntrustedWindowError(
+            f"table {job.name}: the checkpoint was made with watermark {was}, the config says "
+            f"{', '.join(job.moving) or 'none'}",
+            fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
+        )
+    if kept.source_identity != table.identity:
+        raise RefusedError(
+            f"table {job.name}: the checkpoint belongs to {kept.source_identity}, "
+            f"the source is {table.identity} (restored, moved or another table)",
+            fix=f"sweep first, then read everything once more: hudi-reconcile pull -t {job.name} --full",
+        )
+    return found

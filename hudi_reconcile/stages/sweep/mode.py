@@ -1,0 +1,52 @@
+"""Where the source's rows are digested: in Spark (`stream`) or inside the source (`pushdown`), and why."""
+
+from __future__ import annotations
+
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.sweep.segments import SMALL_ROWS, Choice, cheaper
+from hudi_reconcile.core.tables.agreement import Agreement
+from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.ports import Source
+from hudi_reconcile.stages.job import Part, TableJob
+
+
+def choose_mode(
+    job: TableJob, table: SourceTable, agreement: Agreement, source: Source, part: Part | None = None
+) -> Choice:
+    """What `sweep.mode` says, and for `auto` what is cheaper by a sample of the link and the source.
+
+    A part of a table is digested in Spark, whatever the mode.
+
+    Raises UsageError where `pushdown` is demanded of a source, or of columns, that cannot be digested inside.
+    """
+    if job.mode == "stream":
+        return Choice(pushdown=False, why="sweep.mode: stream")
+    if part is not None and (why := _in_spark(part)):
+        return Choice(pushdown=False, why=f"sweep.mode: {job.mode}, but {why}")
+    hindrance = _hindrance(agreement) or source.hindrance(table, agreement)
+    if job.mode == "pushdown":
+        if hindrance:
+            raise UsageError(
+                f"table {job.name}: sweep.mode pushdown is not possible: {hindrance}",
+                fix=f"set tables[{job.name}].sweep.mode: auto (or stream)",
+            )
+        return Choice(pushdown=True, why="sweep.mode: pushdown")
+    if hindrance:
+        return Choice(pushdown=False, why=f"auto: {hindrance}")
+    if table.rows_estimate < SMALL_ROWS:
+        return Choice(pushdown=False, why=f"auto: under {SMALL_ROWS:,} rows either way takes about a second")
+    probe = source.probe(table, agreement)
+    found = cheaper(probe, table.rows_estimate, cores=source.cores)
+    return Choice(found.pushdown, f"auto: {found.why}")
+
+
+def _in_spark(part: Part) -> str:
+    if part.partitions:
+        return "partitions are told apart in Spark"
+    return "a budget is spent in batches, by Spark" if part.budget_seconds is not None else ""
+
+
+def _hindrance(agreement: Agreement) -> str:
+    if any(item.tolerance is not None for item in agreement.columns):
+        return "compare.tolerance is decided in Spark"
+    return ""

@@ -1,0 +1,156 @@
+"""A sweep of a part of a table: its partitions, its way through the segments, and what is left behind for the next one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from hudi_reconcile.core.plan.plan import canonical_bytes
+from hudi_reconcile.core.pull.cursor import watermark_text
+from hudi_reconcile.core.result_parts import Covered
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, age, continued, oldest_first, renewed, segments_of
+from hudi_reconcile.core.sweep.segments import HashSegments, Segmentation
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, near, rule_of, scope_of_paths
+from hudi_reconcile.ports import Clock, Lake, Source
+from hudi_reconcile.stages.comparison import Scope, cut_of
+from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.requirements import schema_text
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Walk, pinned
+
+WHOLE = Part()
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What of a table is compared, and on which segments. `coverage` is what was known before; `walk` None: no budget."""
+
+    part: Part
+    cut: Segmentation
+    coverage: Coverage
+    scope: PartitionScope | None = None
+    lake: tuple[PartitionRows, ...] = ()
+    walk: Walk | None = None
+
+
+def portion_of(
+    job: TableJob, part: Part, scope: Scope, *, pushdown: bool, source: Source, lake: Lake, clock: Clock
+) -> Portion:
+    """Cut the table, and say what of it is compared.
+
+    Raises UsageError for partitions that there cannot be, or that the source's rows do not tell.
+    """
+    begun = clock.monotonic_seconds()
+    partitions, listed = _partitions(job, part, scope, lake)
+    subject = _subject(job, part, scope)
+    if part.budget_seconds is None:
+        cut = cut_of(job, scope.table, source, md5=pushdown)
+        return Portion(part, cut, Coverage(subject, cut, job.segments), partitions, listed)
+    in_parts = not source.hindrance(scope.table, scope.agreement)
+    fresh = cut_of(job, scope.table, source, md5=in_parts)
+    cut, earlier = continued(part.earlier, subject, fresh, job.segments)
+    at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
+    order = oldest_first(earlier, segments_of(cut))
+    walk = Walk(clock, order, begun + part.budget_seconds, at_once)
+    coverage = Coverage(subject, cut, job.segments) if earlier is None else earlier
+    return Portion(part, cut, coverage, partitions, listed, walk)
+
+
+def partition_columns(job: TableJob, part: Part) -> frozenset[str]:
+    """Source columns that tell a row's partition: read even where they are excluded from the comparison."""
+    if not part.partitions:
+        return frozenset()
+    at_source = {
+        lake: source for source, lake in job.rename.items()
+    }  # a plain partition column is named as in the lake
+    return frozenset(
+        at_source.get(field.column, field.column) if field.transform == "identity" else field.column
+        for field in job.partition_by
+    )
+
+
+def partitions_of(job: TableJob, paths: tuple[str, ...], scope: Scope) -> PartitionScope | None:
+    """The partitions of a plan; None where it is about all. Raises UsageError where rows no longer tell them."""
+    if not paths:
+        return None
+    rule = rule_of(
+        job.name,
+        scope.table,
+        scope.lake_table,
+        job.partition_by,
+        masked=job.masking.named_among(column.name for column in scope.described.columns),
+    )
+    return PartitionScope(rule, paths, near(rule, paths))
+
+
+def reached(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
+    """How far the sweep came; `table_rows` is the source's own count of all rows."""
+    segments = segments_of(portion.cut)
+    done = segments if found.walked is None else len(found.walked.ids)
+    return Reached(
+        job.name,
+        segments,
+        done,
+        portion.part.partitions,
+        portion.lake,
+        portion.part.budget_text,
+        max(0, table_rows - found.source_rows),
+    )
+
+
+def left_behind(job: TableJob, portion: Portion, found: Confirmed, begun_micros: int) -> Coverage | None:
+    """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment.
+
+    Whenever a segment's turn came, it was compared with the lake as it was pinned when the sweep began.
+    """
+    if found.walked is None and portion.scope is not None:
+        return None
+    segments = range(segments_of(portion.cut)) if found.walked is None else found.walked.ids
+    return renewed(portion.coverage, segments, begun_micros, job.run_id)
+
+
+def covered(portion: Portion, end: Reached, coverage: Coverage | None) -> Covered:
+    """What the result says of it."""
+    old = age(portion.coverage if coverage is None else coverage)
+    others = sum(one.rows for one in end.others)
+    return Covered(
+        segments=end.segments,
+        compared=end.compared,
+        never_compared=old.never,
+        oldest_utc=None if old.oldest_micros is None else watermark_text(Kind.TIMESTAMPTZ, old.oldest_micros),
+        budget=portion.part.budget_text or None,
+        budget_seconds=portion.part.budget_seconds,
+        partitions=end.asked,
+        lake_rows_left_out=None if end.compared < end.segments else others,
+        source_rows_left_out=0 if end.is_whole else end.source_rows_left_out,
+    )
+
+
+def _partitions(
+    job: TableJob, part: Part, scope: Scope, lake: Lake
+) -> tuple[PartitionScope | None, tuple[PartitionRows, ...]]:
+    if not part.partitions:
+        return None, ()
+    rule = rule_of(
+        job.name,
+        scope.table,
+        scope.lake_table,
+        job.partition_by,
+        masked=job.masking.named_among(column.name for column in scope.described.columns),
+    )
+    listed = lake.partitions(pinned(lake)[0], rule)
+    return scope_of_paths(job.name, rule, part.partitions, listed), listed
+
+
+def _subject(job: TableJob, part: Part, scope: Scope) -> str:
+    """Names what is compared: where anything of it changes, no earlier comparison counts."""
+    named = {
+        "source": scope.table.identity,
+        "where": job.where,
+        "lake": job.lake_path,
+        "key": list(scope.table.key),
+        "columns": schema_text(scope.agreement),
+        "tolerance": {name: f"{limit:f}" for name, limit in job.tolerance.items()},
+        "partitions": sorted(set(part.partitions)),
+    }
+    return sha256(canonical_bytes(named)).hexdigest()

@@ -1,0 +1,67 @@
+"""Whether source and lake hold still: a query gives the same rows twice, a table keeps its columns for a whole sweep.
+
+What does not proves nothing: nothing is planned, and nothing deleted, from what it gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hudi_reconcile.core.result_parts import Unverified
+from hudi_reconcile.core.sweep.segments import SegmentSet
+from hudi_reconcile.core.tables.values import CheckpointAt
+from hudi_reconcile.ports import Lake, Source
+from hudi_reconcile.stages.comparison import Scope, Sides
+from hudi_reconcile.stages.job import TableJob
+
+
+def unsteady(job: TableJob, sides: Sides, compared: SegmentSet | None = None) -> tuple[Unverified, ...]:
+    """What to say of a query whose two answers differ; nothing of one that holds, or of a table, which is no query.
+
+    Only the segments that were `compared` are asked for, where these are not all.
+    """
+    if not job.is_query:
+        return ()
+    with sides.source.frozen() as name:
+        first = sides.comparer.source_digests(sides.source_in_scope(compared))
+        again = sides.comparer.source_digests(sides.source_in_scope(compared))
+    if first == again:
+        return ()
+    differing = len({one.segment for one in set(first) ^ set(again)})
+    why = f"moving rows: source.query gave other rows when it was asked twice ({differing} segments differ)"
+    if name is not None:
+        return (Unverified("rows", job.name, f"{why} in one snapshot", "order what is random or depends on the clock"),)
+    return (Unverified("rows", job.name, why, "sweep again at a quieter time; a query must give the same rows twice"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Both sides' columns before a row was read, and the checkpoint of the lake that had them."""
+
+    scope: Scope
+    checkpoint: CheckpointAt | None
+
+
+def altered(
+    job: TableJob, seen: Seen, at_last_look: CheckpointAt | None, source: Source, lake: Lake
+) -> tuple[Unverified, ...]:
+    """What to say where a side's columns, key or server are no longer those that the sweep began with.
+
+    A column that is dropped between the looks fails the read; one that was retyped or added, or another table under the
+    same name, would be compared as what it was, or not at all. The lake is asked again only where somebody pulled meanwhile,
+    or where no checkpoint tells.
+    """
+    was, now = seen.scope.described, source.describe()
+    pairs = (
+        ("server or table", was.identity, now.identity),
+        ("key", was.key, now.key),
+        ("columns", was.columns, now.columns),
+    )
+    changed = ", ".join(what for what, before, after in pairs if before != after)
+    sides = [f"the source's {changed}"] if changed else []
+    if seen.checkpoint is None or at_last_look is None or seen.checkpoint.instant != at_last_look.instant:
+        table = lake.look()
+        sides += [] if table is not None and table.columns == seen.scope.lake_table.columns else ["the lake's columns"]
+    if not sides:
+        return ()
+    return (Unverified("table", job.name, f"{' and '.join(sides)} changed during the sweep", "sweep again"),)

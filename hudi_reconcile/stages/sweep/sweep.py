@@ -1,0 +1,323 @@
+"""The sweep of one table: agree on columns, cut the key space, look twice, judge, draft the plan. Never writes the lake.
+
+What a sweep stands on before it looks: which source, scope, watermark, where digests are made, how keys are cut.
+
+What a sweep makes of its findings: where the drift lies, and the plan that would repair it. Writes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
+from hudi_reconcile.core.pull.source_lineage import Standing, unknown_notes
+from hudi_reconcile.core.result import DRIFT_KINDS, TableResult
+from hudi_reconcile.core.result_parts import Corrections, Failure, SideState, Unverified
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text
+from hudi_reconcile.core.sweep.drift import NOT_DRIFT
+from hudi_reconcile.core.sweep.drift_profile import Anatomy
+from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, document
+from hudi_reconcile.core.tables.partitions import PartitionScope
+from hudi_reconcile.core.tables.schema_evolution import Past
+from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
+from hudi_reconcile.stages.comparison import (
+    Scope,
+    Sides,
+    hidden_digits,
+    masked_notes,
+    pending_notes,
+    precision_of,
+    scope_of,
+    settings_notes,
+)
+from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.preconditions import existing, refuse_key_faults
+from hudi_reconcile.stages.requirements import schema_text, standing_requirements
+from hudi_reconcile.stages.sweep.guards import guards_of
+from hudi_reconcile.stages.sweep.mode import choose_mode
+from hudi_reconcile.stages.sweep.partial import (
+    WHOLE,
+    Portion,
+    covered,
+    left_behind,
+    partition_columns,
+    portion_of,
+    reached,
+)
+from hudi_reconcile.stages.sweep.stability import Seen, altered, unsteady
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, in_part, incomplete, look_twice, misread
+from hudi_reconcile.stages.watermark import Watermark, behind, unreplayed, watermark_of
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A sweep's result, its findings (None where every segment was equal), and the plan without its files.
+
+    `coverage` is what the next sweep with a budget goes on from; None where this one adds nothing to it.
+
+    `rows_fetched` counts the source rows of all reads, segments of later reads as counted by the first.
+    """
+
+    result: TableResult
+    findings: Frame | None
+    findings_rows: int
+    draft: Plan | None
+    rows_fetched: int
+    comparer: Comparer | None
+    coverage: Coverage | None = None
+
+    def save(self, path: str) -> None:
+        """Write the findings as Parquet."""
+        if self.findings is not None and self.comparer is not None:
+            self.comparer.save(self.findings, path, self.findings_rows)
+
+
+def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
+    """Compare the source, or a part of it, with a pinned lake snapshot and say what drifted and why.
+
+    Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row, UsageError for a part
+    that there is not.
+    """
+    seen, watermark = _scope(job, edges.source, edges.lake, partition_columns(job, part))
+    scope = seen.scope
+    if len(scope.agreement.key) < len(scope.table.key):
+        return Swept(_keyless(job, scope), None, 0, None, 0, None)
+    ground = ground_of(job, scope, watermark, edges, part)
+    begun_micros = edges.clock.utc_micros()
+    sides = _sides(job, ground, edges)
+    comparer = sides.comparer
+    foreign = not scope.lake_table.owned
+    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark, foreign=foreign)
+    found = look_twice(sides, waiting, None, ground.portion.walk)
+    compared = in_part(found.walked, ground.cut)
+    precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
+    drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
+    moving = unsteady(job, sides, compared) + _shifted(job, seen, watermark, found, edges)
+    end = _reached(job, ground, found, edges.source)
+    missing = (*_unverified(job, found, ground.portion.scope), *moving)
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
+    is_sound = found.steady and not found.missed_rows and not moving
+    parts = anatomy_of(ground, found, comparer, drift)
+    draft = drafted(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
+    coverage = left_behind(job, ground.portion, found, begun_micros) if is_sound and not found.unexplained.ids else None
+    result = replace(
+        _result(job, ground, found, unverified, draft),
+        precision=precision,
+        anatomy=parts,
+        whole=end.is_whole and is_sound,
+        coverage=covered(ground.portion, end, coverage),
+        notes=(*part_notes(end), *_notes(job, ground, found)),
+    )
+    rows = sum(found.kinds.values())
+    fetched = _fetched(ground, found) + (found.source_rows if precision else 0)
+    return Swept(result, found.findings, rows, draft, fetched, comparer, coverage)
+
+
+def _shifted(job: TableJob, seen: Seen, watermark: Watermark, found: Confirmed, edges: Edges) -> tuple[Unverified, ...]:
+    """Columns that changed meanwhile, and drift that a replica may only not have replayed yet."""
+    changed = altered(job, seen, found.checkpoint, edges.source, edges.lake)
+    if not any(found.kinds.get(kind, 0) for kind in DRIFT_KINDS):
+        return changed
+    why = behind(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
+    return changed + unreplayed(job, why)
+
+
+def _sides(job: TableJob, ground: Ground, edges: Edges) -> Sides:
+    return Sides(
+        ground.scope.table,
+        ground.scope.agreement,
+        ground.cut,
+        edges.source,
+        edges.lake,
+        edges.make(ground.scope.agreement, ground.cut),
+        pushdown=ground.mode.pushdown,
+        one_snapshot=job.one_snapshot,
+        scope=ground.portion.scope,
+    )
+
+
+def _reached(job: TableJob, ground: Ground, found: Confirmed, source: Source) -> Reached:
+    end = reached(job, ground.portion, found, found.source_rows)
+    return end if end.is_whole else reached(job, ground.portion, found, source.rows_now(ground.scope.table))
+
+
+def _fetched(ground: Ground, found: Confirmed) -> int:
+    again = set(found.unequal.ids)
+    first = 0 if ground.mode.pushdown else found.source_rows
+    if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
+        return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
+    return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
+
+
+def _scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
+    described = source.describe()
+    watermark = watermark_of(job, described)
+    refuse_key_faults(job.name, source.key_faults(described))
+    at = lake.checkpoint()
+    table, past = existing(job, lake.look()), Past.of(None if at is None else at.checkpoint)
+    return Seen(scope_of(job, described, table, source, past=past, also=also), at), watermark
+
+
+def _keyless(job: TableJob, scope: Scope) -> TableResult:
+    """No row can be named: nothing is compared, and the columns say why."""
+    reasons = "; ".join(f"{item.name}: {item.why}" for item in scope.unverified if item.name in scope.table.key)
+    message = f"table {job.name}: the key cannot be compared: {reasons}"
+    fix = "map the key columns with compare.rename, or choose others with source.key"
+    return TableResult(
+        name=job.name,
+        outcome=Outcome.UNVERIFIED,
+        error=Failure("UnverifiedError", message, fix),
+        unverified=scope.unverified,
+        schema=scope.schema,
+        columns=scope.types,
+    )
+
+
+def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
+    items = []
+    moving = found.kinds.get("moving", 0)
+    if moving:
+        why = f"{moving} rows differed twice and changed in between: they were not judged"
+        items.append(Unverified("rows", job.name, why, "sweep again at a quieter time, or raise sweep.settle"))
+    if found.unexplained.ids:
+        why = (
+            f"{len(found.unexplained.ids)} segments differ by the source's own digest while their rows are equal: "
+            "source and Spark write some value differently, so the digests prove nothing"
+        )
+        fix = f"set tables[{job.name}].sweep.mode: stream, and report it as a bug"
+        items.append(Unverified("segment", job.name, why, fix))
+    if found.missed_rows and scope is not None:
+        why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
+        items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
+        items += misread(found, job.name)
+    else:
+        items += incomplete(found, job.name)
+    if not found.steady:
+        why = "a writer that was in flight when the snapshot was pinned has completed since, or the cleaner passed it"
+        fix = "sweep again; if it stays so, raise hoodie.clean.commits.retained of whoever cleans the table"
+        items.append(Unverified("table", job.name, why, fix))
+    return tuple(items)
+
+
+def _result(
+    job: TableJob, ground: Ground, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
+) -> TableResult:
+    drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
+    outcome = Outcome.DRIFT if any(drift.values()) else Outcome.CLEAN
+    if unverified:
+        outcome = Outcome.UNVERIFIED
+    checkpoint = found.checkpoint
+    text = None if checkpoint is None else checkpoint.checkpoint.text
+    by_hash = isinstance(ground.cut, HashSegments)
+    return TableResult(
+        name=job.name,
+        outcome=outcome,
+        source=SideState(found.source_rows, found.moment.snapshot),
+        lake=SideState(found.lake_rows, found.pin.instant.completed),
+        checkpoint=text,
+        findings=drift,
+        not_drift={kind.value: found.kinds.get(kind.value, 0) for kind in NOT_DRIFT},
+        unverified=unverified,
+        schema=ground.scope.schema,
+        columns=ground.scope.types,
+        guards=() if draft is None else draft.guards,
+        corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
+        segments={"compared": _segments_compared(ground, found), "unequal": len(found.unequal.ids)},
+        provenance={
+            "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
+            "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
+            "digests": f"{'inside the source' if ground.mode.pushdown else 'in Spark'} ({ground.mode.why})",
+            "source_clock_bound": found.moment.bound_why,
+        },
+    )
+
+
+def _segments_compared(ground: Ground, found: Confirmed) -> int:
+    done = ground.cut.count if found.walked is None else len(found.walked.ids)
+    return min(done, ground.cut.count)
+
+
+def _notes(job: TableJob, ground: Ground, found: Confirmed) -> tuple[str, ...]:
+    notes = [*settings_notes(job), *masked_notes(job, ground.scope)]
+    kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
+    if kept:
+        notes.append(f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
+    notes += found.moment.notes
+    if ground.portion.walk is not None and ground.portion.walk.at_once:
+        notes.append(
+            "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget"
+        )
+    checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
+    rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
+    notes += unknown_notes(checkpoint, ground.standing, deletes=rows["deleted"], regressed=rows["regressed"])
+    return (*notes, *pending_notes(ground.scope, ground.watermark, checkpoint))
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Settled for the whole sweep."""
+
+    scope: Scope
+    watermark: Watermark
+    mode: Choice
+    portion: Portion
+    standing: Standing
+
+    @property
+    def cut(self) -> Segmentation:
+        """How the key space is cut."""
+        return self.portion.cut
+
+
+def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: Part) -> Ground:
+    """Choose where digests are made, and cut the keys of the part that is asked for."""
+    mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
+    portion = portion_of(
+        job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
+    )
+    return Ground(scope, watermark, mode, portion, edges.source.standing())
+
+
+def anatomy_of(ground: Ground, found: Confirmed, comparer: Comparer, drift_rows: int) -> Anatomy | None:
+    """Counts by place, day, column and lateness; None where nothing drifted."""
+    if found.findings is None or not drift_rows:
+        return None
+    mark, at = ground.watermark, found.checkpoint
+    known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
+    reached = at.checkpoint.watermark_micros if at is not None and known else None
+    return comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
+
+
+def drafted(job: TableJob, ground: Ground, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock) -> Plan:
+    """The plan for these findings, with its guards and what must still hold when it is applied."""
+    deletes = found.kinds.get("deleted", 0)
+    drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
+    upserts = sum(drift.values()) - deletes
+    table_rows = None if end.is_whole else found.source_rows + end.source_rows_left_out
+    return Plan(
+        run_id=job.run_id,
+        table=job.name,
+        created_micros=clock.utc_micros(),
+        lake_path=job.lake_path,
+        lake_instant=found.pin.instant.completed,
+        source_identity=ground.scope.table.identity,
+        source_snapshot=found.moment.snapshot,
+        key=ground.scope.table.key,
+        columns=tuple(item.column.name for item in ground.scope.agreement.columns),
+        segmentation=document(ground.cut),
+        by_kind=drift,
+        upserts=upserts,
+        deletes=deletes,
+        guards=guards_of(job, found, parts.columns, table_rows=table_rows, standing=ground.standing),
+        requirements=(
+            Requirement("lake_path", job.lake_path),
+            Requirement("source_identity", ground.scope.table.identity),
+            Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
+            Requirement(SCHEMA, schema_text(ground.scope.agreement)),
+            Requirement(MAX_AGE, str(job.max_plan_age_micros)),
+            *part_requirements(part_text(end), end.asked),
+            *standing_requirements(ground.standing),
+        ),
+        files={},
+    )

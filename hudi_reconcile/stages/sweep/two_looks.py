@@ -1,0 +1,388 @@
+"""Two looks at both sides, the second later than the first: only what differs twice, and did not move between, is drift.
+
+The lake is pinned first, then the source is read: a row that the source changed in between can look older in the lake,
+never newer, and is then `pending` or `moving`. Used by the sweep for all segments and by the verification for some.
+
+Going through a table's segments in batches, those compared longest ago first, until a budget of time is spent.
+
+Digests computed inside the source, held against the lake's: the first look of `pushdown`, and what it must explain.
+
+What to say where a read of the source was not whole: rows that it counts and did not show, or showed once only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hudi_reconcile.core.errors import LakeError, UsageError
+from hudi_reconcile.core.pull.cursor import next_window
+from hudi_reconcile.core.result_parts import Unverified
+from hudi_reconcile.core.sweep.coverage import segments_of
+from hudi_reconcile.core.sweep.drift import PendingRange
+from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation, SegmentSet, next_batch
+from hudi_reconcile.core.tables.canonical_text import SegmentSum
+from hudi_reconcile.core.tables.values import IN_SCOPE, CheckpointAt, LakePin, Moment
+from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
+from hudi_reconcile.stages.comparison import Sides
+from hudi_reconcile.stages.hoodiestreamer import furthest
+from hudi_reconcile.stages.watermark import Watermark
+
+NO_SEGMENTS = SegmentSet(())
+# A busy table may come one short by chance, in a look out of three at worst; a read that loses rows does so each time.
+_FIRST_LOOKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What two looks found. `pin` and `moment` are those of the last look that was needed.
+
+    `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
+    a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
+    many rows the first read lacked against the table's own count, None where nobody can tell. `unexplained` are segments
+    whose digests differ while their rows are equal: digests that prove nothing. `walked` are the segments that a budget
+    sufficed for; None where there was no budget. `misread_rows` were equal when they were read again, though neither side had
+    changed: one of the reads was not whole.
+    """
+
+    digests: tuple[SegmentDigest, ...]
+    unequal: SegmentSet
+    findings: Frame | None
+    kinds: Mapping[str, int]
+    pin: LakePin
+    moment: Moment
+    checkpoint: CheckpointAt | None
+    steady: bool
+    missed_rows: int | None
+    unexplained: SegmentSet = NO_SEGMENTS
+    walked: SegmentSet | None = None
+    misread_rows: int = 0
+
+    @property
+    def source_rows(self) -> int:
+        """Source rows seen at the first look."""
+        return sum(digest.source_rows for digest in self.digests)
+
+    @property
+    def lake_rows(self) -> int:
+        """Lake rows seen at the first look."""
+        return sum(digest.lake_rows for digest in self.digests)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """When a difference is pending, and how long to wait between the looks. `foreign`: another tool may pull too."""
+
+    clock: Clock
+    settle_seconds: float
+    overlap_micros: int
+    watermark: Watermark
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """What the first look saw; `kept` and `candidates` are None where every segment was equal.
+
+    `suspected`: rows are missing, or the source lost some and gained others while it was read.
+    """
+
+    digests: tuple[SegmentDigest, ...]
+    unequal: SegmentSet
+    kept: Frame | None
+    candidates: Frame | None
+    missed: int | None
+    walked: SegmentSet | None
+    suspected: bool = False
+
+
+def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
+    """Compare all segments, or some; with a walk as many as its budget lets.
+
+    Raises LakeError where the table has no completed commit.
+    """
+    pin, checkpoint, moment, first = _looked(sides, segments, walk)
+    unequal = first.unequal
+    if first.candidates is None or first.kept is None:
+        steady = sides.lake.still(pin)
+        return Confirmed(
+            first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed, walked=first.walked
+        )
+    begun = moment
+    waiting.clock.sleep(waiting.settle_seconds)
+    later, checkpoint = pinned(sides.lake)
+    moment = sides.source.moment()
+    # An instant shows one state, so the rows that were kept are those of now.
+    kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
+    pending = pending_range(checkpoint, waiting, sides, moment)
+    with _frozen(sides):
+        findings = sides.comparer.findings(first.candidates, Look(sides.source_rows(unequal), kept), unequal, pending)
+    kinds = sides.comparer.count(findings, "kind")
+    unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
+    steady = sides.lake.still(pin) and sides.lake.still(later)
+    # What some partitions lack is deleted only where a read of them is known to be complete.
+    missed = _missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
+    return Confirmed(
+        first.digests,
+        unequal,
+        findings,
+        kinds,
+        later,
+        moment,
+        checkpoint,
+        steady,
+        missed,
+        unproven,
+        first.walked,
+        _misread(sides, kinds, begun) if later.instant == pin.instant else 0,
+    )
+
+
+def _looked(
+    sides: Sides, segments: SegmentSet | None, walk: Walk | None
+) -> tuple[LakePin, CheckpointAt | None, Moment, _First]:
+    """The first look, again where it seems that rows are missing from it."""
+    for left in reversed(range(_FIRST_LOOKS)):
+        pin, checkpoint = pinned(sides.lake)
+        moment = sides.source.moment()
+        first = _first_look(sides, pin, moment, segments, walk)
+        if not first.suspected or not left:
+            return pin, checkpoint, moment, first
+    raise AssertionError(_FIRST_LOOKS)
+
+
+def _first_look(
+    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None
+) -> _First:
+    with _frozen(sides) as frozen:
+        done, before = None, _counted_before(sides, segments) if walk is None else None
+        if walk is None:
+            digests = _digests(sides, pin, segments)
+        else:
+            digests, done = walked(sides, pin, walk)
+        missed, certain = None, True
+        if walk is not None and sides.scope is None:
+            missed = _missed_by_walk(sides, moment, digests, done, frozen=frozen)
+        elif before is not None:
+            certain = frozen or _is_still(sides, moment)
+            missed = before - _read(digests) if certain else _suspected(sides, before, digests, segments)
+        unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
+        suspected = bool(missed) and not certain
+        if not unequal.ids:
+            return _First(digests, unequal, None, None, missed, done, suspected)
+        kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
+        candidates = sides.comparer.candidates(Look(sides.source_rows(unequal), kept), unequal)
+        return _First(digests, unequal, kept, candidates, missed, done, suspected)
+
+
+@contextmanager
+def _frozen(sides: Sides) -> Iterator[bool]:
+    """One moment of the source for a whole look, where that was asked for."""
+    if not sides.one_snapshot:
+        yield False
+        return
+    with sides.source.frozen() as name:
+        if name is None:
+            raise UsageError(
+                "sweep.snapshot: shared is not possible: this database cannot share one snapshot between connections",
+                fix="set sweep.snapshot: none; the second look tells what changed meanwhile",
+            )
+        yield True
+
+
+def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+    if sides.pushdown and segments is None:
+        return digests_of(sides, pin)
+    return sides.comparer.digests(sides.first_look(pin, segments), segments)
+
+
+def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
+    told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
+    return unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
+
+
+def _counted_before(sides: Sides, segments: SegmentSet | None) -> int | None:
+    """The table's own count of what is about to be read; None where only Spark can tell which rows those are."""
+    by_spark = isinstance(sides.cut, HashSegments) and sides.cut.by == "xxhash64"
+    if sides.scope is not None or (segments is not None and by_spark):
+        return None
+    return sides.source.rows_now(sides.table, sides.cut, segments)
+
+
+def _suspected(
+    sides: Sides, before: int, digests: tuple[SegmentDigest, ...], segments: SegmentSet | None
+) -> int | None:
+    """How many rows that the source counted were neither read nor can have been deleted meanwhile.
+
+    The source changed, so that counts and read need not be equal. But a row that was there before, is in no read, and is
+    not in the lake either (else its segment differs, and it is looked at as deleted) was lost; or it came after the last
+    pull and went during the read.
+    """
+    gone = sum(digest.lake_rows for digest in digests if not digest.equal)
+    if before - _read(digests) - gone <= 0:
+        return None
+    now = sides.source.rows_now(sides.table, sides.cut, segments)
+    return max(0, min(before, now) - _read(digests) - gone) or None
+
+
+def _is_still(sides: Sides, since: Moment) -> bool:
+    """Whether the source certainly shows the same as then; an engine that names its moments by the clock cannot tell."""
+    return sides.source.moment().snapshot == since.snapshot
+
+
+def _misread(sides: Sides, kinds: Mapping[str, int], since: Moment) -> int:
+    settled = kinds.get("settled", 0)
+    return settled if settled and _is_still(sides, since) else 0
+
+
+def _read(digests: tuple[SegmentDigest, ...]) -> int:
+    return sum(digest.source_rows for digest in digests)
+
+
+def _missed_by_walk(
+    sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...], done: SegmentSet | None, *, frozen: bool
+) -> int | None:
+    """Which segments the budget sufficed for is known afterwards: they are counted where nothing changed meanwhile."""
+    counted = sides.source.rows_now(sides.table, sides.cut, in_part(done, sides.cut))
+    if not frozen and not _is_still(sides, before):
+        return None
+    return counted - _read(digests)
+
+
+def _missed_in_scope(sides: Sides) -> int | None:
+    """The same of the rows near some partitions, read once more: which of them are in scope, only Spark can tell."""
+    if sides.scope is None:
+        return None
+    before = sides.source.moment()
+    read = sum(sides.comparer.count(sides.source_in_scope(), IN_SCOPE).values())
+    counted = sides.source.rows_now(sides.table, near=sides.scope.near)
+    return counted - read if _is_still(sides, before) else None
+
+
+def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
+    """The newest snapshot and the checkpoint of that same snapshot.
+
+    A pull that commits between the two questions would give a checkpoint that the snapshot does not reach, and the rows
+    it brought would look late: then both are asked again.
+    """
+    while True:
+        pin = lake.pin()
+        if pin is None:
+            raise LakeError("the lake table has no completed commit yet", fix="pull it first: hudi-reconcile pull")
+        checkpoint = lake.checkpoint()
+        if checkpoint is None or checkpoint.instant.completed <= pin.instant.completed:
+            return pin, checkpoint
+
+
+def pending_range(
+    checkpoint: CheckpointAt | None, waiting: Waiting, sides: Sides, moment: Moment
+) -> PendingRange | None:
+    """The rows that coming pulls will read; None where no checkpoint with these columns, of this source, exists.
+
+    A pull refuses to go on from another source's checkpoint, so nothing may wait for it.
+    """
+    mark, ours = waiting.watermark, None if checkpoint is None else checkpoint.checkpoint
+    if ours is not None and ours.source_identity != sides.table.identity:
+        ours = None
+    if waiting.foreign:
+        reached = furthest(mark, ours, sides.lake.origin())
+        known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
+    else:
+        reached = mark.reached(ours)
+        known = ours is not None and mark.continues(ours)
+    if not known or not mark.moving:
+        return None
+    window = next_window(mark.order, reached, None, overlap_micros=waiting.overlap_micros)
+    after = None if window.lower is None else window.lower.mark
+    return PendingRange(after, mark.horizon(moment, sides.source.zone_offset_micros), by_id=not mark.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """All segments in their order, and until when a new batch may begin. `at_once`: a part costs as much as the whole."""
+
+    clock: Clock
+    order: tuple[int, ...]
+    until_seconds: float
+    at_once: bool = False
+
+
+def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
+    """The segments of a walk; None where that is the table itself: then the source need not be told which."""
+    return None if walked is None or len(walked.ids) == segments_of(cut) else walked
+
+
+def walked(sides: Sides, pin: LakePin, walk: Walk) -> tuple[tuple[SegmentDigest, ...], SegmentSet]:
+    """Digest both sides batch by batch, by segment, and which those were. At least one batch is compared."""
+    clock, order = walk.clock, walk.order
+    begun = clock.monotonic_seconds()
+    digests: list[SegmentDigest] = []
+    done = last = 0
+    while done < len(order):
+        now = clock.monotonic_seconds()
+        unequal = sum(not one.equal for one in digests)
+        pace = Pace(len(order), done, last, unequal, now - begun, walk.until_seconds - now)
+        last = len(order) if walk.at_once else next_batch(pace)
+        if not last:
+            break
+        chosen = in_part(SegmentSet.of(order[done : done + last]), sides.cut)
+        digests += sides.comparer.digests(sides.first_look(pin, chosen), chosen)
+        done += last
+    return tuple(sorted(digests, key=lambda one: one.segment)), SegmentSet.of(order[:done])
+
+
+def digests_of(sides: Sides, pin: LakePin) -> tuple[SegmentDigest, ...]:
+    """Digest all rows of both sides at the same time, each where it is."""
+    inside = sides.source.digests_inside(sides.table, sides.agreement, sides.cut)
+    theirs = sides.comparer.text_digests(sides.lake.rows(pin))
+    return met(inside(), theirs)
+
+
+def met(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> tuple[SegmentDigest, ...]:
+    """The sums of both sides, segment by segment; a segment that one side lacks has no rows there."""
+    ours = {item.segment: item for item in source}
+    theirs = {item.segment: item for item in lake}
+    found = []
+    for segment in sorted(ours.keys() | theirs.keys()):
+        here = ours.get(segment, SegmentSum(segment, 0, 0, 0))
+        there = theirs.get(segment, SegmentSum(segment, 0, 0, 0))
+        found.append(SegmentDigest(segment, here.rows, there.rows, here == there))
+    return tuple(found)
+
+
+def unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSet:
+    """Of segments whose digests differed and whose rows did not: those where this is so again.
+
+    Rows may have been equal by the time they were read, so both are looked at once more. What is left means that source
+    and Spark write some value differently: the digests prove nothing there, and calling it clean would be a guess.
+    """
+    if not quiet.ids:
+        return quiet
+    wanted = set(quiet.ids)
+    still = SegmentSet.of(one.segment for one in digests_of(sides, pin) if one.segment in wanted and not one.equal)
+    if not still.ids:
+        return still
+    comparer = sides.comparer
+    look = Look(sides.source.rows(sides.table, sides.cut, still), comparer.keep(sides.lake.rows(pin), still))
+    explained = {int(segment) for segment in comparer.count(comparer.candidates(look, still), "segment")}
+    return SegmentSet.of(set(still.ids) - explained)
+
+
+def incomplete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+    """Where rows that the source counts were not read at the first look, or rows of it not at the second."""
+    if not found.missed_rows:
+        return misread(found, name)
+    what = "the table" if found.walked is None else "the source, of these segments,"
+    why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
+    fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if it stays so, report it as a bug"
+    return (Unverified("table", name, why, fix), *misread(found, name))
+
+
+def misread(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+    """Where two reads of one state differ."""
+    if not found.misread_rows:
+        return ()
+    rows = f"{found.misread_rows} rows differed and were equal when read again"
+    why = f"{rows}, though neither side had changed: one of the reads was not whole"
+    return (Unverified("rows", name, why, "sweep again; if it stays so, report it as a bug"),)

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from hudi_reconcile.core.errors import SourceError, UsageError
+from hudi_reconcile.core.source.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
+
+SECOND = 1_000_000
+ORDERS = Relation(None, "APP", "ORDERS", "TABLE")
+
+
+@dataclass(slots=True)
+class OneTable:
+    """A database of one table, in memory; `clocks` are the statements that it understands."""
+
+    columns_: list[Reported]
+    key: tuple[str, ...] = ()
+    indexes_: list[DriverIndex] = field(default_factory=list)
+    clocks: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    closed: int = 0
+
+    def facts(self) -> DriverFacts:
+        return DriverFacts(product="X", version="1", user="u", folds="upper", catalog=None, schema="APP")
+
+    def rows(self, sql: str) -> list[dict[str, Cell]]:
+        assert sql.startswith('select count(*) as hr_rows from "APP"."ORDERS"')
+        return [{"hr_rows": 7}]
+
+    def clock(self, sql: str) -> tuple[int, bool]:
+        if sql not in self.clocks:
+            raise SourceError("syntax", fix="none")
+        return self.clocks[sql]
+
+    def relations(self, catalog: str | None, schema: str | None, name: str | None) -> list[Relation]:
+        assert catalog is None
+        return [ORDERS] if schema in (None, "APP") and name in (None, "ORDERS") else []
+
+    def columns(self, table: Relation) -> list[Reported]:
+        assert table == ORDERS
+        return self.columns_
+
+    def primary_key(self, table: Relation) -> tuple[str, ...]:
+        assert table == ORDERS
+        return self.key
+
+    def indexes(self, table: Relation) -> list[DriverIndex]:
+        assert table == ORDERS
+        return self.indexes_
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def number(name: str, *, nullable: bool = False) -> Reported:
+    return Reported(name, -5, "BIGINT", 64, 0, nullable)
+
+
+def engine(database: OneTable, url: str = "jdbc:derby:/data/shop;user=u;password=geheim", **source: str) -> JdbcEngine:
+    def connect(login: Login) -> OneTable:
+        assert login.url == url
+        return database
+
+    return JdbcEngine(JdbcSource(url=url, **source), connect)  # type: ignore[arg-type]
+
+
+def test_described_table_has_the_primary_key_the_count_and_a_place_without_secrets() -> None:
+    database = OneTable([number("ID"), number("N", nullable=True)], ("ID",))
+
+    found = engine(database).describe(TableRequest(name="t", table="orders"))
+
+    assert (found.table.name, found.table.key, found.table.rows_estimate) == ('"APP"."ORDERS"', ("ID",), 7)
+    assert found.key_proven
+    assert found.table.identity == 'jdbc:derby:/data/shop/"APP"."ORDERS"'
+
+
+@pytest.mark.parametrize(
+    ("index", "proven"),
+    [
+        (DriverIndex(("ID",), is_unique=True, is_partial=False), True),
+        (DriverIndex(("ID",), is_unique=False, is_partial=False), False),
+        (DriverIndex(("ID",), is_unique=True, is_partial=True), False),
+        (DriverIndex(("N",), is_unique=True, is_partial=False), False),
+    ],
+)
+def test_configured_key_is_proven_only_by_a_whole_unique_index_over_not_null_columns(
+    index: DriverIndex, *, proven: bool
+) -> None:
+    database = OneTable([number("ID"), number("N", nullable=True)], (), [index])
+
+    found = engine(database).describe(TableRequest(name="t", table="orders", key=("ID", "N")))
+
+    assert found.key_proven is proven
+
+
+def test_table_without_key_is_named_with_the_setting_that_gives_it_one() -> None:
+    with pytest.raises(UsageError, match="no primary key") as caught:
+        engine(OneTable([number("ID")])).describe(TableRequest(name="t", table="orders"))
+
+    assert "source.key" in caught.value.fix
+
+
+def test_binary_key_is_refused_where_the_product_has_no_text_of_bytes() -> None:
+    database = OneTable([Reported("ID", -3, "VARBINARY", 8, None, nullable=False)], ("ID",))
+
+    with pytest.raises(UsageError, match="binary"):
+        engine(database).describe(TableRequest(name="t", table="orders"))
+    assert engine(database, "jdbc:h2:/x").describe(TableRequest(name="t", table="orders")).table.key == ("ID",)
+
+
+def test_bound_is_the_clock_less_five_seconds_and_says_that_open_transactions_are_not_seen() -> None:
+    database = OneTable([], clocks={"values current_timestamp": (100 * SECOND, False)})
+
+    moment = engine(database).moment()
+
+    assert (moment.clock_micros, moment.bound_micros) == (100 * SECOND, 95 * SECOND)
+    assert "open transactions" in moment.bound_why
+    assert "pull.overlap" in moment.bound_why
+
+
+def test_clock_without_zone_is_read_in_the_configured_zone_and_one_with_a_zone_as_it_is() -> None:
+    local = OneTable([], clocks={"select current_timestamp as hr_now from dual": (9 * 3600 * SECOND, False)})
+    zoned = OneTable([], clocks={"select current_timestamp as hr_now": (9 * 3600 * SECOND, True)})
+
+    seoul = {"driver": "a.Driver", "time_zone": "Asia/Seoul"}
+    assert engine(local, "jdbc:foo:x", **seoul).moment().clock_micros == 0
+    assert "Asia/Seoul" in engine(local, "jdbc:foo:x", **seoul).moment().bound_why
+    assert engine(zoned, "jdbc:foo:x", **seoul).moment().clock_micros == 9 * 3600 * SECOND
+
+
+def test_database_whose_clock_no_statement_reads_is_a_source_error() -> None:
+    with pytest.raises(SourceError):
+        engine(OneTable([]), "jdbc:foo:x", driver="a.Driver").moment()
+
+
+def test_unknown_product_without_driver_is_told_to_name_class_and_jar() -> None:
+    with pytest.raises(UsageError) as caught:
+        engine(OneTable([]), "jdbc:foo://u:geheim@host/db")
+
+    assert "source.driver" in caught.value.fix
+    assert "jars.paths" in caught.value.fix
+    assert "geheim" not in caught.value.message
+
+
+def test_spark_gets_url_driver_and_password_and_shows_none_of_them() -> None:
+    made = engine(OneTable([]), "jdbc:duckdb:/x", password="geheim")
+
+    assert made.jdbc().properties == {
+        "driver": "org.duckdb.DuckDBDriver", "password": "geheim", "duckdb.read_only": "true",
+    }  # fmt: skip
+    assert "geheim" not in repr(made.jdbc())
+    assert "geheim" not in repr(JdbcSource(url="jdbc:x", password="geheim"))
+
+
+def test_closed_engine_connects_again_at_the_next_question() -> None:
+    database = OneTable([], clocks={"values current_timestamp": (0, False)})
+    made = engine(database)
+
+    made.close()
+    made.moment()
+    made.close()
+    made.close()
+    made.moment()
+
+    assert database.closed == 1
+
+
+def test_postgresql_by_jdbc_is_sent_to_its_own_engine() -> None:
+    with pytest.raises(UsageError) as caught:
+        engine(OneTable([]), "jdbc:postgresql://host/db", driver="org.postgresql.Driver")
+
+    assert "postgresql+psycopg://" in caught.value.fix
