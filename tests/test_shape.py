@@ -1,10 +1,15 @@
-"""Budgets of the house: small modules, short functions, few positional parameters."""
+"""Budgets of the house: modules that are neither scraps nor tomes, short functions, small values, one name for one class.
+
+What breaks a budget today stands in a table below with its figure, which may fall and never rise.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -12,7 +17,25 @@ import hudi_reconcile
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hudi_reconcile"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-MODULE_LINES, FUNCTION_LINES, POSITIONAL_PARAMETERS = 300, 40, 5
+MODULE_LINES, FUNCTION_LINES, POSITIONAL_PARAMETERS = 450, 40, 5
+MEDIAN_LINES = range(120, 251)
+SCRAP_LINES = 60
+FIELDS, METHODS = 12, 12
+
+# A format that other programs read is a module, however short; so is what runs `python -m`.
+SCRAPS = {"__main__", "lake/changes/positions", "report/outputs/webhook", "rules/quarantine", "stages/sweep/mode"}
+LARGE_RECORDS = {
+    "Checkpoint": 15, "Done": 13, "LakeTable": 13, "Plan": 16, "Product": 24, "PullPlan": 14, "RuleResult": 14,
+    "ServerFacts": 13, "Start": 13, "TableJob": 32, "TableRequest": 14, "TableResult": 30, "TableView": 25, "Work": 20,
+}  # fmt: skip
+LARGE_CLASSES = {
+    "Comparer": 25, "Engine": 18, "HudiLake": 28, "JdbcEngine": 18, "Lake": 28, "MysqlEngine": 13, "PostgresEngine": 13,
+    "Source": 23, "SparkComparer": 25, "Store": 13, "TableSource": 23, "Timeline": 15, "Watermark": 16,
+}  # fmt: skip
+TWICE_NAMED = {
+    "Action", "Asked", "Between", "Cell", "Compared", "Correction", "Failure", "Ground", "Held", "Keys", "Login", "Named",
+    "Page", "Part", "Planned", "Position", "Shape", "Standing", "State", "TableSource", "Work", "Written",
+}  # fmt: skip
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -65,3 +88,77 @@ def test_module_says_what_it_is_for(module: Path) -> None:
 def test_no_room_takes_the_name_of_a_public_function() -> None:
     # Importing hudi_reconcile.x sets the package's attribute x, whatever it was.
     assert [name for name in hudi_reconcile.__all__ if (PACKAGE / name).exists()] == []
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module but the packages' own, by its path below the package without `.py`."""
+    return {
+        str(path.relative_to(PACKAGE))[:-3]: ast.parse(path.read_text("utf-8"))
+        for path in MODULES
+        if path.name != "__init__.py"
+    }
+
+
+def lines_of(module: str) -> int:
+    return len((PACKAGE / f"{module}.py").read_text("utf-8").splitlines())
+
+
+def importers(house: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """Which modules import each module."""
+    found: dict[str, set[str]] = {module: set() for module in house}
+    for importer, tree in house.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hudi_reconcile"):
+                path = (node.module or "").removeprefix("hudi_reconcile").lstrip(".").replace(".", "/")
+                for name in (path, *(f"{path}/{one.name}" for one in node.names)):
+                    found.get(name, set()).add(importer)
+    return found
+
+
+def public_classes(house: dict[str, ast.Module]) -> Iterator[tuple[str, ast.ClassDef]]:
+    for module, tree in house.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield module, node
+
+
+def is_dataclass(node: ast.ClassDef) -> bool:
+    return any("dataclass" in ast.dump(decorator) for decorator in node.decorator_list)
+
+
+def test_median_module_is_neither_a_scrap_nor_a_tome() -> None:
+    assert median(sorted(map(lines_of, modules()))) in MEDIAN_LINES
+
+
+def test_module_of_few_lines_has_more_than_one_importer() -> None:
+    house = modules()
+    users = importers(house)
+
+    assert {module for module in house if lines_of(module) < SCRAP_LINES and len(users[module]) < 2} == SCRAPS
+
+
+def test_dataclass_has_few_fields() -> None:
+    found = {
+        node.name: count
+        for _, node in public_classes(modules())
+        if is_dataclass(node) and (count := sum(isinstance(one, ast.AnnAssign) for one in node.body)) > FIELDS
+    }
+
+    assert found == LARGE_RECORDS
+
+
+def test_class_has_few_public_methods() -> None:
+    found = {
+        node.name: count
+        for _, node in public_classes(modules())
+        if (count := sum(isinstance(one, ast.FunctionDef) and not one.name.startswith("_") for one in node.body))
+        > METHODS
+    }
+
+    assert found == LARGE_CLASSES
+
+
+def test_name_of_a_public_class_stands_once() -> None:
+    counted = Counter(node.name for _, node in public_classes(modules()))
+
+    assert {name for name, count in counted.items() if count > 1} == TWICE_NAMED

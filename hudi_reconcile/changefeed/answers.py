@@ -1,4 +1,6 @@
-"""The four change queries over a change log, in Spark. `core/changes/queries.py` says the same in plain Python; a test holds both.
+"""The four change queries over a change log, in Spark.
+
+`core/changes/queries.py` says the same in plain Python, and a test holds the two together.
 
 A log has the columns `n` (int, the commit's place in order of completion), `op`, `key` (struct), `before` and `after`
 (structs of the table's columns, NULL where there is no row), and `doubled` (the commit touched several copies of the key).

@@ -1,6 +1,7 @@
 """The canonical text of values as Spark columns, and digests of it: the lake's half of a comparison by pushdown.
 
-The same bytes as core/tables/canonical_text.py, which holds the table; ANSI on or off. Native expressions only, in steps of inner selects:
+The same bytes as core/tables/canonical_text.py, which holds the table; ANSI on or off.
+Native expressions only, in steps of inner selects:
 one expression that names a costly part twice is computed twice, and of floats Spark would not come back for minutes.
 """
 

@@ -1,1 +1,4 @@
-"""The databases that rows are read from: one folder each. `dialect.py` and `digests.py` are pure text; the others open connections."""
+"""The databases that rows are read from, a folder each.
+
+`dialect.py` and `digests.py` are pure text; `session.py` and `engine.py` open connections.
+"""

@@ -67,7 +67,8 @@ class Dialect(Protocol):
 class Digests(Protocol):
     """What a database needs beside its dialect to digest its own rows. Each module of `sql/pushdown` is one.
 
-    The texts are those of core/tables/canonical_text.py; `sql/digests.py` makes the statements. `text` and `number` are SQL expressions.
+    The texts are those of core/tables/canonical_text.py; `sql/digests.py` makes the statements. `text` and
+    `number` are SQL expressions.
     The rows of a database without these are digested in Spark.
     """
 

@@ -1,6 +1,7 @@
 """Statements by which a database digests its own rows, and the predicate of some hash segments. Engine-neutral text.
 
-The row text, digest and segments are those of core/tables/canonical_text.py and core/sweep/segments.py; a dialect gives only the pieces.
+The row text, digest and segments are those of core/tables/canonical_text.py and core/sweep/segments.py;
+a dialect gives only the pieces.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ def _texts(
         return f"select {select} from {table}{where_clause(predicates if segments is None else (*predicates, '1 = 0'))}"
     if isinstance(what.cut, RangeSegments):
         return database.DIALECT.ranges_query(select, table, what.cut.column, ranges(what.cut, segments), predicates)
-    return f"select {select} from {table}{where_clause((*predicates, bucket_predicate(database, what.key, what.cut.count, segments)))}"
+    in_segments = bucket_predicate(database, what.key, what.cut.count, segments)
+    return f"select {select} from {table}{where_clause((*predicates, in_segments))}"
 
 
 def _segment(database: Digests, what: Digested) -> str:

@@ -111,10 +111,7 @@ def sweep(
 ) -> Outcome:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
     seconds = None if budget is None else duration_of("--budget", budget).total_seconds()
-    from hudi_reconcile.app.commands import (
-        Asked,  # noqa: PLC0415 - as above
-        run_sweep,  # noqa: PLC0415 - keeps Spark out of --help
-    )
+    from hudi_reconcile.app.commands import Asked, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
     asked = Asked(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
     return told(run_sweep(call_of(settings, tables), asked), output_format)

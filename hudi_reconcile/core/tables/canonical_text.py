@@ -248,7 +248,8 @@ _HEAD = """\
 <!-- Made by: python -m hudi_reconcile.core.tables.canonical_text > docs/canonical-text.md -->
 
 Two engines digest rows to the same numbers only if both write every value as the same bytes. This table is the definition;
-`hudi_reconcile/core/tables/canonical_text.py` is its reference, and the tests hold each database and Spark against it byte for byte.
+`hudi_reconcile/core/tables/canonical_text.py` is its reference, and the tests hold each database and Spark
+against it byte for byte.
 
 | kind | text | examples |
 |---|---|---|"""

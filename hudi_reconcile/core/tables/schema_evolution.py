@@ -75,7 +75,7 @@ def evolve(
 ) -> Evolution:
     """Decide it. The order of the source's columns does not matter, and a second call after the first changes nothing.
 
-    `source` is as the lake carries it (`core/tables/schema_evolution.py`). A lake column named in `exclude` is never taken for one that was
+    `source` is as the lake carries it. A lake column named in `exclude` is never taken for one that was
     renamed.
     """
     held = {column.name: column for column in lake.columns}

@@ -1,7 +1,8 @@
 """What a pull or a correction does where the source's columns are no longer the lake's: the decision, asked and carried out.
 
 A pull takes over whatever can be; a correction writes what was compared, so it widens types and nothing more. The columns
-of another tool's table are that tool's: they stay as they are, and `core/plan/lake_ownership.py` refused by name what they cannot hold.
+of another tool's table are that tool's: they stay as they are, and `core/plan/lake_ownership.py` refused by name what
+they cannot hold.
 """
 
 from __future__ import annotations

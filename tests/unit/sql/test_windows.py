@@ -1,4 +1,7 @@
-"""Windows as SQL hold exactly the rows that `core/pull/cursor.py` says, on a real engine (SQLite has the same three-valued logic)."""
+"""Windows as SQL hold exactly the rows that `core/pull/cursor.py` says, on a real engine.
+
+SQLite has the same three-valued logic.
+"""
 
 from __future__ import annotations
 
