@@ -12,10 +12,13 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test integration conformance faults duel hunt lowest bench bench-modes bench-pull bench-losses bench-changes bench-rules examples sample-report sample-page kills consumer-kills change-histories strategies foreign writers screenshots sbom advisories soak lock clean
+.PHONY: help setup demo check test integration conformance faults duel hunt soak lowest kills consumer-kills change-histories strategies foreign writers examples bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
+
+##@ Everyday
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / {printf "%s%s\n", gap, substr($$0, 5); gap = "\n"} \
+		/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## make .venv with the tool at .venv/bin/hudi-reconcile (nothing to do when up to date)
 	@locks=`cat $(LOCKS) | cksum`; project=`cksum < pyproject.toml`; \
@@ -27,20 +30,10 @@ setup: ## make .venv with the tool at .venv/bin/hudi-reconcile (nothing to do wh
 		printf '%s\n' "$$project" > $(VENV)/.project; \
 	fi
 
-.PHONY: venv
-venv:
-	@[ -n "$(PYTHON)" ] || { echo "no python3 found: install Python 3.11 or newer, or: make PYTHON=/path/to/python" >&2; exit 2; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "$(PYTHON) is `$(PYTHON) --version 2>&1`: Python 3.11 or newer is needed, or: make PYTHON=/path/to/python" >&2; exit 2; }
-	@echo "installing into $(VENV) (minutes the first time: Spark is a large download)" >&2
-	@$(PYTHON) -m venv $(VENV) || { echo "no venv module: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 2; }
-	@$(BIN)/python $(INSTALL) -r requirements-build.lock
-	@$(BIN)/python $(INSTALL) -r requirements.lock
-
 demo: setup ## the whole story on an embedded PostgreSQL and a real Hudi table
 	@$(BIN)/hudi-reconcile demo
 
-check: setup ## format, lint, types, import contracts, unit and property tests: under a minute
+check: setup ## format, lint, types, import contracts, unit and property tests: three minutes
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
@@ -49,8 +42,10 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 
 test: check integration conformance ## everything: check, then the tests on real Spark, Hudi and PostgreSQL
 
+##@ Longer tests
+
 # Three processes on two cores: each of them waits a third of its time, for the database or for files.
-integration: setup
+integration: setup ## the tests on real Spark, Hudi and databases
 	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests/integration
 
 conformance: setup ## every kind's edges on every engine here, in both modes, ANSI on and off; planted faults turn checks red
@@ -65,11 +60,37 @@ duel: setup ## a puller and a sweeper on one table for five minutes, either kill
 hunt: setup ## property and fuzz tests with twenty times as many examples, new ones each time; counts of fuzzed inputs at the end
 	@HYPOTHESIS_PROFILE=hunt $(BIN)/pytest -q -n 2 tests/property
 
+soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
+	@$(BIN)/python bench/soak.py
+
 lowest: ## the fast tests on the lowest versions that pyproject.toml allows
 	@$(PYTHON) -m venv $(LOWEST)
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-build.lock
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-lowest.lock
 	@$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(FAST_TESTS)
+
+kills: setup ## a paged pull killed with its JVM at each of twelve places: the same command again ends right
+	@$(BIN)/pytest -q tests/long/test_kills.py
+
+consumer-kills: setup ## a consumer of changes killed with its JVM twenty times at random: its PostgreSQL table ends as the lake
+	@$(BIN)/pytest -q tests/long/test_consumer_kills.py
+
+change-histories: setup ## random histories of tables with and without each change log: every range of them is told right
+	@$(BIN)/pytest -q tests/long/test_change_histories.py tests/long/test_change_story.py
+
+strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
+	@$(BIN)/pytest -q tests/long/test_strategies.py
+
+foreign: setup ## the tables of other tools that make test has no time for: corrected in one commit, and their own tool goes on
+	@$(BIN)/pytest -q tests/long/test_foreign_tables.py
+
+writers: setup ## apply beside a second writer process, either held at each point of its write, on both types of tables
+	@$(BIN)/pytest -q tests/long/test_second_writer.py
+
+examples: setup ## the examples in real Dagster and Airflow, and against the schemas of GitHub workflows and Kubernetes
+	@$(BIN)/pytest -q tests/long/test_example_hosts.py
+
+##@ Speed
 
 bench: setup ## speed beside a hand-written join and reladiff, in one run
 	@[ -f bench/run.py ] || { echo "bench/run.py is not in this version" >&2; exit 2; }
@@ -84,38 +105,19 @@ bench-pull: setup ## a million rows into Hudi beside hand-tuned Spark, and 1,000
 bench-losses: setup ## six kinds of writers for a minute: what each way to pull loses, and that the sweep finds it
 	@$(BIN)/python bench/losses.py
 
-kills: setup ## a paged pull killed with its JVM at each of twelve places: the same command again ends right
-	@$(BIN)/pytest -q tests/long/test_kills.py
-
-consumer-kills: setup ## a consumer of changes killed with its JVM twenty times at random: its PostgreSQL table ends as the lake
-	@$(BIN)/pytest -q tests/long/test_consumer_kills.py
-
-change-histories: setup ## random histories of tables with and without each change log: every range of them is told right
-	@$(BIN)/pytest -q tests/long/test_change_histories.py tests/long/test_change_story.py
-
 bench-changes: setup ## change queries beside Hudi's own incremental and CDC queries
 	@$(BIN)/python bench/bench_changes.py
 
 bench-rules: setup ## rules by check beside Great Expectations alone: the same verdicts, counts and keys, and what each costs
 	@$(BIN)/python bench/bench_rules.py
 
-examples: setup ## the examples in real Dagster and Airflow, and against the schemas of GitHub workflows and Kubernetes
-	@$(BIN)/pytest -q tests/long/test_example_hosts.py
+##@ Evidence
 
 sample-report: setup ## play the shop anew for reports/sample: a pull, drift, and the night's run with rules/orders.yaml
 	@$(BIN)/python -m tests.support.sample reports/sample
 
 sample-page: setup ## render reports/sample/report.html anew from the files beside it, where the report's look or words changed
 	@$(BIN)/python -m tests.support.sample reports/sample --page
-
-strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
-	@$(BIN)/pytest -q tests/long/test_strategies.py
-
-foreign: setup ## the tables of other tools that make test has no time for: corrected in one commit, and their own tool goes on
-	@$(BIN)/pytest -q tests/long/test_foreign_tables.py
-
-writers: setup ## apply beside a second writer process, either held at each point of its write, on both types of tables
-	@$(BIN)/pytest -q tests/long/test_second_writer.py
 
 screenshots: setup ## pictures of every page at 1280 and 390 px, light, dark and printed, in build/screenshots (needs Chromium)
 	@$(BIN)/python -m tests.support.screenshots build/screenshots
@@ -126,8 +128,19 @@ sbom: setup ## the bill of materials in build/sbom.cdx.json (CycloneDX): package
 advisories: setup ## the judged list of known faults beside what is installed (docs/advisories.toml); asks no network
 	@$(BIN)/python -m tests.support.parts
 
-soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
-	@$(BIN)/python bench/soak.py
+##@ Upkeep
+
+shape: setup ## figures of the house: sizes, names, and how many modules a sweep and an apply go through
+	@$(BIN)/python -m tests.support.shape
+
+venv: ## install the lock files into .venv again; setup does this when they have changed
+	@[ -n "$(PYTHON)" ] || { echo "no python3 found: install Python 3.11 or newer, or: make PYTHON=/path/to/python" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is `$(PYTHON) --version 2>&1`: Python 3.11 or newer is needed, or: make PYTHON=/path/to/python" >&2; exit 2; }
+	@echo "installing into $(VENV) (minutes the first time: Spark is a large download)" >&2
+	@$(PYTHON) -m venv $(VENV) || { echo "no venv module: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 2; }
+	@$(BIN)/python $(INSTALL) -r requirements-build.lock
+	@$(BIN)/python $(INSTALL) -r requirements.lock
 
 lock: setup ## resolve the dependencies anew into the lock files
 	@$(COMPILE) --upgrade requirements-build.in -o requirements-build.lock

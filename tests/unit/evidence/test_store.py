@@ -30,7 +30,7 @@ BEGIN = """
 import os, sys
 from pathlib import Path
 from hudi_reconcile.evidence import run_folder
-from hudi_reconcile.evidence.logged import UntrustedError
+from hudi_reconcile.evidence.trust import UntrustedError
 from hudi_reconcile.evidence.store import Store
 folder = Store(Path(sys.argv[1])).begin(1)
 """

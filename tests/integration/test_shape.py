@@ -1,0 +1,20 @@
+"""The figures of this checkout, hops of the command line included."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.shape import HOPS, main
+
+
+def test_commands_are_followed_from_the_entry_of_the_process(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert tuple(name for name in document if name in HOPS) == HOPS
+    for command in ("sweep", "apply"):
+        stage, cli = (set(document[f"{command}_from_{start}"]["names"]) for start in ("stage", "cli"))
+        assert any(step.startswith("__main__.py -> ") for step in cli)
+        assert stage < cli
