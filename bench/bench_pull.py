@@ -19,7 +19,7 @@ import psycopg
 import shop
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.app.connections import World, open_world, with_session
+from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.stages.pull.pull import pull
@@ -43,7 +43,7 @@ def main() -> int:
         plain_url = shop.plain(server)
         shop.fill(plain_url, given.rows)
         tables = "".join(TABLE.format(turn=turn) for turn in range(given.repeats + 1))
-        with open_world(shop.configured(Path(folder), server, tables=tables)) as world, with_session(world):
+        with open_world(shop.configured(Path(folder), server, tables=tables)) as world, hold_session(world):
             return bench(world, Path(folder), plain_url, given)
 
 

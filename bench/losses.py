@@ -23,7 +23,7 @@ from typing import Any
 import psycopg
 import shop
 
-from hudi_reconcile.app.connections import World, open_world, with_session
+from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of, request_of
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.pull.cursor import Mark, next_checkpoint, next_window, rank
@@ -93,7 +93,7 @@ def main() -> int:
         with psycopg.connect(url, autocommit=True) as admin:
             for statement in CREATE.split(";"):
                 admin.execute(statement)
-        with open_world(shop.configured(Path(folder), server, tables=TABLES)) as world, with_session(world):
+        with open_world(shop.configured(Path(folder), server, tables=TABLES)) as world, hold_session(world):
             return run(world, url, given)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import shop
 
-from hudi_reconcile.app.connections import open_world, with_session
+from hudi_reconcile.app.connections import hold_session, open_world
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
@@ -82,7 +82,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
     for megabits in (None, *given.megabits):
         with link(server.port, megabits) as port:
             config = shop.configured(folder, server, port=port)
-            with open_world(config) as world, with_session(world):
+            with open_world(config) as world, hold_session(world):
                 table = config.tables[0]
                 job, edges = job_of(table, "bench"), world.edges(table)
                 if megabits is None:

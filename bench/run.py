@@ -19,7 +19,7 @@ import by_hand
 import reladiff_side
 import shop
 
-from hudi_reconcile.app.connections import World, open_world, with_session
+from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
@@ -46,7 +46,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
     shop.fill(plain_url, given.rows)
     config = shop.configured(folder, server)
     wrong = 0
-    with open_world(config) as world, with_session(world) as session:
+    with open_world(config) as world, hold_session(world) as session:
         started = time.monotonic()
         pull(job_of(config.tables[0], "bench"), world.edges(config.tables[0]), full=False)
         seconds = time.monotonic() - started

@@ -20,7 +20,7 @@ from pathlib import Path
 import psycopg
 import shop
 
-from hudi_reconcile.app.connections import World, open_world, with_session
+from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
@@ -142,7 +142,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hr-soak-") as folder, run_postgres() as server:
         url = shop.plain(server)
         shop.fill(url, given.rows)
-        with open_world(shop.configured(Path(folder), server)) as world, with_session(world):
+        with open_world(shop.configured(Path(folder), server)) as world, hold_session(world):
             return soak(world, url, given)
 
 

@@ -16,7 +16,7 @@ from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
-from hudi_reconcile.core.plan.approvals import Actor, Duties, approval_for
+from hudi_reconcile.core.plan.approvals import Actor, Duties, find_approval
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.run_folder import RESULT_FILE
@@ -28,10 +28,10 @@ def duties_of(one: TableRun, plan: Plan) -> Duties:
     """Who planned and who applies. Raises UsageError for a name that is none."""
     applier = actor(os.environ)
     here = plan.run_id == one.folder.run_id
-    return Duties(applier if here else planner_of(one.store, plan.run_id), applier, *apart(one.table))
+    return Duties(applier if here else planner_of(one.store, plan.run_id), applier, *required_separation(one.table))
 
 
-def apart(table: TableConfig) -> tuple[bool, bool]:
+def required_separation(table: TableConfig) -> tuple[bool, bool]:
     """Whether the approver has to be another than planner and applier, and whether by login too."""
     approver = table.policy.approver
     return approver != "any", approver == "other_login"
@@ -44,7 +44,7 @@ def planner_of(store: Store, run_id: str) -> Actor | None:
     return Actor(str(by), str(login), str(uid)) if by and login else None
 
 
-def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:
+def check_duties(one: TableRun, plan: Plan) -> Mapping[str, str]:
     """Planner, approver and applier, for the result.
 
     Raises RefusedError where the policy asks for an approval and none counts, EvidenceError where the log was edited.
@@ -58,11 +58,11 @@ def allowed(one: TableRun, plan: Plan) -> Mapping[str, str]:
         people = {"planned_by": duties.planner.name, **people}
     if not one.table.policy.require_approval:
         return people
-    given = approval_for(plan, approvals(one.store.reports, one.store.keys), duties)
+    given = find_approval(plan, approvals(one.store.reports, one.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
 
 
-def with_people(result: TableResult, people: Mapping[str, str]) -> TableResult:
+def add_people(result: TableResult, people: Mapping[str, str]) -> TableResult:
     """The result that says who did what."""
     return replace(result, provenance={**people, **result.provenance})
 

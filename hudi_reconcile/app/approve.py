@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from hudi_reconcile.app.approvals import apart, planner_of
+from hudi_reconcile.app.approvals import planner_of, required_separation
 from hudi_reconcile.app.commands import PlanFile, plans_of
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.outputs import deliver, ends_of
-from hudi_reconcile.app.run import Call, Finished, finish, made_by
+from hudi_reconcile.app.run import Call, Finished, describe_maker, finish
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.trust import sentences
@@ -19,7 +19,7 @@ from hudi_reconcile.core.plan.approvals import Actor, refuse_own_word
 from hudi_reconcile.core.plan.plan import Plan, refuse_future
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Approved, Corrections
-from hudi_reconcile.evidence.store import LATEST, Store, undone_by
+from hudi_reconcile.evidence.store import LATEST, Store, find_undo
 from hudi_reconcile.evidence.trust import APPROVE
 
 
@@ -38,7 +38,7 @@ def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tup
                 f"table {table}: the plan of run {plan.run_id} is {plan.plan_id}, another than --plan names",
                 fix=f"look at it: hudi-reconcile plan {plan.run_id} -t {table}",
             )
-        newer = unseen(begun, plan.run_id) if run == LATEST and not ids else None
+        newer = find_unseen_run(begun, plan.run_id) if run == LATEST and not ids else None
         if newer is not None:
             raise RefusedError(
                 f"run {newer} is under way: 'latest' may soon mean another plan than the one that was looked at",
@@ -61,13 +61,13 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
         plan = found[table.name].plan
         refuse_future(plan, now)
         _refuse_expired(plan, now)
-        _refuse_undone(plan, undone_by(store, plan))
-        others, by_login = apart(table)
+        _refuse_undone(plan, find_undo(store, plan))
+        others, by_login = required_separation(table)
         if table.policy.require_approval and others:
             refuse_own_word(plan, who, planner_of(store, plan.run_id), by_login=by_login)
     with store.begin(now) as folder:
         results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
-        provenance = made_by(call, who, folder)
+        provenance = describe_maker(call, who, folder)
         trust = sentences(call.config)
         result = RunResult(
             folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance, trust
@@ -90,14 +90,15 @@ def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:
     )
 
 
-def unseen(begun: Sequence[str], run_id: str) -> str | None:
+def find_unseen_run(begun: Sequence[str], run_id: str) -> str | None:
     """The newest of the runs that were under way before `latest` was read, where nobody can have seen what it leaves.
 
     That is also the run itself, which ended in between.
 
-    >>> unseen(["20261121T120000Z-b"], "20261121T110000Z-a"), unseen(["20261121T120000Z-b"], "20261121T120000Z-b")
+    >>> begun = ["20261121T120000Z-b"]
+    >>> find_unseen_run(begun, "20261121T110000Z-a"), find_unseen_run(begun, "20261121T120000Z-b")
     ('20261121T120000Z-b', '20261121T120000Z-b')
-    >>> unseen(["20261121T100000Z-c"], "20261121T110000Z-a")
+    >>> find_unseen_run(["20261121T100000Z-c"], "20261121T110000Z-a")
     """
     return next((building for building in begun if building >= run_id), None)
 

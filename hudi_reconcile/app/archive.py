@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.app.pages import PageForm, index_page, mail_page, page_of, plans_in, printed
-from hudi_reconcile.app.store import chosen_tables, plan_document, ring_of_file, store_of
+from hudi_reconcile.app.pages import PageForm, index_page, mail_page, page_of, print_page, read_plans
+from hudi_reconcile.app.store import plan_document, read_key_ring, select_tables, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.sweep.drift import CHANGES, ChangedFinding, changes_between
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, chosen_reasons, read_findings, read_uncorrected
@@ -32,7 +32,7 @@ from hudi_reconcile.evidence.run_folder import (
 )
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store, plan_of
 from hudi_reconcile.evidence.verify import Verified, verify
-from hudi_reconcile.report.words.scope import unlisted
+from hudi_reconcile.report.words.scope import unlisted_reason
 from hudi_reconcile.report.words.verdict import reasons as reasons_of
 
 Document = Mapping[str, Any]
@@ -49,7 +49,7 @@ class FoundFindings:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class RunPlans:
     """A run's result and the plans of its tables."""
 
     run: Document
@@ -70,7 +70,7 @@ class Room:
     def with_keys(self, config: Config | None, key_file: Path | None) -> Room:
         """The room with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
         if key_file is not None:
-            return Room(Store(self.store.reports, ring_of_file(key_file)))
+            return Room(Store(self.store.reports, read_key_ring(key_file)))
         return self if config is None else Room(store_of(config, os.environ))
 
     def verify(self, published: str | None) -> Verified:
@@ -90,7 +90,7 @@ class Room:
         """
         wanted = chosen_kinds(kinds)
         run_id = self.store.resolve(run, commands=COMPARED)
-        chosen = chosen_tables(self.store.result(run_id), tables)
+        chosen = select_tables(self.store.result(run_id), tables)
         self._refuse_changed(run_id, chosen, FINDINGS_FOLDER)
         warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
         return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
@@ -108,15 +108,15 @@ class Room:
         wanted, why = chosen_kinds(kinds), chosen_reasons(reasons)
         run_id = self.store.resolve(run, commands=APPLIED)
         document = self.store.result(run_id)
-        chosen = [table for table in chosen_tables(document, tables) if table.get("uncorrected") is not None]
+        chosen = [table for table in select_tables(document, tables) if table.get("uncorrected") is not None]
         if not chosen:
             raise UsageError(
                 f"run {run_id} ({document['command']}) tells of no corrections that were left",
                 fix="name a run that applied a plan: hudi-reconcile history",
             )
         self._refuse_changed(run_id, chosen, UNCORRECTED_FOLDER)
-        warnings = [f"{one['name']}: {said}" for one in chosen if (said := unlisted(document, one))]
-        without = [one for one in chosen_tables(document, tables) if one not in chosen]
+        warnings = [f"{one['name']}: {said}" for one in chosen if (said := unlisted_reason(document, one))]
+        without = [one for one in select_tables(document, tables) if one not in chosen]
         warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
         return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), tuple(warnings))
 
@@ -124,21 +124,21 @@ class Room:
         """Which findings came, went and stayed between two runs. Raises as `findings` does."""
         return diff_runs(self.store, pair, tables=tables, kinds=kinds)
 
-    def plans(self, run: str, *, tables: Collection[str]) -> Planned:
+    def plans(self, run: str, *, tables: Collection[str]) -> RunPlans:
         """The plans of a sweep or run, as this version words what they do.
 
         Raises UsageError where there is none, RefusedError where a file was edited.
         """
         run_id = self.store.resolve(run, commands=COMPARED)
         document = self.store.result(run_id)
-        chosen = chosen_tables(document, tables)
+        chosen = select_tables(document, tables)
         plans = [
             plan_document(plan) for table in chosen if (plan := plan_of(self.store, run_id, table["name"])) is not None
         ]
         if not plans:
             endings = ", ".join(f"{table['name']} {table['outcome']}" for table in chosen)
             raise UsageError(f"run {run_id} has no plan ({endings})", fix="make one: hudi-reconcile sweep")
-        return Planned(document, plans)
+        return RunPlans(document, plans)
 
     def write_report(
         self, run: str, output: Path | None, form: PageForm = "report", ask: AskLake | None = None
@@ -156,7 +156,7 @@ class Room:
             raise UsageError(f"{path} is inside run {run_id}, which never changes", fix="name another file: -o FILE")
         page = self._page(run_id, form, path, ask)
         try:
-            replace_file(path, printed(page) if form == "pdf" else page.encode())
+            replace_file(path, print_page(page) if form == "pdf" else page.encode())
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
         return run_id, path
@@ -167,7 +167,9 @@ class Room:
         self.store.refuse_changed(run_id, is_shown=lambda name: name != REPORT_FILE)
         document = self.store.result(run_id)
         if form == "mail":
-            return mail_page(document, {name: plan["guards"] for name, plan in plans_in(self.store, document).items()})
+            return mail_page(
+                document, {name: plan["guards"] for name, plan in read_plans(self.store, document).items()}
+            )
         told = None if ask is None else ask(document)
         return page_of(self.store, document, self.store.reports / run_id, told)
 
@@ -253,7 +255,7 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
             name,
             lambda: changes_between(lambda: findings(first, ours), findings(second, theirs)),
             tuple(f"{run} did not compare all of {name}: {_LESS[side]}" for side, run, one in
-                  (("before", first, ours), ("after", second, theirs)) if not compared_whole(one)),
+                  (("before", first, ours), ("after", second, theirs)) if not is_whole_comparison(one)),
         )  # fmt: skip
 
     alone = [f"{name} is in {run} only" for run, mine, other in ((first, before, after), (second, after, before))

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hudi_reconcile.app.connections import open_world, with_session
+from hudi_reconcile.app.connections import hold_session, open_world
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.fields import format_duration
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, lacking, links
+from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, missing_key_error, read_links
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.purge import Old, old_runs, purge
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE
@@ -106,7 +106,7 @@ class LakeCommit:
     flaws: tuple[str, ...]
 
 
-def lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[LakeCommit, ...]:
+def list_lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[LakeCommit, ...]:
     """Our commits of the call's tables that are not archived, newest first. `is_log_verified`: its flaws are told elsewhere.
 
     Raises:
@@ -114,7 +114,7 @@ def lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[LakeComm
         LakeError: a timeline cannot be read.
     """
     runs, heads = _log(store_of(call.config, os.environ), is_verified=is_log_verified)
-    with open_world(call.config) as world, with_session(world, expected_rows=0) as session:
+    with open_world(call.config) as world, hold_session(world, expected_rows=0) as session:
         return tuple(
             _commit(table.name, one, runs, heads)
             for table in call.tables
@@ -123,14 +123,14 @@ def lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[LakeComm
         )
 
 
-def lake_flaws(call: Call) -> list[Flaw]:
+def find_lake_flaws(call: Call) -> list[Flaw]:
     """What our commits in the lakes of the call's tables say against the log: lines that they name and that are not there.
 
     Each commit carries the head of the log when its run began: nobody who can write the reports folder alone can change that.
     """
     return [
         Flaw(None, one.run_id, f"table {one.table}, commit {one.instant}: {what}")
-        for one in lake_commits(call, is_log_verified=True)
+        for one in list_lake_commits(call, is_log_verified=True)
         for what in one.flaws
     ]
 
@@ -138,9 +138,9 @@ def lake_flaws(call: Call) -> list[Flaw]:
 def _log(store: Store, *, is_verified: bool) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """The line of each run and of each head; of a log with flaws those lines that are as they were written."""
     runs, heads = dict[str, int](), {FIRST_PREVIOUS: 0}
-    for link in links(store.reports / AUDIT_FILE, store.keys):
+    for link in read_links(store.reports / AUDIT_FILE, store.keys):
         if link.unchecked:
-            raise lacking(link.sealed_by, store.keys, f"line {link.number} of {store.reports / AUDIT_FILE}")
+            raise missing_key_error(link.sealed_by, store.keys, f"line {link.number} of {store.reports / AUDIT_FILE}")
         if is_verified and not link.is_genuine:
             continue
         if not is_verified and (link.flaws or link.record is None):

@@ -20,30 +20,30 @@ from hudi_reconcile.app.store import store_of
 from hudi_reconcile.changefeed.postgres_sink import PostgresTarget
 from hudi_reconcile.changefeed.query import (
     Findings,
-    answered,
+    add_provenance,
+    answer_query,
     as_frame,
-    listed,
-    logged,
-    paired,
-    printed,
-    saved,
-    texts,
-    told,
-    touched,
+    list_rows,
+    pair_images,
+    print_lines,
+    print_rows,
+    read_log,
+    save_changes,
+    select_touched,
 )
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.changes.consumers import (
+    ConsumerPosition,
     Lag,
-    Position,
-    begun_at,
+    advance_position,
     check_place,
     deliveries,
-    fed_with,
+    delivery_options,
     lag_of,
-    reached,
+    position_at,
 )
 from hudi_reconcile.core.changes.queries import QUERY_TYPES, QueryType, correction_of
 from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, Span, instant_text, is_shorter, span_of
@@ -53,7 +53,7 @@ from hudi_reconcile.evidence.run_folder import is_run_id
 from hudi_reconcile.evidence.trust import UntrustedError
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.changes.positions import Positions
-from hudi_reconcile.lake.reads import evaluating
+from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import Session, open_session, start_session
 
@@ -64,7 +64,7 @@ Merge = Literal["skip_merge", "payload_combine"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChangeQuery:
     """A change query as it was asked. `merge` asks for Hudi's own rows instead, merged or as they lie in the files."""
 
     table: TableConfig
@@ -77,12 +77,12 @@ class Asked:
     @property
     def fed(self) -> str:
         """What a consumer of it is fed with."""
-        return fed_with(self.kind, corrections_only=self.corrections_only, merge=self.merge)
+        return delivery_options(self.kind, corrections_only=self.corrections_only, merge=self.merge)
 
     @staticmethod
-    def of(table: TableConfig, kind: QueryType, start: str, end: str) -> Asked:
+    def of(table: TableConfig, kind: QueryType, start: str, end: str) -> ChangeQuery:
         """The query, its ends checked before Spark is started. Raises UsageError for what is no instant."""
-        return Asked(table, kind, instant_text(start, "--from"), instant_text(end, "--to"))
+        return ChangeQuery(table, kind, instant_text(start, "--from"), instant_text(end, "--to"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +100,19 @@ class Answered:
 
     def lines(self) -> Iterator[str]:
         """The answer as JSON texts, ordered by instant, with masked columns hidden; while Spark is open."""
-        return printed(self.rows, self.masks.shown(secrets.token_bytes(32)))
+        return print_lines(self.rows, self.masks.shown(secrets.token_bytes(32)))
 
     def save(self, folder: str) -> None:
         """Write the rows as Parquet into `folder/after=<instant>/upto=<instant>`, in place of what the same range left there."""
         path = resolve_lake_path(folder, Path.cwd())
-        saved(self.rows, f"{path.rstrip('/')}/after={self.span.after or EARLIEST}/upto={self.span.upto or EARLIEST}")
+        save_changes(
+            self.rows, f"{path.rstrip('/')}/after={self.span.after or EARLIEST}/upto={self.span.upto or EARLIEST}"
+        )
 
     def apply(self, target: PostgresTarget) -> int:
         """Bring a table of another database in step, in one transaction; returns how many keys changed."""
         columns = {column.name: column.type for column in self.table.columns}
-        return target.apply(texts(self.rows, list(columns)), columns, self.table.record_key)
+        return target.apply(print_rows(self.rows, list(columns)), columns, self.table.record_key)
 
 
 Deliver = Callable[[Answered], None]
@@ -124,13 +126,13 @@ def target_of(url: str, table: str, *, insecure: bool) -> PostgresTarget:
     return found
 
 
-def query(config: Config, asked: Asked, deliver: Deliver) -> None:
+def query(config: Config, asked: ChangeQuery, deliver: Deliver) -> None:
     """Answer one query and hand it over while Spark is open."""
     with open_session(replace(session_request(config), short=True)) as session:
         deliver(ask(config, asked, session))
 
 
-def feed(config: Config, asked: Asked, consumer: str, deliver: Deliver, *, commit: bool) -> None:
+def feed(config: Config, asked: ChangeQuery, consumer: str, deliver: Deliver, *, commit: bool) -> None:
     """Hand a consumer what completed since its stored position, or since `asked.start` where that is no `earliest`.
 
     With `commit` the position moves on once `deliver` has returned, and a second call for the consumer is refused meanwhile.
@@ -150,18 +152,18 @@ class _Place:
     consumer: str
     moves: bool
 
-    def write(self, position: Position) -> None:
+    def write(self, position: ConsumerPosition) -> None:
         if self.moves:
             self.positions.write(position)
 
 
-def _feed(config: Config, asked: Asked, place: _Place, deliver: Deliver, session: Session) -> None:
+def _feed(config: Config, asked: ChangeQuery, place: _Place, deliver: Deliver, session: Session) -> None:
     history = HudiHistory(session.spark, asked.table.lake.path)
     commits = history.commits()
     cut = history.cut(commits)
     position = _begun(asked, place, commits, cut)
     span = span_of(position.instant or EARLIEST, asked.end, commits, cut)
-    for after, upto in deliveries(position, reached(span.upto, commits)):
+    for after, upto in deliveries(position, advance_position(span.upto, commits)):
         found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
         place.write(replace(position, pending=upto))
         deliver(found)
@@ -169,9 +171,9 @@ def _feed(config: Config, asked: Asked, place: _Place, deliver: Deliver, session
         place.write(position)
 
 
-def _begun(asked: Asked, place: _Place, commits: Sequence[Commit], cut: Cut | None) -> Position:
+def _begun(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:
     """Where the consumer begins: its stored position, unless the call gives another, which is stored then."""
-    position = place.positions.read(place.consumer) or Position(place.consumer, asked.fed)
+    position = place.positions.read(place.consumer) or ConsumerPosition(place.consumer, asked.fed)
     if position.kind != asked.fed:
         raise UsageError(
             f"consumer {place.consumer} is fed with {position.kind}, not {asked.fed}",
@@ -180,7 +182,7 @@ def _begun(asked: Asked, place: _Place, commits: Sequence[Commit], cut: Cut | No
     if asked.start == EARLIEST:
         check_place(position, commits, cut)
         return position
-    position = begun_at(position, span_of(asked.start, LATEST, commits, cut).after, commits, cut)
+    position = position_at(position, span_of(asked.start, LATEST, commits, cut).after, commits, cut)
     place.write(position)
     return position
 
@@ -193,11 +195,11 @@ def changes_by_name(
     if known is None:
         raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
     found = load_config(Path(config), os.environ)
-    asked = replace(Asked.of(found.table(table), known, *ends), corrections_only=corrections_only)
+    asked = replace(ChangeQuery.of(found.table(table), known, *ends), corrections_only=corrections_only)
     return as_frame(ask(found, asked, start_session(replace(session_request(found), short=True))).rows)
 
 
-def ask(config: Config, asked: Asked, session: Session) -> Answered:
+def ask(config: Config, asked: ChangeQuery, session: Session) -> Answered:
     """Answer the query, materialised.
 
     Raises UsageError where it cannot be answered exactly: history that is gone, no change log, keys that are there twice.
@@ -207,7 +209,7 @@ def ask(config: Config, asked: Asked, session: Session) -> Answered:
     commits = history.commits()
     span = span_of(asked.start, asked.end, commits, history.cut(commits))
     try:
-        with evaluating(asked.table.lake.path):
+        with redact_failures(asked.table.lake.path):
             found = _found(asked, history, span)
     finally:
         # Others that were at work meanwhile may have taken or changed what was being read, with or without an error.
@@ -217,19 +219,19 @@ def ask(config: Config, asked: Asked, session: Session) -> Answered:
     folders, notes = _findings(config, asked.table, span.commits)
     names = {lake: source for source, lake in asked.table.compare.rename.items()}
     findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
-    rows = told(found, span.commits, findings, corrections_only=asked.corrections_only)
+    rows = add_provenance(found, span.commits, findings, corrections_only=asked.corrections_only)
     return Answered(rows, span, (*span.notes, *notes), lake_masks(asked.table, history.table), history.table)
 
 
-def _found(asked: Asked, history: HudiHistory, span: Span) -> Frame:
+def _found(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:
     if asked.merge is not None:
         return history.raw(span, asked.merge)
     rows_only = asked.kind == "upsert" and history.is_plain(span.commits)
     log = _short_log(history, span.commits, rows_only=rows_only)
     if log is None and rows_only:
-        return listed(history.alive(span.commits), span.commits)
+        return list_rows(history.alive(span.commits), span.commits)
     kept = log is not None
-    return answered(asked.kind, log or _log_of_files(history, span.commits), span.commits, is_kept=kept)
+    return answer_query(asked.kind, log or _log_of_files(history, span.commits), span.commits, is_kept=kept)
 
 
 def change_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
@@ -243,7 +245,7 @@ def _short_log(history: HudiHistory, commits: Sequence[Commit], *, rows_only: bo
         return None
     try:
         with history.logged(commits, counted) as told:
-            return None if told is None else logged(told, history.table.record_key, counted)
+            return None if told is None else read_log(told, history.table.record_key, counted)
     except LakeError:
         return None  # the files are read next; where they are gone too, that is the error
 
@@ -252,11 +254,11 @@ def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
     """From one reading of the files that the commits left where that tells it, else from two of each commit."""
     found = history.touched(commits)
     if found is None:
-        found = touched(history.versions(commits), few=history.bytes_around(commits) <= FEW_BYTES)
-    return paired(found, commits)
+        found = select_touched(history.versions(commits), few=history.bytes_around(commits) <= FEW_BYTES)
+    return pair_images(found, commits)
 
 
-def _refuse_unanswerable(asked: Asked, table: LakeTable) -> None:
+def _refuse_unanswerable(asked: ChangeQuery, table: LakeTable) -> None:
     if asked.kind == "full-delta" and table.change_log is None:
         raise UsageError(
             f"table {asked.table.name}: {table.path} keeps no change log (hoodie.table.cdc.enabled), which full-delta needs",
@@ -295,7 +297,7 @@ def _findings(
     return folders, tuple(notes)
 
 
-def lags(config: Config, tables: Collection[str]) -> Mapping[str, tuple[Lag, ...]]:
+def measure_lags(config: Config, tables: Collection[str]) -> Mapping[str, tuple[Lag, ...]]:
     """Of each table, in the order of the config, its consumers by name; `tables` empty: of all.
 
     Raises UsageError for an unknown table, LakeError for a position that cannot be read.

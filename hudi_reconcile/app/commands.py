@@ -14,23 +14,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.app.approvals import allowed, with_people
-from hudi_reconcile.app.connections import World, open_world, with_session
+from hudi_reconcile.app.approvals import add_people, check_duties
+from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of, refuse_not_built
-from hudi_reconcile.app.rules import RuleSets, check_after, quarantine_of, rule_sets
+from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
-from hudi_reconcile.app.store import chosen_tables, plan_document, store_of
+from hudi_reconcile.app.store import plan_document, select_tables, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import LakeError, ReconcileError, RefusedError, UsageError
-from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.plan import plan as plans
-from hudi_reconcile.core.plan.apply_outcome import ERROR, REFUSED, untouched
+from hudi_reconcile.core.plan.apply_outcome import ERROR, REFUSED, count_untouched
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
-from hudi_reconcile.core.result_queries import left_out
+from hudi_reconcile.core.result_queries import result_without_plan
 from hudi_reconcile.core.rules.rules import RuleSet
 from hudi_reconcile.core.rules.verdict import not_run
 from hudi_reconcile.core.sweep import coverage
@@ -41,7 +41,7 @@ from hudi_reconcile.evidence.store import COMPARED, plan_of
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.result import LandedError
 from hudi_reconcile.stages.apply.uncorrected import Listing
-from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.pull.dry_run import PullPlan, dry_run
 from hudi_reconcile.stages.pull.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.pull.schema import CannotFollowError
@@ -49,7 +49,7 @@ from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PartialSweepRequest:
     """What the command line says: partitions as Hudi stores them, and a budget with its text."""
 
     partitions: tuple[str, ...] = ()
@@ -57,28 +57,28 @@ class Asked:
     budget_text: str = ""
 
 
-ALL = Asked()
+ALL = PartialSweepRequest()
 
 
 @dataclass(slots=True)
 class Watch:
     """Shares a budget out among the tables, in their order. It begins with the first of them: Spark's start is not in it."""
 
-    asked: Asked
+    asked: PartialSweepRequest
     tables: tuple[str, ...]
     until: float | None = field(default=None, init=False)
 
-    def part_of(self, one: TableRun) -> Part:
+    def part_of(self, one: TableRun) -> PartialSweep:
         """What this table compares."""
         asked, budget = self.asked, self.asked.budget_seconds
         if budget is None:
-            return Part(asked.partitions)
+            return PartialSweep(asked.partitions)
         now = one.edges.clock.monotonic_seconds()
         if self.until is None:
             self.until = now + budget
         left = len(self.tables) - self.tables.index(one.table.name)
         earlier = past_coverage(one.store, one.table.name)
-        return Part(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier)
+        return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier)
 
 
 NONE_LEFT: Mapping[str, TableResult] = {}
@@ -97,7 +97,7 @@ def run_pull(call: Call, *, full: bool, approval: Approval = NO_APPROVAL) -> Fin
     return perform("pull", call, lambda one: _pull(one, full=full, approval=approval))
 
 
-def run_sweep(call: Call, asked: Asked = ALL) -> Finished:
+def run_sweep(call: Call, asked: PartialSweepRequest = ALL) -> Finished:
     """Compare, say what drifted, and write a plan; the lake is only read."""
     watch = Watch(asked, tuple(table.name for table in call.tables))
     return perform("sweep", call, lambda one: _leave(one, sweep(_job(one), one.edges, watch.part_of(one)))[0])
@@ -107,7 +107,7 @@ def run_apply(
     call: Call, found: Mapping[str, PlanFile], approval: Approval, left: Mapping[str, TableResult] = NONE_LEFT
 ) -> Finished:
     """Execute plans, one for each table of the call but those of `left`, whose results stand already."""
-    sets = rule_sets(call.tables)
+    sets = load_rule_sets(call.tables)
     return perform(
         "apply",
         call,
@@ -118,7 +118,7 @@ def run_apply(
 
 def run_all(call: Call, approval: Approval | None) -> Finished:
     """The nightly entry: pull, sweep, with an approval apply, and the rules on what that left."""
-    sets = rule_sets(call.tables)
+    sets = load_rule_sets(call.tables)
     return perform("run", call, lambda one: _nightly_with_rules(one, approval, sets))
 
 
@@ -132,7 +132,7 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
     run_id = store.resolve(run, commands=COMPARED)
     for name in names:
         config.table(name)
-    wanted = [table["name"] for table in chosen_tables(store.result(run_id), names)]
+    wanted = [table["name"] for table in select_tables(store.result(run_id), names)]
     found = {}
     for name in wanted:
         config.table(name)
@@ -157,7 +157,7 @@ def left_of(config: Config, run: str, names: tuple[str, ...], found: Mapping[str
     run_id = store.resolve(run, commands=COMPARED)
     tables = store.result(run_id)["tables"]
     wanted = [table for table in tables if table["name"] not in found and (not names or table["name"] in names)]
-    return {table["name"]: one for table in wanted if (one := left_out(table, run_id)) is not None}
+    return {table["name"]: one for table in wanted if (one := result_without_plan(table, run_id)) is not None}
 
 
 def _plan_file(plan: plans.Plan, findings: Path) -> PlanFile:
@@ -202,11 +202,11 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
 
 
 def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
-    people = allowed(one, found.plan)
+    people = check_duties(one, found.plan)
     held = None if rules is None else quarantine_of(one, rules)
     listing = Listing(*one.folder.uncorrected(one.table.name))
     done = apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held, listing=listing)
-    return with_people(done, people)
+    return add_people(done, people)
 
 
 def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
@@ -219,7 +219,7 @@ def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: Rule
 def _not_applied(name: str, plan: plans.Plan, error: ReconcileError) -> TableResult:
     """A named error came before anything was written."""
     reason = REFUSED if error.outcome is Outcome.REFUSED else ERROR
-    left = untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
+    left = count_untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
     return replace(failure_result(name, error), uncorrected=left)
 
 
@@ -229,7 +229,7 @@ def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
         swept, _ = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError:
         raise error from None
-    outcome = gravest((error.outcome, swept.outcome))
+    outcome = gravest_outcome((error.outcome, swept.outcome))
     return replace(swept, outcome=outcome, error=Failure(error.type, error.message, error.fix))
 
 
@@ -290,7 +290,7 @@ _RUN = "dry-run"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PullPlans:
     """What every table's pull would do, or why it would be refused. `trust` are the checks that the config gives up."""
 
     outcome: Outcome
@@ -298,16 +298,16 @@ class Planned:
     trust: tuple[str, ...] = ()
 
 
-def plan_pull(call: Call, *, full: bool) -> Planned:
+def plan_pull(call: Call, *, full: bool) -> PullPlans:
     """Plan the pulls of a call. A table that would be refused does not hide the others."""
     refuse_not_built(call.config, call.tables)
     with open_world(call.config) as world:
         for table in call.tables:
             world.expect_rows(table)  # a wrong name or password fails before Spark has started
-        with with_session(world, expected_rows=0):
+        with hold_session(world, expected_rows=0):
             found = [_one(world, table, full=full) for table in call.tables]
-    outcome = gravest(outcome for outcome, _ in found)
-    return Planned(outcome, tuple(document for _, document in found), sentences(call.config))
+    outcome = gravest_outcome(outcome for outcome, _ in found)
+    return PullPlans(outcome, tuple(document for _, document in found), sentences(call.config))
 
 
 def _one(world: World, table: TableConfig, *, full: bool) -> tuple[Outcome, dict[str, Any]]:

@@ -20,7 +20,7 @@ from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Environment, read_text_file
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.source.jdbc import Login, is_jdbc
+from hudi_reconcile.core.source.jdbc import JdbcLogin, is_jdbc
 from hudi_reconcile.core.sweep.segments import Segmentation
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.masking import shown_columns
@@ -101,7 +101,7 @@ def open_world(config: Config) -> Iterator[World]:
 
 
 @contextmanager
-def with_session(world: World, *, expected_rows: int = SHORT_ROWS) -> Iterator[Session]:
+def hold_session(world: World, *, expected_rows: int = SHORT_ROWS) -> Iterator[Session]:
     """The Spark session, for the length of a block."""
     request = replace(session_request(world.config), short=expected_rows < SHORT_ROWS)
     with open_session(request) as session:
@@ -159,7 +159,7 @@ def trusted_roots() -> str | None:
 def by_jvm(jvm: Callable[[], Any]) -> Connect:
     """Connects in the JVM that is running when the first question is asked."""
 
-    def connect(login: Login) -> JvmDatabase:
+    def connect(login: JdbcLogin) -> JvmDatabase:
         return open_database(jvm(), login)
 
     return connect

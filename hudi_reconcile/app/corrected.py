@@ -16,7 +16,15 @@ from hudi_reconcile.app.changes import change_log
 from hudi_reconcile.app.connections import session_request
 from hudi_reconcile.app.jobs import LakeMasks, lake_masks
 from hudi_reconcile.app.store import store_of
-from hudi_reconcile.changefeed.query import Findings, answered, first_of, held, printed, summed, told
+from hudi_reconcile.changefeed.query import (
+    Findings,
+    add_provenance,
+    answer_query,
+    audit_findings,
+    count_changes,
+    first_of,
+    print_lines,
+)
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.changes.queries import correction_of
@@ -25,7 +33,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.run_folder import is_run_id
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.lake.changes.history import HudiHistory
-from hudi_reconcile.lake.reads import evaluating
+from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import Session, open_session
 
@@ -33,7 +41,7 @@ SAMPLE_ROWS = 20
 Document = Mapping[str, Any]
 
 
-def corrected(config: Config, run: Document) -> Mapping[str, Document]:
+def read_corrected_rows(config: Config, run: Document) -> Mapping[str, Document]:
     """What the lake tells of the corrections of a run (`result.json`), by table that it wrote any into.
 
     `counts` by op, `keys`, the first `changes` (contract §6), `held_against` (sweeps whose findings are there) and
@@ -53,9 +61,9 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
         folders = _folders(store_of(config, os.environ), table.name, commits)
         names = {lake: source for source, lake in table.compare.rename.items()}
         findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
-        with evaluating(table.lake.path):
-            found = answered("full-delta", change_log(history, commits), commits)
-            rows = told(found, commits, findings, corrections_only=False)
+        with redact_failures(table.lake.path):
+            found = answer_query("full-delta", change_log(history, commits), commits)
+            rows = add_provenance(found, commits, findings, corrections_only=False)
             masks = lake_masks(table, history.table)
             shown = [column.name for column in history.table.columns if column.name not in masks.hidden]
             document = _told(result, rows, findings, masks, {names.get(name, name): name for name in shown})
@@ -84,8 +92,8 @@ def _commits(history: HudiHistory, instants: Sequence[str], cut: Cut | None) -> 
 
 def _told(result: Document, rows: Frame, findings: Findings, masks: LakeMasks, columns: Mapping[str, str]) -> Document:
     """`columns`: lake column by source column, of those that may be shown."""
-    counts, keys = summed(rows)
-    lines = printed(first_of(rows, SAMPLE_ROWS), masks.shown(secrets.token_bytes(32)))
+    counts, keys = count_changes(rows)
+    lines = print_lines(first_of(rows, SAMPLE_ROWS), masks.shown(secrets.token_bytes(32)))
     return {
         "counts": dict(counts),
         "keys": keys,
@@ -117,7 +125,7 @@ def _counted(keys: int, applied: int) -> Iterator[str]:
 
 
 def _held(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Iterator[str]:
-    found = held(rows, folder, key, columns)
+    found = audit_findings(rows, folder, key, columns)
     if found.unnamed_keys:
         yield f"{found.unnamed_keys:,} keys were changed that no finding names."
     if found.other_keys:

@@ -24,7 +24,7 @@ from hudi_reconcile.core.errors import UnverifiedError, UsageError
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.demo.postgres import run_postgres
-from hudi_reconcile.demo.shop import LEAST_ROWS, Shop, drift, open_shop, till_at_work
+from hudi_reconcile.demo.shop import LEAST_ROWS, Shop, make_drift, open_late_order, open_shop
 from hudi_reconcile.evidence.files import write_new
 from hudi_reconcile.report.text import plan_text
 from hudi_reconcile.spark.session import open_session
@@ -113,11 +113,11 @@ def run_demo(rows: int, keep: Path | None, tell: Callable[[str], None]) -> Demo:
 def _pull_and_drift(stage: _Stage) -> None:
     shop = stage.shop
     stage.story.till_opens(shop.late)
-    with till_at_work(shop):
+    with open_late_order(shop):
         pulled = stage.ran(run_pull(stage.call, full=False)).pull
     _expect("first pull", {"rows": shop.rows}, {"rows": pulled.rows if pulled else None})
     stage.story.pulled(shop.rows, pulled.checkpoint_after if pulled else None)
-    drift(shop)
+    make_drift(shop)
     stage.story.drifted(shop.late, shop.silent, shop.deleted, shop.ordinary)
 
 

@@ -50,7 +50,7 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OutputFile:
     """A file to be written: replaced whole, or longer by the text."""
 
     output: str
@@ -91,17 +91,17 @@ def _posted(outputs: OutputsConfig, run: Document, ends: Mapping[str, Ends]) -> 
 
 def _files(
     outputs: OutputsConfig, run: Document, environ: Mapping[str, str], ends: Mapping[str, Ends]
-) -> Iterator[Written]:
+) -> Iterator[OutputFile]:
     if outputs.junit is not None:
-        yield Written("junit", outputs.junit, junit(run))
+        yield OutputFile("junit", outputs.junit, junit(run))
     if outputs.prometheus is not None:
-        yield Written("prometheus", outputs.prometheus / f"hudi_reconcile_{run['command']}.prom", prometheus(run))
+        yield OutputFile("prometheus", outputs.prometheus / f"hudi_reconcile_{run['command']}.prom", prometheus(run))
     if outputs.ndjson is not None:
-        yield Written("ndjson", outputs.ndjson, lines(run), is_appended=True)
+        yield OutputFile("ndjson", outputs.ndjson, lines(run), is_appended=True)
     if (lineage := outputs.openlineage) is not None and lineage.file is not None:
-        yield Written("openlineage", lineage.file, openlineage(run, lineage.namespace, ends), is_appended=True)
+        yield OutputFile("openlineage", lineage.file, openlineage(run, lineage.namespace, ends), is_appended=True)
     if outputs.github and (target := environ.get(_SUMMARY)):
-        yield Written("github", Path(target), summary(run), is_appended=True)
+        yield OutputFile("github", Path(target), summary(run), is_appended=True)
 
 
 def lines(run: Document) -> str:

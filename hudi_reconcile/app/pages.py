@@ -22,7 +22,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.plan import plan as plans_
 from hudi_reconcile.core.sweep import coverage as coverages
 from hudi_reconcile.core.sweep.coverage import Coverage
-from hudi_reconcile.evidence.documents import parsed
+from hudi_reconcile.evidence.documents import parse_document
 from hudi_reconcile.evidence.files import EvidenceError, read_bytes
 from hudi_reconcile.evidence.findings import document_of, sample_findings, sample_uncorrected
 from hudi_reconcile.evidence.history import PastRun, history, older_runs, past_run
@@ -70,7 +70,7 @@ def page_of(
     return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, left))
 
 
-def plans_in(store: Store, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def read_plans(store: Store, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The plans of a run by table. Raises as `plan_of`."""
     found = {one["name"]: plan_of(store, document["run_id"], one["name"]) for one in document["tables"]}
     return {name: plan_document(plan) for name, plan in found.items() if plan is not None}
@@ -120,12 +120,12 @@ def past_of(runs: Iterable[PastRun], tables: Collection[str]) -> list[Mapping[st
 
 
 def _plan(path: Path) -> Mapping[str, Any]:
-    return plan_document(plans_.parse(parsed(read_bytes(path), path, PLAN_VERSION)))
+    return plan_document(plans_.parse(parse_document(read_bytes(path), path, PLAN_VERSION)))
 
 
 def _coverage(path: Path) -> Coverage:
     try:
-        return coverages.parse(parsed(read_bytes(path), path, COVERAGE_VERSION))
+        return coverages.parse(parse_document(read_bytes(path), path, COVERAGE_VERSION))
     except (ValueError, EvidenceError) as error:
         raise EvidenceError(f"{path} cannot be read: {error}", fix="sweep again: hudi-reconcile sweep") from error
 
@@ -147,7 +147,7 @@ _CALM = (
 )
 
 
-def chromium(environ: Mapping[str, str]) -> str:
+def find_chromium(environ: Mapping[str, str]) -> str:
     """The browser's path. Raises UsageError where there is none."""
     named = environ.get(VARIABLE)
     found = [path for name in ((named,) if named else NAMES) if (path := shutil.which(name, path=environ.get("PATH")))]
@@ -157,13 +157,13 @@ def chromium(environ: Mapping[str, str]) -> str:
     raise UsageError(f"a PDF is printed by a browser, and {what}", fix=_INSTALL)
 
 
-def printed(page: str, environ: Mapping[str, str] = os.environ) -> bytes:
+def print_page(page: str, environ: Mapping[str, str] = os.environ) -> bytes:
     """The page as it is printed.
 
     Raises:
         UsageError: there is no browser, or it printed nothing; its own words are not repeated.
     """
-    browser = chromium(environ)
+    browser = find_chromium(environ)
     with TemporaryDirectory(prefix="hudi-reconcile-pdf-") as name:
         folder = Path(name)
         source, target = folder / "report.html", folder / "report.pdf"

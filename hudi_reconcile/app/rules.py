@@ -21,19 +21,19 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
-from hudi_reconcile.core.result_queries import after_apply, open_drift
+from hudi_reconcile.core.result_queries import open_drift, select_after_apply
 from hudi_reconcile.core.rules.rules import Gx, Rule, RuleSet, Severity, day_of
-from hudi_reconcile.core.rules.verdict import can_hold, doubt, not_run, quarantining
+from hudi_reconcile.core.rules.verdict import can_hold, doubt, not_run, select_quarantine_rules
 from hudi_reconcile.evidence.history import Comparison, newest_compared
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
 from hudi_reconcile.report.words.verdict import reasons
 from hudi_reconcile.rules.quarantine import SparkQuarantine
 from hudi_reconcile.stages.apply.result import LandedError
-from hudi_reconcile.stages.check import Compared, RuleJob, check, with_rules
+from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, check
 
 
-def with_rules_only(call: Call, named: tuple[str, ...]) -> tuple[Call, tuple[str, ...]]:
+def select_ruled_tables(call: Call, named: tuple[str, ...]) -> tuple[Call, tuple[str, ...]]:
     """The call on the tables that have rules, and the names of those left out.
 
     Raises UsageError where a table of `-t` has none, or no table has.
@@ -52,13 +52,13 @@ def run_check(call: Call, fail_on: Severity) -> Finished:
 
     A source that does not answer is an error of the rules that ask it, and of no other.
     """
-    sets = rule_sets(call.tables)
+    sets = load_rule_sets(call.tables)
     return perform("check", call, lambda one: _check(one, sets[one.table.name], fail_on), asks_source=False)
 
 
 def _check(one: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
     try:
-        return _judged(one, rules, fail_on, newest(one.store, one.table))
+        return _judged(one, rules, fail_on, read_newest_comparison(one.store, one.table))
     except ReconcileError as error:
         return replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
 
@@ -70,10 +70,10 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
     """
     try:
         own = compared_of(one.folder.run_id, table_document(result))
-        return with_rules(result, _judged(one, rules, fail_on, own))
+        return add_rules(result, _judged(one, rules, fail_on, own))
     except ReconcileError as error:
         failed = replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
-        return replace(with_rules(result, failed), error=result.error or failed.error)
+        return replace(add_rules(result, failed), error=result.error or failed.error)
     except Exception as error:
         known = not_run(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")
         raise LandedError(replace(result, outcome=Outcome.UNVERIFIED, rules=known), error) from error
@@ -82,24 +82,24 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
 def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:
     """What holds corrections of the table back; None where no rule does."""
     today = day_of(one.edges.clock.utc_micros())
-    chosen = quarantining(rules, today, every=one.table.policy.quarantine)
+    chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
     return SparkQuarantine(chosen, one.folder.held(one.table.name)) if chosen else None
 
 
-def compared_of(run_id: str, table: Mapping[str, Any]) -> Compared:
+def compared_of(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
     """What a comparison says that a drift rule may rely on. What was corrected since and verified is no drift any more."""
     if table["source"] is None or table["lake"] is None:
-        return Compared(run_id, gap=next((why for why, _ in reasons(table)), "the table was not compared"))
+        return NewestComparison(run_id, gap=next((why for why, _ in reasons(table)), "the table was not compared"))
     gap = next((f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"]), "")
-    return Compared(run_id, open_drift(table), max(table["source"]["rows"], table["lake"]["rows"]), gap)
+    return NewestComparison(run_id, open_drift(table), max(table["source"]["rows"], table["lake"]["rows"]), gap)
 
 
-def newest(store: Store, table: TableConfig) -> Compared | None:
+def read_newest_comparison(store: Store, table: TableConfig) -> NewestComparison | None:
     """What the table's newest comparison says; a gap where it was of something else, or the table is another one since."""
     try:
         found = newest_compared(store, table.name)
     except ReconcileError as error:
-        return Compared("?", gap=error.message)
+        return NewestComparison("?", gap=error.message)
     if found is None:
         return None
     said = found.table.get("provenance", {})
@@ -109,17 +109,17 @@ def newest(store: Store, table: TableConfig) -> Compared | None:
     return replace(compared, gap=gap) if gap else compared
 
 
-def _corrected_since(found: Comparison) -> Compared:
+def _corrected_since(found: Comparison) -> NewestComparison:
     """What a comparison, and the apply of its plan, say."""
     before = compared_of(found.run_id, found.table)
     if found.applied is None:
         return before
     run_id, applied = found.applied
-    left = compared_of(found.run_id, after_apply(found.table, applied))
+    left = compared_of(found.run_id, select_after_apply(found.table, applied))
     return before if left.findings == before.findings else replace(left, corrected_by=run_id)
 
 
-def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: Compared | None) -> TableResult:
+def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestComparison | None) -> TableResult:
     from hudi_reconcile.rules.engine import SparkRules  # noqa: PLC0415 - keeps Great Expectations out of runs without rules
 
     name = one.table.name
@@ -132,7 +132,7 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: Compared
 RuleSets = Mapping[str, RuleSet]
 
 
-def rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
+def load_rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
     """The rules of the tables that have a file. Raises ConfigError with the problems of all files at once."""
     found: dict[str, RuleSet] = {}
     errors: list[ConfigError] = []
@@ -140,7 +140,7 @@ def rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
         if table.rules is not None:
             try:
                 rules = load_rules(table.rules, shown=shown_path(table.rules), table=table.name)
-                found[table.name] = with_something_to_hold(table, rules)
+                found[table.name] = require_holding_rule(table, rules)
             except ConfigError as error:
                 errors.append(error)
     refuse_all(errors)
@@ -154,7 +154,7 @@ def refuse_all(errors: Sequence[ConfigError]) -> None:
         raise ConfigError(problems, fix=FIX, more=sum(error.more for error in errors))
 
 
-def with_something_to_hold(table: TableConfig, rules: RuleSet) -> RuleSet:
+def require_holding_rule(table: TableConfig, rules: RuleSet) -> RuleSet:
     """The rules. Raises ConfigError where `policy.quarantine` goes by them and none of them can hold a correction back."""
     if table.policy.quarantine and not any(map(can_hold, rules.rules)):
         why = "has no not_null, between, in_set or matches of severity error: `policy.quarantine` holds nothing back"
@@ -218,7 +218,7 @@ def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, 
 def _loaded(path: Path, table: TableConfig | None) -> RuleSet:
     if table is None:
         return load_rules(path, shown=shown_path(path), table=None, doubt=_doubt)
-    return with_something_to_hold(table, load_rules(path, shown=shown_path(path), table=table.name, doubt=_doubt))
+    return require_holding_rule(table, load_rules(path, shown=shown_path(path), table=table.name, doubt=_doubt))
 
 
 def _linted(rules: RuleSet) -> Linted:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile import __version__
-from hudi_reconcile.app.connections import World, open_world, with_session
+from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
 from hudi_reconcile.app.outputs import deliver, ends_of
@@ -34,12 +34,12 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Cost, Failure
-from hudi_reconcile.core.result_queries import fixes_with_config
+from hudi_reconcile.core.result_queries import add_config_to_fixes
 from hudi_reconcile.core.safe_text import trace_of
 from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges
-from hudi_reconcile.spark.session import Session, named_failure
+from hudi_reconcile.spark.session import Session, translate_error
 from hudi_reconcile.stages.apply.result import LandedError
 
 log = logging.getLogger("hudi_reconcile")
@@ -99,7 +99,7 @@ def perform(
     outputs are told of every ending.
     """
     config, tables = call.config, call.tables
-    with told_to_outputs(command, config, call.config_file, tables) as results:
+    with deliver_failure(command, config, call.config_file, tables) as results:
         refuse_not_built(config, tables)
         results.update(ready or {})
         done = _performed(command, call, act, results, settle, asks_source=asks_source)
@@ -116,20 +116,20 @@ def _performed(
     started = clock.utc_micros()
     store = store_of(config, os.environ)
     with store.begin(started) as folder:
-        provenance = made_by(call, who, folder)
+        provenance = describe_maker(call, who, folder)
         with open_world(config) as world:
             asked = [table for table in tables if table.name not in results]
             failed, expected_rows = _checked(world, asked if asks_source else ())
             results.update(failed)
             left = [table for table in asked if table.name not in failed]
             if left:
-                with with_session(world, expected_rows=expected_rows) as session:
+                with hold_session(world, expected_rows=expected_rows) as session:
                     provenance |= session_provenance(session)
                     for table in left:
                         one = TableRun(table, world.edges(table), folder, store, session)
                         results[table.name] = _one(world, one, act)
         ended = clock.utc_micros()
-        told = {name: fixes_with_config(one, call.config_file) for name, one in settle(results).items()}
+        told = {name: add_config_to_fixes(one, call.config_file) for name, one in settle(results).items()}
         ordered = _in_order(told, tables, utc_text(started))
         trust = sentences(config)
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance, trust)
@@ -137,7 +137,7 @@ def _performed(
     return Finished(result, final, audit_head=folder.head)
 
 
-def made_by(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
+def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
     """What made a run: the tool, its config, who ran it, and the head of the log when it began."""
     return {
         "tool": __version__,
@@ -168,7 +168,7 @@ def session_provenance(session: Session) -> dict[str, Any]:
     }
 
 
-def said_in_full(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
+def add_provenance(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
     """The result with the settings in force, and with this run as the first that saw what no earlier one did."""
     seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
     word = {"require_approval": "true"} if table.policy.require_approval else {}
@@ -179,7 +179,7 @@ def said_in_full(result: TableResult, table: TableConfig, started_utc: str) -> T
 def _in_order(
     results: Mapping[str, TableResult], tables: Sequence[TableConfig], started_utc: str
 ) -> tuple[TableResult, ...]:
-    return tuple(said_in_full(results[one.name], one, started_utc) for one in tables if one.name in results)
+    return tuple(add_provenance(results[one.name], one, started_utc) for one in tables if one.name in results)
 
 
 def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:
@@ -232,7 +232,7 @@ def failure_result(name: str, error: ReconcileError) -> TableResult:
 
 
 def _unforeseen(name: str, error: Exception) -> TableResult:
-    known = named_failure(error)
+    known = translate_error(error)
     if known is not None:
         log.debug(trace_of(error))
         return failure_result(name, known)
@@ -243,7 +243,7 @@ def _unforeseen(name: str, error: Exception) -> TableResult:
 
 
 @contextmanager
-def told_to_outputs(
+def deliver_failure(
     command: str, config: Config, config_file: str, tables: tuple[TableConfig, ...]
 ) -> Iterator[dict[str, TableResult]]:
     """An error that leaves the block is delivered as the result of every table, then raised as it was.

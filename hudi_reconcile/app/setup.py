@@ -67,14 +67,14 @@ class ShownJar:
     sha256: str
 
 
-def listed(config: Config | None, environ: Mapping[str, str]) -> tuple[ShownJar, ...]:
+def list_jar_files(config: Config | None, environ: Mapping[str, str]) -> tuple[ShownJar, ...]:
     """Every jar that a session would load. Raises UsageError for other bytes than the lock names."""
     request = _request(config)
     found = list_jars(request.jars, request.conf, environ)
     return tuple(ShownJar(jar.coordinate, None if jar.path is None else str(jar.path), jar.sha256) for jar in found)
 
 
-def fetched(config: Config | None, to: Path | None, environ: Mapping[str, str]) -> tuple[ShownJar, ...]:
+def fetch_jar_files(config: Config | None, to: Path | None, environ: Mapping[str, str]) -> tuple[ShownJar, ...]:
     """Fetch what is not there yet. Raises UsageError where the resolver cannot, or Java is missing."""
     return tuple(
         ShownJar(jar.coordinate, str(jar.path), jar.sha256)

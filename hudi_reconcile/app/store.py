@@ -37,7 +37,7 @@ def ring_of(config: Config, env: Mapping[str, str]) -> KeyRing:
     return KeyRing(current, old, audit.unsealed_head)
 
 
-def chosen_tables(result: Mapping[str, Any], names: Collection[str]) -> list[Mapping[str, Any]]:
+def select_tables(result: Mapping[str, Any], names: Collection[str]) -> list[Mapping[str, Any]]:
     """The tables of a run's result, or of these names. Raises UsageError for one that the run does not have."""
     known = [table["name"] for table in result["tables"]]
     unknown = sorted(set(names) - set(known))
@@ -48,7 +48,7 @@ def chosen_tables(result: Mapping[str, Any], names: Collection[str]) -> list[Map
     return [table for table in result["tables"] if not names or table["name"] in names]
 
 
-def ring_of_file(path: Path) -> KeyRing:
+def read_key_ring(path: Path) -> KeyRing:
     """The key of a file, for whoever checks a log without its config. Raises UsageError where it cannot be read."""
     try:
         text = read_text_file(path)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hudi_reconcile.app.connections import open_world, with_session
+from hudi_reconcile.app.connections import hold_session, open_world
 from hudi_reconcile.app.host import actor
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.app.run import Call, Finished, TableRun, perform
@@ -19,13 +19,13 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UnknownRunError, UsageError
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.run_folder import is_run_id
-from hudi_reconcile.stages.state import State, set_state, state_of
+from hudi_reconcile.stages.state import TableState, set_state, state_of
 from hudi_reconcile.stages.undo import undo
 
 WROTE = frozenset({"apply", "run"})
 
 
-def applied_by(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, Mapping[str, int | None]]:
+def find_applied_run(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, Mapping[str, int | None]]:
     """The run's id, and how many rows it applied by table; None where only the lake can tell.
 
     A killed run left no folder: it may have written any table. Raises UsageError for a run that applied nothing.
@@ -81,7 +81,7 @@ Document = Mapping[str, object]
 
 def show_state(call: Call) -> tuple[Document, ...]:
     """One document a table. Opens Spark and the lakes; the source is not asked."""
-    with open_world(call.config) as world, with_session(world, expected_rows=0):
+    with open_world(call.config) as world, hold_session(world, expected_rows=0):
         return tuple(_document(table.name, table.lake.path, state_of(world.edges(table).lake)) for table in call.tables)
 
 
@@ -98,7 +98,7 @@ def run_set_state(call: Call, value: str | None) -> Finished:
     return perform(command, call, set_one)
 
 
-def _document(name: str, path: str, state: State) -> Document:
+def _document(name: str, path: str, state: TableState) -> Document:
     table, at, origin = state.table, state.checkpoint, state.origin
     streamer = origin.streamer_checkpoint
     return {

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from hudi_reconcile.changefeed.lines import same_row
+from hudi_reconcile.changefeed.lines import is_same_row
 from hudi_reconcile.core.changes.queries import OP_ORDER, UPSERT, QueryType
 from hudi_reconcile.core.errors import UsageError
 
@@ -100,7 +100,7 @@ def _net(log: DataFrame) -> DataFrame:
     image = log.schema["after"].dataType
     if not isinstance(image, StructType):
         raise TypeError("a log's images are structs")
-    nothing = (absent & gone) | (~absent & ~gone & same_row(F.col("before"), F.col("after"), image))
+    nothing = (absent & gone) | (~absent & ~gone & is_same_row(F.col("before"), F.col("after"), image))
     op = F.when(absent, "i").when(gone, "d").otherwise("u")
     return folded.where(~nothing | F.col("broken_at").isNotNull()).withColumn("op", op)
 

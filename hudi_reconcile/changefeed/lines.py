@@ -52,7 +52,7 @@ def lines_of(changes: DataFrame, masks: Mapping[str, Mask]) -> DataFrame:
     return changes.orderBy("n", "key").select(line.alias("line"))
 
 
-def spelled(value: SparkColumn, kind: DataType) -> SparkColumn:
+def json_value(value: SparkColumn, kind: DataType) -> SparkColumn:
     """The value for JSON: integers and booleans as such, all else as text; NULL stays NULL."""
     if isinstance(kind, _AS_THEY_ARE):
         return value
@@ -83,7 +83,7 @@ def _image(changes: DataFrame, name: str, hidden: Mapping[str, Mask]) -> SparkCo
     """A struct column with its values spelled; NULL where it is NULL."""
     fields = []
     for field in struct_of(changes.schema[name].dataType).fields:
-        text = spelled(F.col(name)[field.name], field.dataType)
+        text = json_value(F.col(name)[field.name], field.dataType)
         if field.name.lower() not in hidden:
             fields.append(text.alias(field.name))
         elif (mask := hidden[field.name.lower()]) is not None:
@@ -98,7 +98,7 @@ EXACT_TIMES = {
 }
 
 
-def same_row(left: SparkColumn, right: SparkColumn, image: StructType) -> SparkColumn:
+def is_same_row(left: SparkColumn, right: SparkColumn, image: StructType) -> SparkColumn:
     """True where two structs hold the same row, but for the tool's own read sequence. Neither may be NULL."""
     pairs = [
         _comparable(left[field.name], field.dataType).eqNullSafe(_comparable(right[field.name], field.dataType))

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from hudi_reconcile.changefeed.answers import FEW_ROWS
-from hudi_reconcile.changefeed.lines import same_row, struct_of
+from hudi_reconcile.changefeed.lines import is_same_row, struct_of
 from hudi_reconcile.core.changes.range import LoggedCommit, images_of
 
 BEFORE, AFTER = 0, 1
@@ -80,7 +80,9 @@ def _ordered(side: str, other: str, image: StructType) -> SparkColumn:
     flagged = F.transform(
         side,
         lambda mine: F.struct(
-            F.when(F.exists(other, lambda theirs: same_row(mine.row, theirs.row, image)), 0).otherwise(1).alias("rank"),
+            F.when(F.exists(other, lambda theirs: is_same_row(mine.row, theirs.row, image)), 0)
+            .otherwise(1)
+            .alias("rank"),
             mine.partition.alias("partition"),
             mine.version.alias("version"),
             mine.row.alias("row"),
@@ -96,13 +98,13 @@ def _compared(left: SparkColumn, right: SparkColumn) -> SparkColumn:
 
 def _same(left: str, right: str, image: StructType) -> SparkColumn:
     both = F.col(left).isNotNull() & F.col(right).isNotNull()
-    return F.when(both, same_row(F.col(left), F.col(right), image))
+    return F.when(both, is_same_row(F.col(left), F.col(right), image))
 
 
 _OPS = ("i", "u", "d")
 
 
-def believed(changes: DataFrame, key: Sequence[str], commits: Sequence[LoggedCommit]) -> DataFrame | None:
+def check_log(changes: DataFrame, key: Sequence[str], commits: Sequence[LoggedCommit]) -> DataFrame | None:
     """The changes (`n`, `op`, `before`, `after`) as `log_of` gives them, one of each key and commit; materialised.
 
     None where they are not as many of each op as a commit counted, where an op does not fit its images, where a row before is
@@ -128,7 +130,7 @@ def _by_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     chain = Window.partitionBy("key").orderBy("n")
     left = F.lag("after").over(chain)
     same = F.when(
-        left.isNotNull() & before.isNotNull(), same_row(left, before, struct_of(changes.schema["after"].dataType))
+        left.isNotNull() & before.isNotNull(), is_same_row(left, before, struct_of(changes.schema["after"].dataType))
     )
     follows = (F.row_number().over(chain) == 1) | F.coalesce(same, left.isNull() & before.isNull())
     return by_key.withColumns({"op": op, "follows": follows})

@@ -20,15 +20,15 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, StringType, TimestampType
 
-from hudi_reconcile.changefeed.lines import spelled, struct_of
-from hudi_reconcile.core.changes.queries import Correction, correction_of
+from hudi_reconcile.changefeed.lines import json_value, struct_of
+from hudi_reconcile.core.changes.queries import CorrectionOrigin, correction_of
 from hudi_reconcile.core.changes.range import Commit
 
 COLUMNS = ("op", "key", "before", "after", "instant", "correction")
 _COMMIT = "struct<instant:string,run_id:string,plan_id:string,sweep:string,commit_kind:string>"
 
 
-def originated(
+def add_origin(
     answer: DataFrame, commits: Sequence[Commit], kinds: DataFrame | None, *, corrections_only: bool
 ) -> DataFrame:
     """The answer with `n`, `instant` (completion time) and `correction` (struct `run_id`, `plan_id`, `kind`, or NULL)."""
@@ -71,7 +71,9 @@ def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str
 def parts_of(answer: DataFrame) -> Column:
     """The key of each change as texts, as the findings spell it."""
     key = struct_of(answer.schema["key"].dataType)
-    return F.array(*[F.rtrim(spelled(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields])
+    return F.array(
+        *[F.rtrim(json_value(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields]
+    )
 
 
 def _struct(commit: Commit) -> Column:
@@ -80,7 +82,7 @@ def _struct(commit: Commit) -> Column:
     return F.struct(*[F.lit(value).cast("string") for value in (commit.instant.completed, *told)]).cast(_COMMIT)
 
 
-def _told(found: Correction) -> tuple[str | None, ...]:
+def _told(found: CorrectionOrigin) -> tuple[str | None, ...]:
     return found.run_id, found.plan_id, found.sweep, found.kind
 
 
@@ -89,7 +91,7 @@ _UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FindingsAudit:
     """Keys that the findings do not bear out.
 
     `unnamed_keys` were changed and no finding names them; of `other_keys` the row before, or what was done to it, is another
@@ -100,7 +102,9 @@ class Held:
     other_keys: int
 
 
-def held_against(changes: DataFrame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Held:
+def audit_against_findings(
+    changes: DataFrame, folder: str, key: Sequence[str], columns: Mapping[str, str]
+) -> FindingsAudit:
     """Count the keys of changes (`op`, `key`, `before`) that the findings in a folder do not bear out.
 
     `key` is the record key under the source's names, `columns` lake column by source column: those that may be compared,
@@ -119,7 +123,7 @@ def held_against(changes: DataFrame, folder: str, key: Sequence[str], columns: M
         F.countDistinct(F.when((F.col("kind") != "duplicate_key") & differs, F.col("key"))),
     ).head()
     assert counted is not None  # an aggregate has one row
-    return Held(counted[0], counted[1])
+    return FindingsAudit(counted[0], counted[1])
 
 
 def _found(changes: DataFrame, folder: str, key: Sequence[str]) -> DataFrame:
@@ -151,7 +155,7 @@ def _any_differs(changes: DataFrame, columns: Mapping[str, str]) -> SparkColumn:
 def _differs(source: str, value: SparkColumn, kind: DataType) -> SparkColumn:
     """True where both sides have the column and tell another value of it."""
     both = F.col("before").isNotNull() & F.coalesce(F.map_contains_key("values", source), F.lit(False))
-    theirs, ours = F.col("values").getItem(source), spelled(value, kind).cast("string")
+    theirs, ours = F.col("values").getItem(source), json_value(value, kind).cast("string")
     if isinstance(kind, DecimalType):  # a finding may show other trailing zeros
         exact = f"decimal({kind.precision},{kind.scale})"
         theirs, ours = theirs.cast(exact), value

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.changefeed.answers import FEW_ROWS, answer, of_one_row_each
-from hudi_reconcile.changefeed.lines import Mask, lines_of, spelled, struct_of
-from hudi_reconcile.changefeed.log import believed, log_of, touched_of
-from hudi_reconcile.changefeed.origin import COLUMNS, Held, held_against, kinds_of, originated
+from hudi_reconcile.changefeed.lines import Mask, json_value, lines_of, struct_of
+from hudi_reconcile.changefeed.log import check_log, log_of, touched_of
+from hudi_reconcile.changefeed.origin import COLUMNS, FindingsAudit, add_origin, audit_against_findings, kinds_of
 from hudi_reconcile.core.changes.queries import QueryType
 from hudi_reconcile.core.changes.range import Commit, LoggedCommit, rows_written
 from hudi_reconcile.ports import Frame
@@ -26,18 +26,18 @@ class Findings:
     key: Sequence[str] = ()
 
 
-def touched(versions: Frame, *, few: bool = False) -> Frame:
+def select_touched(versions: Frame, *, few: bool = False) -> Frame:
     """Of the rows just before and just after each commit those that it did something to. `few` are read once, more twice."""
     return Frame(touched_of(cast("DataFrame", versions), few=few))
 
 
-def paired(changed: Frame, commits: Sequence[Commit]) -> Frame:
-    """The change log of these commits from what they `touched`."""
+def pair_images(changed: Frame, commits: Sequence[Commit]) -> Frame:
+    """The change log of these commits from what they `select_touched`."""
     replacing = [n for n, commit in enumerate(commits) if commit.replaces]
     return Frame(log_of(cast("DataFrame", changed), replacing))
 
 
-def answered(kind: QueryType, log: Frame, commits: Sequence[Commit], *, is_kept: bool = False) -> Frame:
+def answer_query(kind: QueryType, log: Frame, commits: Sequence[Commit], *, is_kept: bool = False) -> Frame:
     """The answer over the change log of these commits, materialised: `n`, `op`, `key`, `before`, `after`.
 
     `is_kept`: the log is materialised too. Raises UsageError where a key is in the table more than once and the query has no
@@ -46,13 +46,13 @@ def answered(kind: QueryType, log: Frame, commits: Sequence[Commit], *, is_kept:
     return Frame(answer(kind, cast("DataFrame", log), _instants(commits), is_kept=is_kept))
 
 
-def logged(changes: Frame, key: Sequence[str], counted: Sequence[LoggedCommit]) -> Frame | None:
+def read_log(changes: Frame, key: Sequence[str], counted: Sequence[LoggedCommit]) -> Frame | None:
     """The change log from Hudi's own, where that holds what the commits counted; None where it is not to be believed."""
-    log = believed(cast("DataFrame", changes), key, counted)
+    log = check_log(cast("DataFrame", changes), key, counted)
     return None if log is None else Frame(log)
 
 
-def listed(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:
+def list_rows(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:
     """The answer to `upsert` where its rows could be read as they are, materialised.
 
     Raises UsageError where a key is in it more than once.
@@ -65,14 +65,14 @@ def _instants(commits: Sequence[Commit]) -> list[str]:
     return [commit.instant.completed for commit in commits]
 
 
-def told(found: Frame, commits: Sequence[Commit], findings: Findings, *, corrections_only: bool) -> Frame:
+def add_provenance(found: Frame, commits: Sequence[Commit], findings: Findings, *, corrections_only: bool) -> Frame:
     """The answer with `instant` and `correction` of each change."""
     rows = cast("DataFrame", found)
     kinds = kinds_of(rows.sparkSession, findings.folders, findings.key)
-    return Frame(originated(rows, commits, kinds, corrections_only=corrections_only))
+    return Frame(add_origin(rows, commits, kinds, corrections_only=corrections_only))
 
 
-def summed(rows: Frame) -> tuple[Mapping[str, int], int]:
+def count_changes(rows: Frame) -> tuple[Mapping[str, int], int]:
     """How many changes there are of each op, and how many keys they are of."""
     frame = cast("DataFrame", rows)
     keys = frame.select("key").distinct().count()
@@ -84,28 +84,28 @@ def first_of(rows: Frame, limit: int) -> Frame:
     return Frame(cast("DataFrame", rows).orderBy("n", "key").limit(limit))
 
 
-def held(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Held:
+def audit_findings(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> FindingsAudit:
     """What of these changes the findings in a folder do not bear out."""
-    return held_against(cast("DataFrame", rows), folder, key, columns)
+    return audit_against_findings(cast("DataFrame", rows), folder, key, columns)
 
 
-def printed(rows: Frame, masks: Mapping[str, Mask]) -> Iterator[str]:
+def print_lines(rows: Frame, masks: Mapping[str, Mask]) -> Iterator[str]:
     """One JSON text per change, ordered by instant and key, a part of them at a time."""
     for row in lines_of(cast("DataFrame", rows), masks).toLocalIterator():
         yield str(row[0])
 
 
-def saved(rows: Frame, path: str) -> None:
+def save_changes(rows: Frame, path: str) -> None:
     """Write the columns that users of the API see as Parquet, in place of what is at the path."""
     as_frame(rows).write.mode("overwrite").parquet(path)
 
 
-def texts(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Sequence[str | None]]]:
+def print_rows(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Sequence[str | None]]]:
     """Each change as its op and the row it leaves (the row it removes, for `d`), as text, a part of them at a time."""
     frame = cast("DataFrame", rows)
     image = frame.schema["after"].dataType
     row = F.coalesce("after", "before")
-    values = [spelled(row[name], struct_of(image)[name].dataType).cast("string") for name in columns]
+    values = [json_value(row[name], struct_of(image)[name].dataType).cast("string") for name in columns]
     for found in frame.select("op", F.array(*values)).toLocalIterator():
         yield found[0], found[1]
 

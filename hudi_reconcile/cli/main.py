@@ -25,11 +25,11 @@ import click
 from hudi_reconcile import __version__
 from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings
-from hudi_reconcile.cli.registry import Commands, called_command
+from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import trace_of, without_commands
+from hudi_reconcile.core.safe_text import defuse_commands, trace_of
 
 PROGRAM = "hudi-reconcile"
 _COMPLETION = "_HUDI_RECONCILE_COMPLETE"
@@ -103,7 +103,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: BaseException, arguments: Sequence[str]) -> int:
     try:
-        return report(failure_of(error), command=called_command(arguments), as_json=_wants_json(arguments))
+        return report(failure_of(error), command=find_command(arguments), as_json=_wants_json(arguments))
     except streams.ReaderGone:
         streams.silence()
         return _NOT_DELIVERED
@@ -144,7 +144,7 @@ class Terminated(BaseException):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class CallFailure:
     """How a call failed: the contract's words and code, and the text for people.
 
     `problems` are those of a config file that are told, `count` is how many it has.
@@ -162,7 +162,7 @@ class Failure:
     notes: tuple[str, ...] = ()
 
 
-def failure_of(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> CallFailure:
     """What to tell about an exception."""
     match error:
         case ReconcileError():
@@ -184,10 +184,10 @@ def failure_of(error: BaseException) -> Failure:
             return _unforeseen(error)
 
 
-def report(failure: Failure, *, command: str | None, as_json: bool) -> int:
+def report(failure: CallFailure, *, command: str | None, as_json: bool) -> int:
     """Tell people and, with `as_json`, scripts; return the exit code."""
     if failure.traceback:
-        streams.complain(without_commands(failure.traceback))
+        streams.complain(defuse_commands(failure.traceback))
     heading = f"{failure.count:,} problems in the config\n" if failure.count > 1 else ""
     streams.complain_of(f"{heading}{failure.message}", failure.fix)
     for note in failure.notes:
@@ -197,7 +197,7 @@ def report(failure: Failure, *, command: str | None, as_json: bool) -> int:
     return failure.exit_code
 
 
-def document_of(failure: Failure, command: str | None) -> dict[str, object]:
+def document_of(failure: CallFailure, command: str | None) -> dict[str, object]:
     """The JSON document of a failed call (contract §3)."""
     error: dict[str, object] = {"type": failure.type, "message": failure.message, "fix": failure.fix}
     if failure.problems:
@@ -208,23 +208,23 @@ def document_of(failure: Failure, command: str | None) -> dict[str, object]:
 # --- helpers ---
 
 
-def _foreseen(error: ReconcileError) -> Failure:
+def _foreseen(error: ReconcileError) -> CallFailure:
     found = replace(_failure(error.outcome, error.type, error.message, error.fix), notes=_notes(error))
     if isinstance(error, ConfigError):
         return replace(found, problems=error.problems, count=len(error.problems) + error.more)
     return found
 
 
-def _failure(outcome: Outcome, kind: str, message: str, fix: str) -> Failure:
-    return Failure(outcome=outcome, exit_code=outcome.exit_code, type=kind, message=message, fix=fix)
+def _failure(outcome: Outcome, kind: str, message: str, fix: str) -> CallFailure:
+    return CallFailure(outcome=outcome, exit_code=outcome.exit_code, type=kind, message=message, fix=fix)
 
 
 def _help_of(error: click.UsageError) -> str:
     return f"{error.ctx.command_path} --help" if error.ctx is not None else _HELP
 
 
-def _interruption(word: str, exit_code: int) -> Failure:
-    return Failure(
+def _interruption(word: str, exit_code: int) -> CallFailure:
+    return CallFailure(
         outcome=Outcome.UNVERIFIED,
         exit_code=exit_code,
         type="Interrupted",
@@ -233,9 +233,9 @@ def _interruption(word: str, exit_code: int) -> Failure:
     )
 
 
-def _unforeseen(error: BaseException) -> Failure:
+def _unforeseen(error: BaseException) -> CallFailure:
     name = type(error).__name__
-    return Failure(
+    return CallFailure(
         outcome=Outcome.UNVERIFIED,
         exit_code=Outcome.UNVERIFIED.exit_code,
         type=name,

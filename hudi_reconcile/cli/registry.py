@@ -11,8 +11,8 @@ from typing import Final
 import click
 
 from hudi_reconcile.cli import streams
-from hudi_reconcile.core.errors import ReconcileError, nearest
-from hudi_reconcile.core.result_queries import with_config
+from hudi_reconcile.core.errors import ReconcileError, nearest_name
+from hudi_reconcile.core.result_queries import add_config
 
 _ROOM: Final = "hudi_reconcile.cli.commands"
 
@@ -100,7 +100,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ReconcileError as error:
-            error.fix = with_config(error.fix, str(ctx.params["config_path"]))
+            error.fix = add_config(error.fix, str(ctx.params["config_path"]))
             raise
         except OSError as error:
             if error.errno != errno.EPIPE:
@@ -114,7 +114,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The called command and its arguments; an unknown name is answered with the nearest and all legal ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            close = nearest(args[0], COMMANDS)
+            close = nearest_name(args[0], COMMANDS)
             hint = f"; did you mean {close!r}?" if close else ""
             ctx.fail(f"no command {args[0]!r}{hint} (legal: {', '.join(COMMANDS)})")
         return super().resolve_command(ctx, args)
@@ -126,7 +126,7 @@ class Commands(click.Group):
                 formatter.write_dl([(entry.name, entry.help) for entry in entries])
 
 
-def called_command(arguments: Sequence[str]) -> str | None:
+def find_command(arguments: Sequence[str]) -> str | None:
     """The command that a command line calls, such as `sweep` or `config show`; None where none can be made out."""
     words = iter(arguments)
     for word in words:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
-from hudi_reconcile.core.safe_text import without_commands
+from hudi_reconcile.core.safe_text import defuse_commands
 from hudi_reconcile.report.words.advice import advice
 from hudi_reconcile.report.words.rules import rule_lines
 from hudi_reconcile.report.words.scope import LeftView, left_of, scope_lines
 from hudi_reconcile.report.words.verdict import (
-    counted,
+    count_text,
     coverage_text,
     drift_rows,
     has_gaps,
@@ -41,7 +41,7 @@ def render_run(run: RunResult, *, report: str = "") -> str:
     next_step = advice(document)
     lines.append(_field("next", next_step.sentence, indent=0))
     lines += [f"  {command}" for command in next_step.commands]
-    return without_commands("\n".join(lines))
+    return defuse_commands("\n".join(lines))
 
 
 def _table_lines(table: Document, left: LeftView | None) -> Iterator[str]:
@@ -68,18 +68,18 @@ def _pull_lines(pull: Document | None) -> Iterator[str]:
     if pull is None:
         return
     pages = f", {pull['pages']} pages" if pull.get("pages", 0) > 1 else ""
-    yield _field("pulled", f"{counted(pull['rows'], 'row')}, {pull['mode']}{pages}")
+    yield _field("pulled", f"{count_text(pull['rows'], 'row')}, {pull['mode']}{pages}")
     yield _field("checkpoint", f"{pull['checkpoint_before'] or 'none'} -> {pull['checkpoint_after'] or 'none'}")
     if pull["null_watermark_rows"]:
-        yield _field("", f"{counted(pull['null_watermark_rows'], 'row')} without a watermark")
+        yield _field("", f"{count_text(pull['null_watermark_rows'], 'row')} without a watermark")
 
 
 def _comparison_lines(table: Document) -> Iterator[str]:
     source, lake = table["source"], table["lake"]
     if source is None or lake is None:
         return
-    yield _field("source", f"{counted(source['rows'], 'row')} at {source['snapshot']}")
-    yield _field("lake", f"{counted(lake['rows'], 'row')} at {lake['instant']}")
+    yield _field("source", f"{count_text(source['rows'], 'row')} at {source['snapshot']}")
+    yield _field("lake", f"{count_text(lake['rows'], 'row')} at {lake['instant']}")
     if digests := table.get("provenance", {}).get("digests"):
         yield _field("digests", digests)
     if part := coverage_text(table.get("coverage")):
@@ -104,8 +104,8 @@ def _correction_lines(table: Document) -> Iterator[str]:
         return
     if planned:
         ok = sum(guard["ok"] for guard in guards)
-        held = f"; {ok} of {counted(len(guards), 'guard')} ok" if guards else ""
-        yield _field("plan", f"{counted(done['upserts'], 'upsert')}, {counted(done['deletes'], 'delete')}{held}")
+        held = f"; {ok} of {count_text(len(guards), 'guard')} ok" if guards else ""
+        yield _field("plan", f"{count_text(done['upserts'], 'upsert')}, {count_text(done['deletes'], 'delete')}{held}")
     if told:
         yield _field("corrected", f"{told} of {planned:,}{_commits(done['instants'])}")
         verified = table["verified_at"]
@@ -122,8 +122,8 @@ def _counts(counts: Mapping[str, int], kinds: tuple[str, ...]) -> str:
 
 def _cost(cost: Document) -> str:
     session = f" (+ {cost['session_seconds']:.1f} s for Spark's start)" if cost["session_seconds"] else ""
-    fetched = f"{counted(cost['source_rows_fetched'], 'row')} fetched in"
-    return f"{cost['seconds']:.1f} s{session}, {fetched} {counted(cost['source_statements'], 'statement')}"
+    fetched = f"{count_text(cost['source_rows_fetched'], 'row')} fetched in"
+    return f"{cost['seconds']:.1f} s{session}, {fetched} {count_text(cost['source_statements'], 'statement')}"
 
 
 def _field(label: str, text: str, *, indent: int = 2) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import json_safe, printable, without_commands
+from hudi_reconcile.core.safe_text import defuse_commands, json_safe, printable
 
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong here: whoever read stdout stopped
@@ -129,7 +129,7 @@ def complain(text: str) -> None:
 
 def complain_of(message: str, fix: str) -> None:
     """Write an error and its fix to stderr; texts of databases and files are no commands to a CI server."""
-    complain(without_commands(f"error: {message}\nfix: {fix}"))
+    complain(defuse_commands(f"error: {message}\nfix: {fix}"))
 
 
 def log_to_stderr(level: int) -> None:

@@ -12,13 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
-    Shape,
-    digested,
+    ComparisonShape,
+    digest_rows,
     in_scope,
     lake_keys,
     lake_values,
-    only,
     segment_column,
+    select_segments,
     source_id,
     source_values,
     watermark_micros,
@@ -34,7 +34,7 @@ _SIDE = "side"
 _IN_SCOPE = "in_scope"
 
 
-def source_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
+def source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
     row = F.struct(*[F.col(f"`{name}`") for name in frame.columns if name != IN_SCOPE]).alias("source_row")
     marks = (
@@ -42,11 +42,15 @@ def source_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataF
         source_id(shape).alias("source_id"),
         in_scope(frame).alias(_IN_SCOPE),
     )
-    images = digested(frame, "source", shape, *marks, row)
-    return only(images, segments).withColumnRenamed("digest", "source_digest").withColumn(_SIDE, F.lit("source"))
+    images = digest_rows(frame, "source", shape, *marks, row)
+    return (
+        select_segments(images, segments)
+        .withColumnRenamed("digest", "source_digest")
+        .withColumn(_SIDE, F.lit("source"))
+    )
 
 
-def lake_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
+def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The lake's rows of some segments, one line per copy: key, version, and what that copy holds as `image`."""
     row = F.struct(
         *[F.col(f"`{name}`") for name in frame.columns if not name.startswith("_hoodie_") and name != IN_SCOPE]
@@ -60,19 +64,19 @@ def lake_images(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFra
         row.alias("lake_row"),
     ]
     names = ("digest", "lake_micros", "lake_commit_time", "lake_partition_path", "lake_row")
-    rows = only(digested(frame, "lake", shape, *facts), segments)
+    rows = select_segments(digest_rows(frame, "lake", shape, *facts), segments)
     image = F.struct(*[F.col(name) for name in names]).alias("image")
     return rows.select("segment", *shape.key_names, "seqno", _IN_SCOPE, image).withColumn(_SIDE, F.lit("lake"))
 
 
-def lake_versions(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
+def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Key and version of the lake's rows of some segments, one line per copy; needs no other column of the table."""
     keys = lake_keys(shape)
     placed = frame.select(*keys, F.col(SEQNO).alias("seqno")).withColumn("segment", segment_column(shape))
-    return only(placed, segments)
+    return select_segments(placed, segments)
 
 
-def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame) -> DataFrame:
+def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: DataFrame) -> DataFrame:
     """One line per key with what both sides hold: `in_source`, `source_*`, `lake_copies`, `lake_seqnos`, `lake_*`, `in_scope`.
 
     `source_rows` says how many rows the source has of it: of more than one, `source_digest` and `source_row` may be of two.
@@ -108,7 +112,7 @@ def by_key(source: DataFrame, lake: DataFrame, shape: Shape, *others: DataFrame)
     )
 
 
-def _same_row(shape: Shape) -> SparkColumn:
+def _same_row(shape: ComparisonShape) -> SparkColumn:
     """By digest, or column by column where one has a tolerance; the digest itself stays exact: it tells what moved."""
     by_digest = F.coalesce(F.col("source_digest") == F.col("image.digest"), F.lit(False))
     items = shape.agreement.columns
@@ -116,7 +120,7 @@ def _same_row(shape: Shape) -> SparkColumn:
     return by_digest if close is None else by_digest | (F.col("in_source") & close)
 
 
-def differing(source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
+def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """Keys in scope whose images differ, with what identified both images. Materialised; one row per key.
 
     A key is in scope where any row of it is; it is judged by all of them, so a row that moved is neither missing nor new.
@@ -135,7 +139,7 @@ def differing(source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
     )
 
 
-def second_look(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
+def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The facts, after the second read, of every candidate and of every key that differs only now; one row per key.
 
     Keys that differ only now were never seen twice: they are not `unchanged`, so they can be pending or moving but never

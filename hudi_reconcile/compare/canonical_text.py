@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
-    Shape,
+    ComparisonShape,
     Side,
     plain_text,
     row_text,
@@ -21,10 +21,10 @@ from hudi_reconcile.compare.columns import (
     text_digest,
     values_of,
 )
-from hudi_reconcile.compare.equality import canonical
+from hudi_reconcile.compare.equality import canonical_value
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables import canonical_text
-from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 
 _MANTISSA_BITS = 52
@@ -35,15 +35,15 @@ _FLOATS = (Kind.REAL, Kind.DOUBLE)
 _OWN = "_hr_"
 
 
-def text_digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) -> DataFrame:
+def digest_texts(frame: DataFrame, side: Side, shape: ComparisonShape, *extra: SparkColumn) -> DataFrame:
     """As `sides.digested`, but with 60 bits of the canonical text, and hash segments by it: as a database can compute them."""
     columns, key = shape.agreement.columns, shape.agreement.key
     items = columns + tuple(item for item in key if item not in columns)
     keys = [
-        canonical(item, value).alias(name)
+        canonical_value(item, value).alias(name)
         for name, item, value in zip(shape.key_names, key, values_of(side, key), strict=True)
     ]
-    found = with_texts(frame, items, values_of(side, items), *keys, *extra)
+    found = add_texts(frame, items, values_of(side, items), *keys, *extra)
     kept = [F.col(name) for name in found.columns if not name.startswith(_OWN)]
     texts = {item.index: F.col(_text(place)) for place, item in enumerate(items)}
     digest = text_digest(row_text([texts[item.index] for item in columns])).alias("digest")
@@ -54,7 +54,7 @@ def text_digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColum
     return found.select(*kept, digest, segment.alias("segment"))
 
 
-def collected(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
+def collect_digests(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
     """The digests of rows that have `segment` and `digest` (60 bits), ordered by segment: one Spark job."""
     digest, low = F.col("digest"), F.lit((1 << canonical_text.HALF_BITS) - 1).cast("bigint")
     sums = rows.groupBy("segment").agg(
@@ -67,8 +67,8 @@ def collected(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
     return tuple(sorted(found, key=lambda one: one.segment))
 
 
-def with_texts(
-    frame: DataFrame, items: tuple[Compared, ...], values: list[SparkColumn], *keep: SparkColumn
+def add_texts(
+    frame: DataFrame, items: tuple[ComparedColumn, ...], values: list[SparkColumn], *keep: SparkColumn
 ) -> DataFrame:
     """`keep`, then the items' canonical texts as `_hr_t0, _hr_t1, …`; NULL where the value is NULL."""
     texts = [
@@ -81,8 +81,8 @@ def with_texts(
     return found.select(*frame.select(*keep).columns, *[_text(place) for place in range(len(items))])
 
 
-def _first(item: Compared, value: SparkColumn) -> SparkColumn:
-    form = canonical(item, value)
+def _first(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
+    form = canonical_value(item, value)
     return form.cast("double") if item.column.kind in _FLOATS else plain_text(item, form)
 
 

@@ -12,10 +12,17 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.equality import canonical, greatest_micros, lake_value, null_marks, row_digest, source_value
+from hudi_reconcile.compare.equality import (
+    canonical_value,
+    greatest_micros,
+    lake_value,
+    null_marks,
+    row_digest,
+    source_value,
+)
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables import canonical_text
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import IN_SCOPE
 
@@ -24,7 +31,7 @@ _MOST_LISTED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ComparisonShape:
     """What is compared and how the key space is cut; the same for both sides."""
 
     agreement: Agreement
@@ -36,17 +43,17 @@ class Shape:
         return tuple(f"k{index}" for index in range(len(self.agreement.key)))
 
 
-def values_of(side: Side, items: tuple[Compared, ...]) -> list[SparkColumn]:
+def values_of(side: Side, items: tuple[ComparedColumn, ...]) -> list[SparkColumn]:
     """The items' columns as that side names them."""
     return [source_value(item) if side == "source" else lake_value(item) for item in items]
 
 
-def source_values(items: tuple[Compared, ...]) -> list[SparkColumn]:
+def source_values(items: tuple[ComparedColumn, ...]) -> list[SparkColumn]:
     """The items' values in the whole source row that a look keeps as `source_row`."""
     return [F.col("source_row").getField(f"c{item.index}") for item in items]
 
 
-def lake_values(items: tuple[Compared, ...], row: str = "lake_row") -> list[SparkColumn]:
+def lake_values(items: tuple[ComparedColumn, ...], row: str = "lake_row") -> list[SparkColumn]:
     """The items' values in the whole lake row that a look keeps."""
     return [F.col(row).getField(item.column.lake_name) for item in items]
 
@@ -56,15 +63,15 @@ def in_scope(frame: DataFrame) -> SparkColumn:
     return F.col(IN_SCOPE) if IN_SCOPE in frame.columns else F.lit(True)
 
 
-def scoped(frame: DataFrame) -> DataFrame:
+def select_scope(frame: DataFrame) -> DataFrame:
     """The rows that the comparison is about."""
     return frame.where(F.col(IN_SCOPE)) if IN_SCOPE in frame.columns else frame
 
 
-def digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) -> DataFrame:
+def digest_rows(frame: DataFrame, side: Side, shape: ComparisonShape, *extra: SparkColumn) -> DataFrame:
     """`segment`, the canonical key, `digest`, and any extra columns of the frame."""
     key = shape.agreement.key
-    canon = [canonical(item, value) for item, value in zip(key, values_of(side, key), strict=True)]
+    canon = [canonical_value(item, value) for item, value in zip(key, values_of(side, key), strict=True)]
     columns = shape.agreement.columns
     selected = frame.select(
         *[value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)],
@@ -74,19 +81,19 @@ def digested(frame: DataFrame, side: Side, shape: Shape, *extra: SparkColumn) ->
     return selected.withColumn("segment", segment_column(shape))
 
 
-def watermark_micros(side: Side, shape: Shape) -> SparkColumn:
+def watermark_micros(side: Side, shape: ComparisonShape) -> SparkColumn:
     """The row's greatest non-null watermark: microseconds, a number, or text. The lake has no row versions of the source's."""
     items = shape.agreement.watermark if side == "lake" else shape.agreement.moving
     return greatest_micros(items, values_of(side, items))
 
 
-def source_id(shape: Shape) -> SparkColumn:
+def source_id(shape: ComparisonShape) -> SparkColumn:
     """The source row's incrementing id; NULL where the strategy has none."""
     item = shape.agreement.incrementing
     return F.lit(None).cast("bigint") if item is None else source_value(item)
 
 
-def segment_column(shape: Shape) -> SparkColumn:
+def segment_column(shape: ComparisonShape) -> SparkColumn:
     """The segment of each row by its canonical key, the same number as `RangeSegments.segment_of` gives."""
     cut = shape.segmentation
     if isinstance(cut, RangeSegments):
@@ -98,19 +105,19 @@ def segment_column(shape: Shape) -> SparkColumn:
     return F.pmod(F.xxhash64(*null_marks(keys), *keys), F.lit(cut.count)).cast("int")
 
 
-def kept(frame: DataFrame, shape: Shape, segments: SegmentSet) -> DataFrame:
+def keep_rows(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The lake's own rows of some segments, all columns; materialised, and failing rather than read again if lost."""
     named = lake_keys(shape)
     # The row travels as one column: a table may have columns that are called as ours are.
     row = F.struct(*[F.col("`" + name.replace("`", "``") + "`") for name in frame.columns]).alias("hr_row")
     placed = frame.select(row, *named).withColumn("segment", segment_column(shape))
-    return only(placed, segments).select("hr_row.*").localCheckpoint(eager=True)
+    return select_segments(placed, segments).select("hr_row.*").localCheckpoint(eager=True)
 
 
-def lake_keys(shape: Shape) -> list[SparkColumn]:
+def lake_keys(shape: ComparisonShape) -> list[SparkColumn]:
     """The canonical key columns of the lake's own rows."""
     key = shape.agreement.key
-    canon = [canonical(item, value) for item, value in zip(key, values_of("lake", key), strict=True)]
+    canon = [canonical_value(item, value) for item, value in zip(key, values_of("lake", key), strict=True)]
     return [value.alias(name) for name, value in zip(shape.key_names, canon, strict=True)]
 
 
@@ -126,7 +133,7 @@ def _range_segment(cut: RangeSegments) -> SparkColumn:
     return F.expr(f"cast(case {cases} else {inner} end as int)")
 
 
-def only(frame: DataFrame, segments: SegmentSet) -> DataFrame:
+def select_segments(frame: DataFrame, segments: SegmentSet) -> DataFrame:
     """The rows of some segments."""
     if len(segments.ids) <= _MOST_LISTED:  # a filter is pushed below the digest, a join is not
         return frame.where(f"segment in ({', '.join(map(str, segments.ids))})") if segments.ids else frame.limit(0)
@@ -157,7 +164,7 @@ def _md5_number(text: SparkColumn, hex_digits: int) -> SparkColumn:
     return F.conv(F.substring(F.md5(text.cast("binary")), 1, hex_digits), 16, 10).cast("bigint")
 
 
-def plain_text(item: Compared, form: SparkColumn) -> SparkColumn:
+def plain_text(item: ComparedColumn, form: SparkColumn) -> SparkColumn:
     """The text of a canonical form (compare/equality.py) of any kind but floats."""
     kind = item.column.kind
     if kind is Kind.BOOLEAN:

@@ -22,24 +22,24 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare import candidates, corrections, findings
-from hudi_reconcile.compare.canonical_text import collected, text_digested
-from hudi_reconcile.compare.columns import Shape, digested, kept, only, scoped
+from hudi_reconcile.compare.canonical_text import collect_digests, digest_texts
+from hudi_reconcile.compare.columns import ComparisonShape, digest_rows, keep_rows, select_scope, select_segments
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
-from hudi_reconcile.compare.equality import canonical, source_value
+from hudi_reconcile.compare.equality import canonical_value, source_value
 from hudi_reconcile.compare.findings import Masks, key_struct
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,
     Anatomy,
-    Cell,
+    DriftCell,
     Lateness,
     day_text,
-    fullest,
+    fullest_cells,
     lateness,
 )
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
@@ -55,7 +55,7 @@ class SparkComparer:
         self._spark = spark
         self._table = table
         self._masks = masks
-        self._shape = Shape(agreement, cut)
+        self._shape = ComparisonShape(agreement, cut)
 
     def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """One entry per segment that holds a row on either side."""
@@ -67,31 +67,31 @@ class SparkComparer:
 
     def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
-        return collected(text_digested(scoped(_frame(lake)), "lake", self._shape))
+        return collect_digests(digest_texts(select_scope(_frame(lake)), "lake", self._shape))
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
         """The lake's rows of these segments, materialised."""
-        return Frame(kept(_frame(lake), self._shape, segments))
+        return Frame(keep_rows(_frame(lake), self._shape, segments))
 
     def candidates(self, look: Look, segments: SegmentSet) -> Frame:
         """Keys whose images differ now; materialised."""
         source, lake = self._images(look, segments)
-        return Frame(candidates.differing(source, lake, self._shape))
+        return Frame(candidates.find_differing(source, lake, self._shape))
 
     def findings(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
         source, lake = self._images(look, segments)
-        facts = candidates.second_look(_frame(found), source, lake, self._shape)
+        facts = candidates.look_again(_frame(found), source, lake, self._shape)
         judged = findings.findings_of(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         return Frame(judged.localCheckpoint(eager=True))
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""
-        return hidden_rows(scoped(_frame(source)), self._shape.agreement.cut)
+        return count_hidden_rows(select_scope(_frame(source)), self._shape.agreement.cut)
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:
         """Rows by the values of one column."""
-        return corrections.counted(_frame(frame), column)
+        return corrections.count_by(_frame(frame), column)
 
     def save(self, frame: Frame, path: str, rows: int) -> None:
         """Write findings as Parquet."""
@@ -113,7 +113,7 @@ class SparkComparer:
     def anatomy(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift lies; four small jobs."""
         drift = corrections.planned_keys(_frame(frame))
-        cells, other_rows = fullest(cells_of(drift, timed=timed), rows)
+        cells, other_rows = fullest_cells(cells_of(drift, timed=timed), rows)
         lateness = None if reached_micros is None else lateness_of(drift, reached_micros)
         return Anatomy(cells, other_rows, self.differing_columns(Frame(drift)), lateness, *held_of(drift))
 
@@ -133,7 +133,9 @@ class SparkComparer:
 
     def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
         """Deletes whose key is there have moved; materialised."""
-        return Frame(corrections.still_there(_frame(rechecked), None if there is None else _frame(there), self._shape))
+        return Frame(
+            corrections.mark_existing(_frame(rechecked), None if there is None else _frame(there), self._shape)
+        )
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
         """Corrections of these record keys get the status `held`; materialised."""
@@ -148,12 +150,12 @@ class SparkComparer:
     ) -> Frame:
         """The corrections that one commit made, marked; materialised."""
         made, *others = [self._versions(pair, segments) for pair in (around, *later)]
-        return Frame(corrections.landed(_frame(rechecked), made, others, self._shape))
+        return Frame(corrections.mark_landed(_frame(rechecked), made, others, self._shape))
 
     def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
         """The plan's rows in the version that a commit carried them into; materialised."""
         around = self._versions((before, at), self.segments_of(plan))
-        return Frame(corrections.carried(_frame(plan), action, around, self._shape))
+        return Frame(corrections.find_rewritten(_frame(plan), action, around, self._shape))
 
     def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""
@@ -174,11 +176,11 @@ class SparkComparer:
 
     def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""
-        return Frame(ended(_frame(rows), column, reasons, self._shape))
+        return Frame(status_of_keys(_frame(rows), column, reasons, self._shape))
 
     def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of these keys; materialised."""
-        return Frame(uncorrected(_frame(planned), [*map(_frame, ends)], self._shape, self._table))
+        return Frame(list_uncorrected(_frame(planned), [*map(_frame, ends)], self._shape, self._table))
 
     def segments_of(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""
@@ -204,7 +206,7 @@ _SUMS = ("source_rows", "lake_rows", "high", "low")
 
 
 def segment_digests(
-    source: DataFrame, lake: DataFrame, shape: Shape, segments: SegmentSet | None
+    source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet | None
 ) -> tuple[SegmentDigest, ...]:
     """Digest both sides at the same time and hold them against each other, segment by segment.
 
@@ -213,8 +215,8 @@ def segment_digests(
     without a row on either side are left out.
     """
     # Each side is summed before they meet: a union in front of the sums would cost a copy of every row.
-    ours = _sums(digested(scoped(source), "source", shape), segments, sign=1)
-    theirs = _sums(digested(scoped(lake), "lake", shape), segments, sign=-1)
+    ours = _sums(digest_rows(select_scope(source), "source", shape), segments, sign=1)
+    theirs = _sums(digest_rows(select_scope(lake), "lake", shape), segments, sign=-1)
     met = ours.unionAll(theirs).groupBy("segment").agg(*[F.sum(name).alias(name) for name in _SUMS])
     found = [
         SegmentDigest(
@@ -228,15 +230,15 @@ def segment_digests(
     return tuple(sorted(found, key=lambda item: item.segment))
 
 
-def source_digests(rows: DataFrame, shape: Shape) -> tuple[SegmentSum, ...]:
+def source_digests(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
     """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
-    found = _sums(digested(scoped(rows), "source", shape), None, sign=1).collect()
+    found = _sums(digest_rows(select_scope(rows), "source", shape), None, sign=1).collect()
     sums = (SegmentSum(row["segment"], row["source_rows"], row["high"], row["low"]) for row in found)
     return tuple(sorted(sums, key=lambda item: item.segment))
 
 
 def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFrame:
-    chosen = rows if segments is None else only(rows, segments)
+    chosen = rows if segments is None else select_segments(rows, segments)
     counted, absent = F.count(F.lit(1)), F.lit(0).cast("bigint")
     digest = F.col("digest")
     return chosen.groupBy("segment").agg(
@@ -247,7 +249,7 @@ def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFra
     )
 
 
-def hidden_rows(source: DataFrame, items: tuple[Compared, ...]) -> dict[str, int]:
+def count_hidden_rows(source: DataFrame, items: tuple[ComparedColumn, ...]) -> dict[str, int]:
     """Rows whose value is more than what is left of it, by column. One job that reads these columns only."""
     if not items:
         return {}
@@ -256,9 +258,9 @@ def hidden_rows(source: DataFrame, items: tuple[Compared, ...]) -> dict[str, int
     return {item.column.name: int(row[f"n{i}"]) for i, item in enumerate(items)}
 
 
-def _hides(item: Compared, value: SparkColumn) -> SparkColumn:
+def _hides(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
     """True where something is cut off; NULL hides nothing, and NaN is NaN in any width."""
-    left = canonical(item, value)
+    left = canonical_value(item, value)
     if item.as_float:
         return left.cast("double") != value
     if item.column.kind is Kind.DECIMAL:
@@ -270,7 +272,7 @@ _DAY_MICROS = 86_400_000_000
 _LATE = "late_arriving"
 
 
-def cells_of(drift: DataFrame, *, timed: bool) -> tuple[Cell, ...]:
+def cells_of(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
     """The fullest cells. `timed`: the watermark is a time, in microseconds."""
     days = F.floor(F.coalesce("source_micros", "lake_micros") / F.lit(_DAY_MICROS)).cast("bigint")
     found = (
@@ -285,7 +287,7 @@ def cells_of(drift: DataFrame, *, timed: bool) -> tuple[Cell, ...]:
         .limit(MOST_CELLS)
         .collect()
     )
-    return tuple(Cell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
+    return tuple(DriftCell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
 
 
 def held_of(drift: DataFrame) -> tuple[int, int]:
@@ -313,7 +315,7 @@ def lateness_of(drift: DataFrame, reached_micros: int) -> Lateness | None:
 RULES = "rules"
 
 
-def ended(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: Shape) -> DataFrame:
+def status_of_keys(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: ComparisonShape) -> DataFrame:
     """Keys by what a column says of them, in the words of `reasons` where it has one; without those that were corrected."""
     said = F.col(column)
     reason = reduce(lambda other, one: F.when(said == one, reasons[one]).otherwise(other), reasons, said)
@@ -322,7 +324,7 @@ def ended(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: Shape
     return left.select(*shape.key_names, reason.alias("reason"), rules.alias(RULES))
 
 
-def uncorrected(planned: DataFrame, ends: Sequence[DataFrame], shape: Shape, table: str) -> DataFrame:
+def list_uncorrected(planned: DataFrame, ends: Sequence[DataFrame], shape: ComparisonShape, table: str) -> DataFrame:
     """The planned corrections of these keys, each with `reason`, `rules` and its `line`. Materialised."""
     left = reduce(DataFrame.unionByName, ends).alias("e")
     plan = planned.drop("reason", RULES, "line").alias("p")

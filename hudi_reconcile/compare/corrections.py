@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.candidates import by_key
-from hudi_reconcile.compare.columns import Shape, values_of
-from hudi_reconcile.compare.equality import canonical
+from hudi_reconcile.compare.columns import ComparisonShape, values_of
+from hudi_reconcile.compare.equality import canonical_value
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import HELD_RULES
@@ -30,7 +30,7 @@ def planned_keys(findings: DataFrame) -> DataFrame:
     return findings.where(F.col("action") != "none")
 
 
-def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -> DataFrame:
+def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """Hold every planned key against both sides as they are now. Materialised; one row per correction.
 
     `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
@@ -54,7 +54,7 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Shape) -
     return now.withColumn("status", status).withColumn("rules", no_rules).localCheckpoint(eager=True)
 
 
-def hold(rechecked: DataFrame, keys: DataFrame, shape: Shape) -> DataFrame:
+def hold(rechecked: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
     """Upserts of these record keys, each named once, get the status `held`, and the `rules` they break. Materialised."""
     names = [item.column.lake_name for item in shape.agreement.key]
     named = [F.col(f"`{name}`").alias(f"hr_held_{i}") for i, name in enumerate(names)]
@@ -70,7 +70,7 @@ def hold(rechecked: DataFrame, keys: DataFrame, shape: Shape) -> DataFrame:
 
 
 def read_back(
-    rechecked: DataFrame, sides: tuple[DataFrame, DataFrame], written: Collection[str], shape: Shape
+    rechecked: DataFrame, sides: tuple[DataFrame, DataFrame], written: Collection[str], shape: ComparisonShape
 ) -> DataFrame:
     """What the lake really shows for the keys of the written statuses: `applied` or `failed`; the others stay. Materialised.
 
@@ -89,17 +89,17 @@ def read_back(
     return now.select(*shape.key_names, status.alias("status"), "rules").localCheckpoint(eager=True)
 
 
-def counted(frame: DataFrame, column: str) -> dict[str, int]:
+def count_by(frame: DataFrame, column: str) -> dict[str, int]:
     """Rows by the values of one column."""
     return {row[column]: row["count"] for row in frame.groupBy(column).count().collect()}
 
 
 def differing_columns(findings: DataFrame) -> dict[str, int]:
     """Rows by the columns in which they differ, by the columns' source names."""
-    return counted(findings.select(F.explode("columns").alias("column")), "column")
+    return count_by(findings.select(F.explode("columns").alias("column")), "column")
 
 
-def expected_versions(rows: DataFrame, shape: Shape) -> DataFrame:
+def expected_versions(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The record key columns under their lake names and `_hr_seqno`, one row per version that the plan compared.
 
     Keys take the form in which the lake holds them: from the lake's row where it has one, from the source's otherwise.
@@ -109,7 +109,7 @@ def expected_versions(rows: DataFrame, shape: Shape) -> DataFrame:
     return rows.select(*key, F.explode_outer("lake_seqnos").alias("_hr_seqno"))
 
 
-def _lake_keys(shape: Shape) -> list[Column]:
+def _lake_keys(shape: ComparisonShape) -> list[Column]:
     """The record key's columns as the lake holds them: from its row where it has one, from the source's otherwise.
 
     In the type that the correction writes: in the lake's own, a source key beyond it would become another key.
@@ -125,8 +125,8 @@ def _lake_keys(shape: Shape) -> list[Column]:
 Pair = tuple[DataFrame, DataFrame]
 
 
-def landed(rechecked: DataFrame, around: Pair, later: Sequence[Pair], shape: Shape) -> DataFrame:
-    """Mark as `landed` what one commit between two lake snapshots made, and what is still as it left it. Materialised.
+def mark_landed(rechecked: DataFrame, around: Pair, later: Sequence[Pair], shape: ComparisonShape) -> DataFrame:
+    """Mark as `mark_landed` what one commit between two lake snapshots made, and what is still as it left it. Materialised.
 
     The commit made it where the key was as compared just before, and just after has one new version with the compared
     image, or none where it was to be deleted. Nobody else's commit lies between the two. `later` are the snapshots around
@@ -147,7 +147,7 @@ def landed(rechecked: DataFrame, around: Pair, later: Sequence[Pair], shape: Sha
     return marked.withColumn("status", status).select(*rechecked.columns).localCheckpoint(eager=True)
 
 
-def carried(plan: DataFrame, action: str, around: Pair, shape: Shape) -> DataFrame:
+def find_rewritten(plan: DataFrame, action: str, around: Pair, shape: ComparisonShape) -> DataFrame:
     """The plan's rows of an action in the versions that a commit of ours, made for others, carried them into. Materialised.
 
     Only where the key was as compared just before that commit and is there after it: rows were carried, none was made.
@@ -159,7 +159,7 @@ def carried(plan: DataFrame, action: str, around: Pair, shape: Shape) -> DataFra
     return marked.withColumn("lake_seqnos", seqnos).select(*plan.columns).localCheckpoint(eager=True)
 
 
-def _beside(rows: DataFrame, around: Pair, shape: Shape) -> DataFrame:
+def _beside(rows: DataFrame, around: Pair, shape: ComparisonShape) -> DataFrame:
     """The rows with their versions before and after, as `before_seqnos` and `at_seqnos`; empty where there is none."""
     for name, copies in zip(("before", "at"), around, strict=True):
         versions = copies.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
@@ -170,7 +170,7 @@ def _beside(rows: DataFrame, around: Pair, shape: Shape) -> DataFrame:
     return rows
 
 
-def keys_to_delete(rechecked: DataFrame, shape: Shape, most: int) -> tuple[Key, ...] | None:
+def keys_to_delete(rechecked: DataFrame, shape: ComparisonShape, most: int) -> tuple[Key, ...] | None:
     """The keys of the deletes that may be written, as text; None where there are more than `most`."""
     columns = [F.col(name) for name in shape.key_names]
     kinds = [item.column.kind for item in shape.agreement.key]
@@ -179,14 +179,16 @@ def keys_to_delete(rechecked: DataFrame, shape: Shape, most: int) -> tuple[Key, 
     return None if len(found) > most else tuple(tuple(row) for row in found)
 
 
-def still_there(rechecked: DataFrame, there: DataFrame | None, shape: Shape) -> DataFrame:
+def mark_existing(rechecked: DataFrame, there: DataFrame | None, shape: ComparisonShape) -> DataFrame:
     """Deletes whose key is among these source rows get the status `moved`; without rows all do. Materialised."""
     status = F.when(_deletes(), MOVED).otherwise(F.col("status"))
     if there is None:
         return rechecked.withColumn("status", status).localCheckpoint(eager=True)
     key = shape.agreement.key
     values = zip(shape.key_names, key, values_of("source", key), strict=True)
-    keys = there.select(*[canonical(item, value).alias(f"there_{name}") for name, item, value in values]).distinct()
+    keys = there.select(
+        *[canonical_value(item, value).alias(f"there_{name}") for name, item, value in values]
+    ).distinct()
     same = [F.col(name).eqNullSafe(F.col(f"there_{name}")) for name in shape.key_names]
     joined = rechecked.join(keys.withColumn("there", F.lit(True)), reduce(Column.__and__, same), "left")
     marked = joined.withColumn("status", F.when(F.col("there"), status).otherwise(F.col("status")))

@@ -14,26 +14,26 @@ from decimal import ROUND_DOWN, Decimal, localcontext
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, Compared
+from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, MOST_DIGITS, Kind
 
 
-def source_value(item: Compared) -> SparkColumn:
+def source_value(item: ComparedColumn) -> SparkColumn:
     """The column as the source read names it: `c<index>`."""
     return F.col(f"c{item.index}")
 
 
-def lake_value(item: Compared) -> SparkColumn:
+def lake_value(item: ComparedColumn) -> SparkColumn:
     """The column as the lake names it."""
-    return named(item.column.lake_name)
+    return column_named(item.column.lake_name)
 
 
-def named(name: str) -> SparkColumn:
+def column_named(name: str) -> SparkColumn:
     """A column by its exact name, whatever is in it."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
+def canonical_value(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
     """One form per value: bigint, agreed decimal, days, microseconds, lower-case uuid, text without char padding.
 
     A NUMBER is text without zeros that say nothing; what is no plain decimal (NaN, 1e3) stays as it is.
@@ -57,7 +57,7 @@ def canonical(item: Compared, value: SparkColumn) -> SparkColumn:
     return _one_zero(item, value)
 
 
-def _cut_decimal(item: Compared, value: SparkColumn) -> SparkColumn:
+def _cut_decimal(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
     """Toward zero: 1.239 and -1.239 keep 1.23 and -1.23."""
     if item.fraction_digits is None:
         return value
@@ -65,7 +65,7 @@ def _cut_decimal(item: Compared, value: SparkColumn) -> SparkColumn:
     return F.when(value < 0, F.call_function("ceil", value, digits)).otherwise(F.call_function("floor", value, digits))
 
 
-def _cut_micros(item: Compared, micros: SparkColumn) -> SparkColumn:
+def _cut_micros(item: ComparedColumn, micros: SparkColumn) -> SparkColumn:
     """The digits after the point as they are written: before 1970, too, .1239 keeps .123."""
     if item.fraction_digits is None:
         return micros
@@ -87,7 +87,7 @@ def plain_number(value: SparkColumn) -> SparkColumn:
     return F.when(text.rlike(r"^[+-]?(\d+\.?\d*|\.\d+)\z"), digits).otherwise(text)
 
 
-def value_of(item: Compared, canon: SparkColumn) -> SparkColumn:
+def value_of(item: ComparedColumn, canon: SparkColumn) -> SparkColumn:
     """The value that a canonical form stands for."""
     kind = item.column.kind
     if kind is Kind.DATE:
@@ -95,7 +95,7 @@ def value_of(item: Compared, canon: SparkColumn) -> SparkColumn:
     return F.timestamp_micros(canon) if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ) else canon
 
 
-def _one_zero(item: Compared, value: SparkColumn) -> SparkColumn:
+def _one_zero(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
     # -0.0 equals 0.0; Spark's hash already gives all NaN the same bits. A float is a double as it is, not the reverse.
     if item.column.kind not in (Kind.REAL, Kind.DOUBLE):
         return value
@@ -104,25 +104,25 @@ def _one_zero(item: Compared, value: SparkColumn) -> SparkColumn:
     return F.when(same_width == 0, F.lit(0.0).cast(width)).otherwise(same_width)
 
 
-def row_digest(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
+def row_digest(items: tuple[ComparedColumn, ...], values: list[SparkColumn]) -> SparkColumn:
     """64 bits over all columns and over which of them are NULL.
 
     Spark's hash skips NULLs, so without the marks (NULL, x) and (x, NULL) would be one row. Columns that are NOT NULL at
     the source need no mark: where the lake holds a NULL in one, equal marks leave it one value short, never another order.
     """
-    forms = [hashable(item, value) for item, value in zip(items, values, strict=True)]
+    forms = [hashable_value(item, value) for item, value in zip(items, values, strict=True)]
     marked = [value for item, value in zip(items, values, strict=True) if item.column.nullable]
     return F.xxhash64(*null_marks(marked), *forms)
 
 
-def hashable(item: Compared, value: SparkColumn) -> SparkColumn:
+def hashable_value(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
     """A form whose hash is that of the canonical one.
 
     Spark hashes dates and both kinds of timestamp by their days and microseconds; turning one kind of timestamp into the
     other would cost more than all other columns together.
     """
     plain = item.column.kind in CALENDAR_KINDS and item.fraction_digits is None
-    return value if plain else canonical(item, value)
+    return value if plain else canonical_value(item, value)
 
 
 def null_marks(values: list[SparkColumn]) -> list[SparkColumn]:
@@ -138,11 +138,11 @@ def null_marks(values: list[SparkColumn]) -> list[SparkColumn]:
     return marks
 
 
-def greatest_micros(items: tuple[Compared, ...], values: list[SparkColumn]) -> SparkColumn:
+def greatest_micros(items: tuple[ComparedColumn, ...], values: list[SparkColumn]) -> SparkColumn:
     """The greatest non-null watermark, of a clock in microseconds; NULL where all are NULL."""
     micros = []
     for item, value in zip(items, values, strict=True):
-        canon = canonical(item, value)
+        canon = canonical_value(item, value)
         micros.append(canon.cast("bigint") * 86_400_000_000 if item.column.kind is Kind.DATE else canon)
     if not micros:
         return F.lit(None).cast("bigint")
@@ -156,28 +156,28 @@ _NUMBER = r"^-?\d{1,19}(\.\d{1,18})?$"
 _HALF_STEP = {Kind.REAL: 2.0**-24, Kind.DOUBLE: 2.0**-53}
 
 
-def same(item: Compared, source: SparkColumn, lake: SparkColumn) -> SparkColumn:
+def is_same(item: ComparedColumn, source: SparkColumn, lake: SparkColumn) -> SparkColumn:
     """True where the values are equal or close enough; NULL is equal to NULL only. Never NULL itself."""
-    equal = canonical(item, source).eqNullSafe(canonical(item, lake))
+    equal = canonical_value(item, source).eqNullSafe(canonical_value(item, lake))
     if item.tolerance is None:
         return equal
     return equal | F.coalesce(_close(item, item.tolerance, source, lake), F.lit(False))
 
 
 def rows_are_close(
-    items: tuple[Compared, ...], source: list[SparkColumn], lake: list[SparkColumn]
+    items: tuple[ComparedColumn, ...], source: list[SparkColumn], lake: list[SparkColumn]
 ) -> SparkColumn | None:
     """True where all columns are the same; None where no column has a tolerance, so that digests say it all."""
     if all(item.tolerance is None for item in items):
         return None
-    met = [same(item, ours, theirs) for item, ours, theirs in zip(items, source, lake, strict=True)]
+    met = [is_same(item, ours, theirs) for item, ours, theirs in zip(items, source, lake, strict=True)]
     result = met[0]
     for one in met[1:]:
         result = result & one
     return result
 
 
-def _close(item: Compared, tolerance: Decimal, source: SparkColumn, lake: SparkColumn) -> SparkColumn:
+def _close(item: ComparedColumn, tolerance: Decimal, source: SparkColumn, lake: SparkColumn) -> SparkColumn:
     kind = item.column.kind
     if kind in _HALF_STEP:
         return _close_floats(item, float(tolerance), source, lake)
@@ -203,7 +203,7 @@ def _close_decimals(source: SparkColumn, lake: SparkColumn, tolerance: Decimal, 
     return F.abs(source - lake) <= F.lit(f"{limit:f}").cast(f"decimal({MOST_DIGITS},{scale})")
 
 
-def _close_floats(item: Compared, tolerance: float, source: SparkColumn, lake: SparkColumn) -> SparkColumn:
+def _close_floats(item: ComparedColumn, tolerance: float, source: SparkColumn, lake: SparkColumn) -> SparkColumn:
     """1.0 and 1.01 are 0.01 apart, though the nearest doubles are a hair more: that hair is allowed too."""
     narrow = item.column.kind is Kind.REAL or item.lake_type == "float"
     half_step = _HALF_STEP[Kind.REAL if narrow else Kind.DOUBLE]

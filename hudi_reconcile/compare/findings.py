@@ -18,16 +18,18 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.columns import Shape, lake_values, source_values
-from hudi_reconcile.compare.equality import named, same, value_of
+from hudi_reconcile.compare.columns import ComparisonShape, lake_values, source_values
+from hudi_reconcile.compare.equality import column_named, is_same, value_of
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT, FindingKind, PendingRange
-from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
 
 ROWS_PER_FILE = 200_000
 
 
-def findings_of(facts: DataFrame, shape: Shape, *, table: str, pending: PendingRange | None, masks: Masks) -> DataFrame:
+def findings_of(
+    facts: DataFrame, shape: ComparisonShape, *, table: str, pending: PendingRange | None, masks: Masks
+) -> DataFrame:
     """One row per candidate key: what was found, and what apply needs to know of it."""
     judged = facts.withColumn("kind", kind_column(pending)).withColumn("action", action_column(F.col("kind")))
     judged = judged.withColumn("columns", differing_columns(shape.agreement.columns))
@@ -59,10 +61,10 @@ def findings_of(facts: DataFrame, shape: Shape, *, table: str, pending: PendingR
     )
 
 
-def differing_columns(items: tuple[Compared, ...]) -> SparkColumn:
+def differing_columns(items: tuple[ComparedColumn, ...]) -> SparkColumn:
     """Source names of the columns that differ, where both sides hold the row; empty otherwise."""
     names = [
-        F.when(~same(item, source, lake), F.lit(item.column.name))
+        F.when(~is_same(item, source, lake), F.lit(item.column.name))
         for item, source, lake in zip(items, source_values(items), lake_values(items), strict=True)
     ]
     listed = F.array_compact(F.array(*names)) if names else F.array().cast("array<string>")
@@ -70,36 +72,36 @@ def differing_columns(items: tuple[Compared, ...]) -> SparkColumn:
     return F.when(both, listed).otherwise(F.array().cast("array<string>"))
 
 
-def key_struct(shape: Shape) -> SparkColumn:
+def key_struct(shape: ComparisonShape) -> SparkColumn:
     """The key under the source's names; from its canonical form, so that a key that vanished on both sides has its name."""
     pairs = zip(shape.agreement.key, shape.key_names, strict=True)
-    return F.struct(*[spelled(item, value_of(item, F.col(name))).alias(item.column.name) for item, name in pairs])
+    return F.struct(*[json_value(item, value_of(item, F.col(name))).alias(item.column.name) for item, name in pairs])
 
 
-def _source_image(shape: Shape, masks: Masks) -> SparkColumn:
+def _source_image(shape: ComparisonShape, masks: Masks) -> SparkColumn:
     image = F.struct(
         watermark_text(shape.agreement.moving, F.col("source_micros"), masks).alias("watermark"),
         hex_digest(F.col("source_digest")).alias("digest"),
-        shown(shape.agreement.columns, source_values(shape.agreement.columns), masks).alias("values"),
+        shown_values(shape.agreement.columns, source_values(shape.agreement.columns), masks).alias("values"),
     )
     return F.when(F.col("in_source"), image)
 
 
-def _lake_image(shape: Shape, masks: Masks) -> SparkColumn:
+def _lake_image(shape: ComparisonShape, masks: Masks) -> SparkColumn:
     image = F.struct(
         watermark_text(shape.agreement.watermark, F.col("lake_micros"), masks).alias("watermark"),
         hex_digest(F.col("lake_digest")).alias("digest"),
         F.col("lake_commit_time").alias("commit_time"),
         F.col("lake_partition_path").alias("partition_path"),
         F.col("lake_copies").alias("copies"),
-        shown(shape.agreement.columns, lake_values(shape.agreement.columns), masks).alias("values"),
+        shown_values(shape.agreement.columns, lake_values(shape.agreement.columns), masks).alias("values"),
     )
     return F.when(F.col("lake_copies") > 0, image)
 
 
-def save(findings: DataFrame, path: str, *, rows: int, shape: Shape) -> None:
+def save(findings: DataFrame, path: str, *, rows: int, shape: ComparisonShape) -> None:
     """Write the findings as Parquet, ordered by kind and key, in as many files as their number asks for."""
-    order = [named(name) for name in ("kind", *shape.key_names)]
+    order = [column_named(name) for name in ("kind", *shape.key_names)]
     if rows <= ROWS_PER_FILE:
         ordered = findings.coalesce(1).sortWithinPartitions(*order)
     else:
@@ -170,7 +172,7 @@ class Masks:
         return name in self.columns
 
 
-def spelled(item: Compared, value: SparkColumn) -> SparkColumn:
+def json_value(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
     """The value for JSON: integers and booleans as such, all else as text; NULL stays NULL."""
     kind = item.column.kind
     if kind in (Kind.INTEGER, Kind.BOOLEAN):
@@ -191,14 +193,14 @@ def spelled(item: Compared, value: SparkColumn) -> SparkColumn:
     return value.cast("string")
 
 
-def shown(items: tuple[Compared, ...], values: list[SparkColumn], masks: Masks) -> SparkColumn:
+def shown_values(items: tuple[ComparedColumn, ...], values: list[SparkColumn], masks: Masks) -> SparkColumn:
     """A struct of the values that may be shown, under the source's names; NULL where there is none to show."""
     fields = []
     for item, value in zip(items, values, strict=True):
         how = masks.columns.get(item.column.name)
         if how == "redact":
             continue
-        text = spelled(item, value)
+        text = json_value(item, value)
         fields.append((text if how is None else hmac_column(text.cast("string"), masks.key)).alias(item.column.name))
     return F.struct(*fields) if fields else F.lit(None).cast("struct<none:string>")
 
@@ -216,13 +218,13 @@ def hex_digest(digest: SparkColumn) -> SparkColumn:
     return F.lpad(F.lower(F.hex(digest)), 16, "0")
 
 
-def watermark_text(items: tuple[Compared, ...], micros: SparkColumn, masks: Masks) -> SparkColumn:
+def watermark_text(items: tuple[ComparedColumn, ...], micros: SparkColumn, masks: Masks) -> SparkColumn:
     """The watermark as ISO text, `Z` where its kind has a zone, or as it is; NULL where it is masked."""
     if not items or any(masks.hides(item.column.name) for item in items):
         return F.lit(None).cast("string")
     kinds = {item.column.kind for item in items}
     if not kinds <= CALENDAR_KINDS:
-        return spelled(items[0], micros).cast("string")
+        return json_value(items[0], micros).cast("string")
     if kinds == {Kind.DATE}:
         return F.date_format(F.timestamp_micros(micros), "yyyy-MM-dd")
     zone = "'Z'" if kinds == {Kind.TIMESTAMPTZ} else ""

@@ -233,7 +233,7 @@ def option_text(value: object) -> object:
     if isinstance(value, float):
         # An option is text: every digit counts, and no float has all of them.
         exact = exact_number(value)
-        return str(exact) if isinstance(value, Written) else str(value)
+        return str(exact) if isinstance(value, WrittenFloat) else str(value)
     return str(value) if isinstance(value, int) else value
 
 
@@ -352,7 +352,7 @@ class AmbiguousError(ValueError):
     """A scalar that could mean more than one thing, or costs more than it could mean."""
 
 
-class Written(float):
+class WrittenFloat(float):
     """A float that says less than the file: `exact` is the number as it is written there."""
 
     exact: Decimal
@@ -388,7 +388,7 @@ def scalar_of(text: str) -> Scalar:
 
 
 def number_of(text: str, rounded: float) -> float:
-    """The float that YAML reads, as `Written` where the text says more than it.
+    """The float that YAML reads, as `WrittenFloat` where the text says more than it.
 
     >>> number_of("0.10", 0.1), number_of("0.12345678901234567891", 0.12345678901234568).exact
     (0.1, Decimal('0.12345678901234567891'))
@@ -401,7 +401,7 @@ def number_of(text: str, rounded: float) -> float:
         exact = Decimal("NaN")
     if exact == Decimal(repr(rounded)):
         return rounded
-    found = Written(rounded)
+    found = WrittenFloat(rounded)
     found.exact = exact
     return found
 
@@ -412,7 +412,7 @@ def exact_number(number: float) -> Decimal:
     Raises:
         ValueError: infinite, no number, or nearer to 0 than any float.
     """
-    found = number.exact if isinstance(number, Written) else Decimal(repr(number))
+    found = number.exact if isinstance(number, WrittenFloat) else Decimal(repr(number))
     if not found.is_finite() or not math.isfinite(number) or (found and not number):
         raise ValueError("must be a finite number, and no nearer to 0 than 1e-300")
     return found
@@ -425,14 +425,14 @@ def plain_number(number: float) -> Decimal:
         ValueError: more digits than that, infinite, or no number.
     """
     found = Decimal(repr(float(number))) if math.isfinite(number) else Decimal("NaN")
-    if isinstance(number, Written) or found != Decimal(number if isinstance(number, int) else repr(number)):
+    if isinstance(number, WrittenFloat) or found != Decimal(number if isinstance(number, int) else repr(number)):
         raise ValueError("must be a finite number of at most 17 digits")
     return found
 
 
 def refuse_rounding(value: object) -> None:
     """Raises ValueError where a number in a value, or in lists and mappings below it, has more digits than a float holds."""
-    if isinstance(value, Written):
+    if isinstance(value, WrittenFloat):
         raise ValueError(
             "a number has more than the 17 digits that Great Expectations keeps: use check: between or sql"
         )

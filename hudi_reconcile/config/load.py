@@ -27,7 +27,7 @@ from hudi_reconcile.config.secrets import (
     read_text_file,
 )
 from hudi_reconcile.config.yaml_document import LARGEST_BYTES, Document, Problem, read_document
-from hudi_reconcile.core.errors import ConfigError, nearest
+from hudi_reconcile.core.errors import ConfigError, nearest_name
 
 # Filled in by `Secret.reveal`; the second key, or all that is in its list.
 _LAZY: frozenset[Location] = frozenset({("source", "password"), ("audit", "key"), ("audit", "old_keys")})
@@ -67,7 +67,7 @@ def parse_config(text: str, place: Place, env: Environment, read_file: ReadFile)
     """
     document = read_document(text)
     problems = list(document.problems)
-    if found := pointless(document):
+    if found := find_fatal_problems(document):
         raise config_error([*problems, *found], place.file)
     filler = _Filler(document, place, env, read_file)
     values = filler.fill(document.values, ())
@@ -106,7 +106,7 @@ def text_of(path: Path, *, what: str = "config file", shown: str | None = None, 
 # --- helpers ---
 
 
-def pointless(document: Document) -> list[Problem]:
+def find_fatal_problems(document: Document) -> list[Problem]:
     """What makes all further messages pointless: no mapping at all, or a version that may mean other keys."""
     if document.values is None and document.problems:
         return document.problems
@@ -197,13 +197,13 @@ def error_of(problems: Iterable[tuple[int, str, str]], file: str, *, fix: str) -
     """Problems (line, key, text) of one file as one error, in the order of its lines, each once; `MOST_SHOWN` in words."""
     ordered = sorted(problems, key=lambda one: one[0])
     lines = dict.fromkeys(
-        f"{file}:{line}: {shortened(key)}: {text}" if key else f"{file}:{line}: {text}"
+        f"{file}:{line}: {shorten(key)}: {text}" if key else f"{file}:{line}: {text}"
         for line, key, text in ordered[:MOST_SHOWN]
     )
     return ConfigError(tuple(lines), fix=fix, more=max(0, len(ordered) - MOST_SHOWN))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """The text as a message may repeat it: a key or a value may be as long as the file."""
     return text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}…"
 
@@ -223,7 +223,7 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
     document, model = context
     if kind == "extra_forbidden":
         legal = tuple(legal_keys(model, location[:-1]))
-        return f"{UNKNOWN_KEY}{did_you_mean(str(location[-1]), legal)} (legal: {', '.join(legal)})"
+        return f"{UNKNOWN_KEY}{suggestion(str(location[-1]), legal)} (legal: {', '.join(legal)})"
     if kind == "missing":
         return "is missing; start the file with `version: 1`" if location == ("version",) else "is missing"
     found = _found(document, location)
@@ -232,7 +232,7 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
             word.strip("'") for word in message.removeprefix("Input should be ").replace(" or ", ", ").split(", ")
         )
         value = document.value_at(location)
-        close = did_you_mean(value, legal) if isinstance(value, str) and found else ""
+        close = suggestion(value, legal) if isinstance(value, str) and found else ""
         return f"expected {' | '.join(legal)}{found}{close}"
     if kind == "rule":
         return f"{message}{found}" if message.startswith(("not a", "must be", "more than")) else message
@@ -242,9 +242,9 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
     return f"{_EXPECTED.get(kind, message.replace('Input should', 'must'))}{found}"
 
 
-def did_you_mean(word: str, legal: tuple[str, ...]) -> str:
+def suggestion(word: str, legal: tuple[str, ...]) -> str:
     """The nearest legal word as the end of a sentence; nothing where none is near."""
-    close = nearest(word.lower(), legal)
+    close = nearest_name(word.lower(), legal)
     return f"; did you mean {close!r}?" if close else ""
 
 

@@ -54,7 +54,7 @@ from hudi_reconcile.config.paths import (
 from hudi_reconcile.config.secrets import HIDDEN, Secret
 from hudi_reconcile.config.source import check_url, source_sql_findings, unverified_findings
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.errors import UsageError, fold, nearest, respelled
+from hudi_reconcile.core.errors import UsageError, find_respelled, fold, nearest_name
 from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
 from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
 
@@ -251,7 +251,7 @@ class SparkConfig(Section):
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
         """Settings are Spark's, and the master has its own key."""
-        twice = dict(respelled(map(str, raw.keys("conf"))))
+        twice = dict(find_respelled(map(str, raw.keys("conf"))))
         for key in map(str, raw.keys("conf")):
             if fold(key) == "spark.master":
                 yield ("conf", key), "use `spark: {master: …}`"
@@ -348,7 +348,7 @@ class Config(Section):
             if table.name == name:
                 return table
         legal = [table.name for table in self.tables]
-        close = nearest(name, legal)
+        close = nearest_name(name, legal)
         raise UsageError(
             f"no table {name!r} in the config" + (f"; did you mean {close!r}?" if close else ""),
             fix=f"legal after -t: {', '.join(legal)}",

@@ -13,10 +13,10 @@ from hudi_reconcile.config.fields import Location, Place, Section
 from hudi_reconcile.config.load import (
     MOST_SHOWN,
     config_error,
-    did_you_mean,
-    pointless,
+    find_fatal_problems,
     problems_of,
-    shortened,
+    shorten,
+    suggestion,
     text_of,
 )
 from hudi_reconcile.config.rules_model import RULES, RulesFile, RulesHead
@@ -44,7 +44,7 @@ def load_rules(path: Path, *, shown: str, table: str | None, doubt: Doubt | None
 def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None = None) -> RuleSet:
     """The rules of a text; reads no file. Raises ConfigError with all its problems."""
     document = read_document(text)
-    if found := pointless(document):
+    if found := find_fatal_problems(document):
         raise config_error(list(dict.fromkeys([*document.problems, *found])), file, fix=FIX)
     problems = list(document.problems)
     head, more = _entry(document, (), RulesHead, file)
@@ -88,9 +88,9 @@ def _rule(document: Document, index: int, raw: object, file: str) -> tuple[Rule 
         where = document.line_of((*here, "check"))
         if kind is None:
             return None, [Problem(where, (*here, "check"), f"is missing (legal: {' | '.join(legal)})")]
-        close = did_you_mean(str(kind), legal)
+        close = suggestion(str(kind), legal)
         return None, [
-            Problem(where, (*here, "check"), f"expected {' | '.join(legal)}, found {shortened(str(kind))!r}{close}")
+            Problem(where, (*here, "check"), f"expected {' | '.join(legal)}, found {shorten(str(kind))!r}{close}")
         ]
     entry, problems = _entry(document, here, model, file)
     return (None if entry is None else entry.rule()), problems
@@ -116,7 +116,7 @@ def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
     values = document.values
     own = values.get("table") if isinstance(values, dict) else None
     if table is not None and isinstance(own, str) and own != table:
-        text = f"is {shortened(own)!r}, but reconcile.yaml names this file for the table {table!r}"
+        text = f"is {shorten(own)!r}, but reconcile.yaml names this file for the table {table!r}"
         yield Problem(document.line_of(("table",)), ("table",), text)
     seen: dict[str, int] = {}
     for index, raw in enumerate(_listed(values)):
@@ -136,5 +136,5 @@ def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
         name = raw.get("rule") if isinstance(raw, dict) else None
         if isinstance(name, str) and name not in ids:
             place, told = ("waivers", index, "rule"), told + 1
-            close = did_you_mean(name, tuple(ids)) if told <= MOST_SHOWN else ""
-            yield Problem(document.line_of(place), place, f"there is no rule {shortened(name)!r}{close}")
+            close = suggestion(name, tuple(ids)) if told <= MOST_SHOWN else ""
+            yield Problem(document.line_of(place), place, f"there is no rule {shorten(name)!r}{close}")

@@ -37,7 +37,7 @@ from hudi_reconcile.core.rules.reach import (
     OTHER_TABLES,
     RULE,
     TABLE_FUNCTIONS,
-    out_of_reach,
+    find_reach_fault,
     sql_of,
 )
 from hudi_reconcile.core.rules.rules import Allow, Check, Gx, Severity, Sql
@@ -194,7 +194,7 @@ class BetweenRule(BatchRule):
 
     def check_of(self) -> rules.Check:
         """The check."""
-        return rules.Between(self.column, self.min, self.max)
+        return rules.ValueRange(self.column, self.min, self.max)
 
 
 class InSetRule(BatchRule):
@@ -348,7 +348,7 @@ def refuse_reach(check: Check) -> None:
 
     What this reader of SQL does not understand is left to Spark, which judges each query before it runs.
     """
-    if isinstance(check, Gx) and _is_known(check) and (why := out_of_reach(check.type, check.kwargs)):
+    if isinstance(check, Gx) and _is_known(check) and (why := find_reach_fault(check.type, check.kwargs)):
         raise ValueError(why)
     for query in sql_of(check):
         if _VARIABLE.search(query):

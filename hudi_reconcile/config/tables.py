@@ -231,7 +231,7 @@ Tolerance = Annotated[
 ]
 
 
-class TableSource(Section):
+class SourceSection(Section):
     """Which rows and columns of the source belong to the table."""
 
     table: SourceName | None = Field(None, description="Source table; SQL-quoted names are allowed.")
@@ -379,7 +379,7 @@ class TableConfig(Section):
     """One table, on both sides."""
 
     name: Annotated[Text, AfterValidator(folder_name)] = Field(description="Name in commands, results and folders.")
-    source: TableSource = Field(description="Rows and columns at the source.")
+    source: SourceSection = Field(description="Rows and columns at the source.")
     pull: PullConfig = Field(PullConfig(), description="How rows reach the lake.")
     lake: LakeConfig = Field(description="The Hudi table.")
     compare: CompareConfig = Field(CompareConfig(), description="What equality leaves out or allows for.")

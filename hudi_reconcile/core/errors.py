@@ -108,7 +108,7 @@ class RefusedError(ReconcileError):
 _LONGEST, _MOST = 200, 2_000
 
 
-def nearest(name: str, legal: Iterable[str]) -> str | None:
+def nearest_name(name: str, legal: Iterable[str]) -> str | None:
     """The legal name that looks most like this one; None where none comes near."""
     if len(name) > _LONGEST:
         return None
@@ -126,10 +126,10 @@ def fold(key: str) -> str:
     return key.lower()
 
 
-def respelled(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+def find_respelled(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Keys that repeat one before them but for letter case, each with that one.
 
-    >>> list(respelled(["a", "b", "A", "b"]))
+    >>> list(find_respelled(["a", "b", "A", "b"]))
     [('A', 'a'), ('b', 'b')]
     """
     first: dict[str, str] = {}
@@ -139,10 +139,10 @@ def respelled(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         first.setdefault(fold(key), key)
 
 
-def overlaid(given: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+def overlay(given: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
     """What is given, then ours: no spelling of a key of ours stays beside it, as one of the two would win by chance.
 
-    >>> overlaid({"opTions": "a", "b": "c"}, {"options": "d"})
+    >>> overlay({"opTions": "a", "b": "c"}, {"options": "d"})
     {'b': 'c', 'options': 'd'}
     """
     own = {fold(key) for key in ours}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.result_parts import (
     Approved,
@@ -89,7 +89,7 @@ class RunResult:
     @property
     def outcome(self) -> Outcome:
         """The gravest outcome of the tables."""
-        return gravest(table.outcome for table in self.tables)
+        return gravest_outcome(table.outcome for table in self.tables)
 
 
 def run_document(run: RunResult) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def run_document(run: RunResult) -> dict[str, Any]:
     }
 
 
-def compared_whole(table: Mapping[str, Any]) -> bool:
+def is_whole_comparison(table: Mapping[str, Any]) -> bool:
     """True where a table of a `result.json` proves or disproves the whole table: every row of both sides was compared.
 
     Ask this before a sweep is taken for the state of a table. Results from before partial sweeps were always whole.

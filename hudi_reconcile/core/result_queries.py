@@ -23,7 +23,7 @@ _LEFT = ("superseded", "moved", "failed", "held")
 _VERIFIED_FULLY = frozenset({Outcome.CORRECTED.value, Outcome.DRIFT.value})
 
 
-def corrected_whole(table: Document) -> bool:
+def is_wholly_corrected(table: Document) -> bool:
     """True where every finding of the run was corrected, by this run or before, and the touched segments proved equal.
 
     Of what was compared: ask `compared_whole` too where the whole table matters. Each finding has one correction, so
@@ -46,7 +46,7 @@ def open_drift(table: Document) -> dict[str, int]:
     Where a verification proved the rest of them, those that it still found and those that were not corrected are left. Rows
     that are left and of no known kind count for each kind: never less than the truth.
     """
-    if corrected_whole(table):
+    if is_wholly_corrected(table):
         return {}
     found = {kind: rows for kind, rows in table["findings"].items() if rows}
     again, listed = table.get("findings_left"), table.get("uncorrected")
@@ -59,7 +59,7 @@ def open_drift(table: Document) -> dict[str, int]:
     return {kind: rows for kind, rows in left.items() if rows}
 
 
-def after_apply(table: Document, applied: Document) -> Document:
+def select_after_apply(table: Document, applied: Document) -> Document:
     """The part of a sweep's or run's result after an apply of its plan: what was compared, and what was corrected."""
     told = ("outcome", "corrections", "verified_at", "findings_left", "uncorrected")
     return {**table, **{name: applied.get(name) for name in told}}
@@ -77,7 +77,7 @@ def open_rules(table: Document) -> int:
 _RIGHT = (Outcome.CLEAN, Outcome.CORRECTED)
 
 
-def left_out(table: Mapping[str, Any], run_id: str) -> TableResult | None:
+def result_without_plan(table: Mapping[str, Any], run_id: str) -> TableResult | None:
     """The result of a table as the run left it; None where it was found right.
 
     Without it, an apply of the other tables would be `corrected`, and a table that nobody compared would seem right.
@@ -110,31 +110,31 @@ _COMMAND = re.compile(
 )
 
 
-def tool_with(config: str | None) -> str:
+def tool_command(config: str | None) -> str:
     """The tool's name with a config file, where that is not the default.
 
-    >>> tool_with("reconcile.yaml"), tool_with(None), tool_with("my shop.yaml")
+    >>> tool_command("reconcile.yaml"), tool_command(None), tool_command("my shop.yaml")
     ('hudi-reconcile', 'hudi-reconcile', "hudi-reconcile -c 'my shop.yaml'")
     """
     return TOOL if config in (None, DEFAULT_CONFIG) else f"{TOOL} -c {shlex.quote(str(config))}"
 
 
-def with_config(text: str, config: str | None) -> str:
+def add_config(text: str, config: str | None) -> str:
     """A text whose commands carry the config file; what carries one already stays as it is.
 
-    >>> with_config("look: hudi-reconcile plan latest; then sweep with the hudi-reconcile that wrote it", "shop.yaml")
+    >>> add_config("look: hudi-reconcile plan latest; then sweep with the hudi-reconcile that wrote it", "shop.yaml")
     'look: hudi-reconcile -c shop.yaml plan latest; then sweep with the hudi-reconcile that wrote it'
     """
-    tool = tool_with(config)
+    tool = tool_command(config)
     return _COMMAND.sub(lambda _: f"{tool} ", text)
 
 
-def fixes_with_config(result: TableResult, config: str | None) -> TableResult:
+def add_config_to_fixes(result: TableResult, config: str | None) -> TableResult:
     """A table's result whose fixes name the config file: of its error, its guards and what was not compared."""
     error = result.error
     return replace(
         result,
-        error=None if error is None else replace(error, fix=with_config(error.fix, config)),
-        guards=tuple(replace(one, fix=with_config(one.fix, config)) for one in result.guards),
-        unverified=tuple(replace(one, fix=with_config(one.fix, config)) for one in result.unverified),
+        error=None if error is None else replace(error, fix=add_config(error.fix, config)),
+        guards=tuple(replace(one, fix=add_config(one.fix, config)) for one in result.guards),
+        unverified=tuple(replace(one, fix=add_config(one.fix, config)) for one in result.unverified),
     )

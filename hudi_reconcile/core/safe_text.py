@@ -31,10 +31,10 @@ _LOGGED_COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
 _COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
 
 
-def without_commands(text: str) -> str:
+def defuse_commands(text: str) -> str:
     r"""The text without a line that a CI server takes for a command of ours: GitHub obeys lines that begin with `::`.
 
-    >>> without_commands("why: x\n  ::stop-commands::y")
+    >>> defuse_commands("why: x\n  ::stop-commands::y")
     'why: x\n  | ::stop-commands::y'
     """
     return _COMMAND.sub(r"\1| ", text)

@@ -209,7 +209,7 @@ class Catalogued:
     sampling: str = ""
 
 
-def from_postgres(rows: Sequence[Mapping[str, Any]]) -> Catalogued:
+def parse_postgres_catalog(rows: Sequence[Mapping[str, Any]]) -> Catalogued:
     """pg_stats, as `postgres.STATISTICS_QUERY` gives it."""
     if not rows:
         return Catalogued("the catalog does not know this table")
@@ -233,7 +233,7 @@ def from_postgres(rows: Sequence[Mapping[str, Any]]) -> Catalogued:
     return Catalogued(why, known, width, bounds, common, float(row["null_share"] or 0.0), is_bytewise, sampling)
 
 
-def from_mysql(rows: Sequence[Mapping[str, Any]]) -> Catalogued:
+def parse_mysql_catalog(rows: Sequence[Mapping[str, Any]]) -> Catalogued:
     """information_schema.tables: rows and their average length; MySQL and MariaDB keep no histogram that would help."""
     if not rows or rows[0]["row_bytes"] is None:
         return Catalogued("information_schema knows no row length")

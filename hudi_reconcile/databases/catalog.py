@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_reconcile.core.errors import RefusedError, UsageError, nearest
+from hudi_reconcile.core.errors import RefusedError, UsageError, nearest_name
 from hudi_reconcile.core.tables.kinds import KEY_KINDS, Column
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Described, TableRequest
@@ -24,7 +24,7 @@ class UniqueKey:
     not_null: bool
 
 
-def described(
+def describe_table(
     request: TableRequest,
     columns: tuple[Column, ...],
     unique: Sequence[UniqueKey],
@@ -108,7 +108,7 @@ def _wanted(request: TableRequest, columns: tuple[Column, ...], key: tuple[str, 
 
 def _known(request: TableRequest, setting: str, name: str, columns: Mapping[str, Column]) -> None:
     if name not in columns:
-        hint = nearest(name, columns)
+        hint = nearest_name(name, columns)
         raise UsageError(
             f"table {request.name}: {setting} names column {name}, which {request.title} does not have"
             + (f" (did you mean {hint}?)" if hint else ""),

@@ -210,7 +210,7 @@ def pgjdbc_url(connection: Connection) -> str:
     return f"jdbc:postgresql://{host}:{connection.port}/{quote(connection.database, safe='')}"
 
 
-def password_refused(connection: Connection) -> SourceError:
+def password_error(connection: Connection) -> SourceError:
     """The server does not take this user's password."""
     return SourceError(
         f"{connection.place}: the server refused the password of user {connection.user}",
@@ -218,7 +218,7 @@ def password_refused(connection: Connection) -> SourceError:
     )
 
 
-def unreachable(connection: Connection, reason: str) -> SourceError:
+def unreachable_error(connection: Connection, reason: str) -> SourceError:
     """No connection came about, or it broke."""
     return SourceError(
         f"{connection.place}: cannot connect: {reason}",
@@ -227,7 +227,7 @@ def unreachable(connection: Connection, reason: str) -> SourceError:
     )
 
 
-def no_database(connection: Connection) -> SourceError:
+def missing_database_error(connection: Connection) -> SourceError:
     """The server has no database of this name."""
     return SourceError(
         f"{connection.place}: this database does not exist", fix="correct the database name in source.url"
@@ -239,7 +239,7 @@ def not_granted(connection: Connection, reason: str) -> SourceError:
     return SourceError(f"{connection.place}: {reason}", fix=f"grant SELECT on the table to {connection.user}")
 
 
-def rows_hidden(connection: Connection, reason: str) -> SourceError:
+def hidden_rows_error(connection: Connection, reason: str) -> SourceError:
     """Row-level security would leave rows out: what is not shown would look deleted."""
     return SourceError(
         f"{connection.place}: {reason}; SELECT alone does not lift it",
@@ -247,7 +247,7 @@ def rows_hidden(connection: Connection, reason: str) -> SourceError:
     )
 
 
-def cancelled(connection: Connection, detail: str) -> SourceError:
+def cancelled_error(connection: Connection, detail: str) -> SourceError:
     """A statement was cut off by its time limit, or by somebody. `detail` begins with its own punctuation."""
     return SourceError(
         f"{connection.place}: a statement was cancelled{detail}", fix="raise source.statement_timeout, then run again"

@@ -108,7 +108,7 @@ def open_shop(server: PostgresServer, rows: int) -> Shop:
 
 
 @contextmanager
-def till_at_work(shop: Shop) -> Iterator[None]:
+def open_late_order(shop: Shop) -> Iterator[None]:
     """An order is taken in a transaction that stays open for the block and commits after it.
 
     The till gave it the time of the sale, five minutes ago: by the time others can see the row, its `updated_at` is past.
@@ -118,7 +118,7 @@ def till_at_work(shop: Shop) -> Iterator[None]:
         yield
 
 
-def drift(shop: Shop) -> None:
+def make_drift(shop: Shop) -> None:
     """Change five orders without touching `updated_at`, delete three, and take one ordinary new order."""
     with _connect(shop.server, DATABASE) as hand:
         hand.execute("update orders set status = 'REFUNDED', amount = 0 where order_id = any(%s)", [list(shop.silent)])

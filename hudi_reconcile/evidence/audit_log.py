@@ -49,12 +49,12 @@ class Link:
     is_genuine: bool = False
 
 
-def links(path: Path, keys: KeyRing) -> Iterator[Link]:
+def read_links(path: Path, keys: KeyRing) -> Iterator[Link]:
     """Every line of the log, oldest first. A missing log has none."""
     previous, was_sealed, was_current = FIRST_PREVIOUS, False, False
     for number, line in enumerate(lines_of(path), start=1):
         is_whole = line.endswith(b"\n")
-        record = parsed(line)
+        record = parse_line(line)
         if record is None:
             yield Link(number, None, ("is no audit record: edited, or cut by a crash",), is_whole)
             continue
@@ -163,7 +163,7 @@ def audit_key(text: str, where: str) -> AuditKey:
     return AuditKey(secret)
 
 
-def lacking(key_id: object, given: KeyRing, where: str) -> AuditKeyError:
+def missing_key_error(key_id: object, given: KeyRing, where: str) -> AuditKeyError:
     """What to say where a line was sealed with a key that is not on the ring."""
     short = str(key_id)[:_ID_LETTERS]
     if given == NO_KEYS:
@@ -212,7 +212,7 @@ def canonical(value: Record) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
-def parsed(line: bytes) -> Record | None:
+def parse_line(line: bytes) -> Record | None:
     """The record of a line; None for what is no JSON object, or holds what no canonical JSON does (NaN, infinities)."""
     try:
         value = json.loads(line, parse_constant=_finite, parse_float=_finite)
@@ -235,7 +235,9 @@ def sealed_text(record: Record) -> bytes:
 def refuse_to_unseal(path: Path, last: Record | None, keys: KeyRing) -> None:
     """Raises AuditKeyError where the last line is sealed with a key that is not given: the next would break the seal."""
     if last is not None and "key_id" in last and (keys.current is None or keys.find(last["key_id"]) is None):
-        raise lacking(last["key_id"], keys if keys.current is not None else NO_KEYS, f"the last line of {path}")
+        raise missing_key_error(
+            last["key_id"], keys if keys.current is not None else NO_KEYS, f"the last line of {path}"
+        )
 
 
 def append(path: Path, facts: Record, keys: KeyRing = NO_KEYS, mode: int = OWNERS_MODE) -> Record:
@@ -290,7 +292,7 @@ def read_tail(path: Path) -> Tail:
     return Tail(offset + len(whole) + 1, json.loads(line), torn)
 
 
-def records(path: Path) -> Iterator[Record]:
+def read_records(path: Path) -> Iterator[Record]:
     """The whole records, oldest first, unchecked but for being JSON objects; a torn last line is left out.
 
     Raises:
@@ -299,7 +301,7 @@ def records(path: Path) -> Iterator[Record]:
     for number, line in enumerate(lines_of(path), start=1):
         if not line.endswith(b"\n") and not _is_record(line):
             return
-        record = parsed(line)
+        record = parse_line(line)
         if record is None:
             raise EvidenceError(f"line {number} of {path} is no audit record", fix="restore the log from a copy")
         yield record
@@ -376,5 +378,5 @@ def _is_flat(value: object, left: int) -> bool:
 
 
 def _is_record(line: bytes) -> bool:
-    record = parsed(line)
+    record = parse_line(line)
     return record is not None and isinstance(record.get("seq"), int) and record.get("hash") == record_hash(record)

@@ -32,7 +32,7 @@ _MOST_DIGITS = (
 _FIX = "choose another run: hudi-reconcile history"
 
 
-def parsed(data: bytes, path: Path, version: int) -> Document:
+def parse_document(data: bytes, path: Path, version: int) -> Document:
     """The document of a file's bytes.
 
     Raises:

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
 
-from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.result_queries import open_rules
 from hudi_reconcile.core.sweep.coverage import Coverage, parse
@@ -106,7 +106,7 @@ def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
             one["outcome"],
             dict(one["findings"]),
             one["corrections"]["applied"],
-            compared_whole(one),
+            is_whole_comparison(one),
             one.get("coverage"),
             one["corrections"].get("applied_before", 0),
             one.get("plan_id"),

@@ -78,7 +78,7 @@ def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
 
 def _logged(path: Path) -> tuple[dict[str, str], frozenset[str]]:
     """The hash of each run's line, and the runs that lines of purges name."""
-    lines = list(audit_log.records(path))
+    lines = list(audit_log.read_records(path))
     purges = (line["purged"] for line in lines if line.get("command") == PURGE)
     named = frozenset(str(one["run_id"]) for purged in purges for one in purged)
     return {str(line["run_id"]): str(line["hash"]) for line in lines if line.get("run_id")}, named

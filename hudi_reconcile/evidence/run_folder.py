@@ -205,7 +205,7 @@ def _settle(reports: Path, run_id: str) -> None:
     building = building_path(reports, run_id)
     if building.is_symlink() or not building.is_dir():
         return
-    lines = audit_log.records(reports / AUDIT_FILE)
+    lines = audit_log.read_records(reports / AUDIT_FILE)
     logged = next((line for line in lines if line.get("run_id") == run_id), None)
     if logged is None:
         with suppress(OSError):  # another user's: in nobody's way

@@ -27,7 +27,7 @@ from hudi_reconcile.core.plan.plan import Plan, parse
 from hudi_reconcile.core.sweep.segments import parse as parse_segments
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing
-from hudi_reconcile.evidence.documents import checked_result, parsed
+from hudi_reconcile.evidence.documents import checked_result, parse_document
 from hudi_reconcile.evidence.files import (
     OWNERS_MODE,
     EvidenceError,
@@ -241,7 +241,7 @@ class Store:
             _refuse_other(log, run_id, name, None)
             return None
         _refuse_other(log, run_id, name, hashlib.sha256(data).hexdigest())
-        return parsed(data, path, version)
+        return parse_document(data, path, version)
 
     def _of(self, commands: Collection[str] | None) -> Iterator[str]:
         return (run_id for run_id in self.run_ids() if commands is None or self._command(run_id) in commands)
@@ -301,7 +301,7 @@ def _either(commands: Collection[str] | None) -> str:
     return "run yet" if commands is None else " or ".join(sorted(commands, reverse=True))
 
 
-def undone_by(store: Store, plan: Plan) -> str | None:
+def find_undo(store: Store, plan: Plan) -> str | None:
     """The newest run that took commits of the plan back; None where no run says so, as undos of earlier versions."""
     for run_id in store.run_ids():
         if run_id <= plan.run_id:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result_parts import Approved
-from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, Link, Record, lacking, links
+from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, Link, Record, missing_key_error, read_links
 from hudi_reconcile.evidence.files import EvidenceError, file_sha256, open_regular
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE
 
@@ -136,11 +136,11 @@ class LogReader:
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def proven_before_key(path: Path, keys: KeyRing) -> frozenset[int]:
+def prove_unsealed_lines(path: Path, keys: KeyRing) -> frozenset[int]:
     """The numbers of the unsealed lines whose chain leads to the head that the config names."""
     chain: list[int] = []
     previous = None
-    for link in links(path, keys):
+    for link in read_links(path, keys):
         if link.record is None or link.sealed_by is not None or not link.is_genuine:
             chain, previous = [], None
             continue
@@ -158,9 +158,9 @@ def proven_before_key(path: Path, keys: KeyRing) -> frozenset[int]:
 
 def _judged(path: Path, keys: KeyRing) -> Iterator[tuple[Link, str]]:
     """Every line, and why it is not to be believed: by its own hash and seal, and by the line after it."""
-    before_key = proven_before_key(path, keys) if keys.unsealed_head is not None else frozenset[int]()
+    before_key = prove_unsealed_lines(path, keys) if keys.unsealed_head is not None else frozenset[int]()
     before: Link | None = None
-    for link in (one for one in links(path, keys) if one.record is not None or one.is_whole):
+    for link in (one for one in read_links(path, keys) if one.record is not None or one.is_whole):
         if before is not None:
             is_followed = link.record is not None and link.record.get("previous") == _hash(before)
             yield before, _doubt(before, keys, before_key, is_followed=is_followed)
@@ -203,7 +203,7 @@ def _run_line(link: Link, doubt: str) -> RunLine:
     )
 
 
-def trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]:
+def read_trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]:
     """Every record that counts, oldest first, once the whole log was read.
 
     With a key those that nothing seals do not count, but for those of before the key, up to `audit.unsealed_head`.
@@ -214,13 +214,13 @@ def trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]:
         AuditKeyError: a line is sealed with a key that was not given.
     """
     path, is_sealed, is_old = reports / AUDIT_FILE, True, False
-    before_key = proven_before_key(path, keys) if keys.unsealed_head is not None else frozenset[int]()
+    before_key = prove_unsealed_lines(path, keys) if keys.unsealed_head is not None else frozenset[int]()
     found: list[Record] = []
-    for link in links(path, keys):
+    for link in read_links(path, keys):
         if link.record is None and not link.is_whole:
             continue  # cut by a crash; the next run removes it
         if link.unchecked:
-            raise lacking(link.sealed_by, keys, f"line {link.number} of {path}")
+            raise missing_key_error(link.sealed_by, keys, f"line {link.number} of {path}")
         if link.flaws or link.record is None:
             raise _untrusted(f"line {link.number} of {path} is not as it was written")
         is_sealed = link.sealed_by is not None or link.number in before_key
@@ -241,9 +241,9 @@ def trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]:
 def refuse_edited(reports: Path, run_id: str, name: str, keys: KeyRing = NO_KEYS) -> None:
     """Hold one file of a run against its line in the log.
 
-    Raises RefusedError where no line names it or it is not what the line says, and as `trusted_records`.
+    Raises RefusedError where no line names it or it is not what the line says, and as `read_trusted_records`.
     """
-    lines = [line for line in trusted_records(reports, keys) if line.get("run_id") == run_id]
+    lines = [line for line in read_trusted_records(reports, keys) if line.get("run_id") == run_id]
     files = [line.get("files") for line in lines]
     hashes = [one.get(name) if isinstance(one, dict) else None for one in files]
     if hashes != [file_sha256(reports / run_id / name)]:
@@ -264,9 +264,9 @@ _NAMES = {one.name: {"str": str, "int": int}[str(one.type)] for one in fields(Ap
 def approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
     """Every approval, oldest first, once the whole log was read.
 
-    Raises as `trusted_records`: where a line is not as it was written nobody knows who approved what.
+    Raises as `read_trusted_records`: where a line is not as it was written nobody knows who approved what.
     """
-    for line in trusted_records(reports, keys):
+    for line in read_trusted_records(reports, keys):
         if line.get("command") == APPROVE:
             tables = line.get("tables")
             for table in tables if isinstance(tables, list) else ():

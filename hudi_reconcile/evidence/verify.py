@@ -13,10 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, NO_KEYS, KeyRing, Link, Record, lacking, links
+from hudi_reconcile.evidence.audit_log import (
+    FIRST_PREVIOUS,
+    NO_KEYS,
+    KeyRing,
+    Link,
+    Record,
+    missing_key_error,
+    read_links,
+)
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, building_path, is_run_id
-from hudi_reconcile.evidence.trust import proven_before_key
+from hudi_reconcile.evidence.trust import prove_unsealed_lines
 
 _LOOKS_AGAIN = 3
 
@@ -105,13 +113,15 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     found = Verified()
     there = _runs(reports)  # before the log: the line of a run comes before its folder
     heads, named = {FIRST_PREVIOUS: 0}, dict[str, _Named]()
-    before_key = proven_before_key(reports / AUDIT_FILE, keys) if keys.unsealed_head is not None else frozenset[int]()
+    before_key = (
+        prove_unsealed_lines(reports / AUDIT_FILE, keys) if keys.unsealed_head is not None else frozenset[int]()
+    )
     if keys.unsealed_head is not None and not before_key:
         what = "the head that audit.unsealed_head names is not in the log: its lines were rewritten or removed"
         found.flaws.append(Flaw(None, None, what))
     unchecked: Link | None = None
     last: Link | None = None
-    for link in links(reports / AUDIT_FILE, keys):
+    for link in read_links(reports / AUDIT_FILE, keys):
         found.lines = link.number
         last = link
         found.flaws += [Flaw(link.number, _run_of(link.record), what) for what in link.flaws]
@@ -128,7 +138,7 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     found.flaws += _end_flaws(last, keys, published, found, before_key)
     _check_files(reports, there, named, found)
     if unchecked is not None:
-        missing = lacking(unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}")
+        missing = missing_key_error(unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}")
         if not found.flaws:
             raise missing
         found.flaws.append(Flaw(unchecked.number, _run_of(unchecked.record), missing.message))

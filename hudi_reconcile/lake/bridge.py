@@ -28,7 +28,7 @@ _SERVICES = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER"})
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class TimelineAction:
     """One entry of the timeline. `completed` is None while it is requested or in flight; `java` is Hudi's own object."""
 
     requested: str
@@ -56,17 +56,17 @@ class Timeline:
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder().setConf(conf).setBasePath(path)
         self._path, self._jvm = path, jvm
         try:
-            self._client = found_again(builder.setLoadActiveTimelineOnLoad(True).build)
+            self._client = retry_missing_table(builder.setLoadActiveTimelineOnLoad(True).build)
             self._active = self._client.getActiveTimeline()
         except Py4JJavaError as error:
-            raise unreadable(path, "its timeline", error) from error
+            raise unreadable_error(path, "its timeline", error) from error
 
-    def pending(self) -> tuple[Action, ...]:
+    def pending(self) -> tuple[TimelineAction, ...]:
         """Everything requested or in flight, oldest first."""
         found = _actions(self._active.filterInflightsAndRequested())
         return tuple(replace(one, action=CLUSTERING) if self._plans_clustering(one) else one for one in found)
 
-    def _plans_clustering(self, action: Action) -> bool:
+    def _plans_clustering(self, action: TimelineAction) -> bool:
         # Up to table version 6 a clustering is requested as what it ends as, a replacement; its plan tells them apart.
         if action.action != "replacecommit":
             return False
@@ -74,9 +74,9 @@ class Timeline:
         try:
             return bool(utils.isClusteringInstant(self._active, action.java, self._client.getInstantGenerator()))
         except Py4JJavaError as error:
-            raise unreadable(self._path, f"instant {action.requested}", error) from error
+            raise unreadable_error(self._path, f"instant {action.requested}", error) from error
 
-    def completed(self) -> tuple[Action, ...]:
+    def completed(self) -> tuple[TimelineAction, ...]:
         """Completed writes (table services included), newest completion first."""
         done = _actions(self._active.getCommitsTimeline().filterCompletedInstants())
         return tuple(sorted(done, key=lambda action: action.completed or "", reverse=True))
@@ -85,11 +85,11 @@ class Timeline:
         """Requested times of the rollbacks that were planned or made, but for archived ones."""
         return frozenset(str(one.requestedTime()) for one in self._active.getRollbackTimeline().getInstants())
 
-    def is_service(self, action: Action) -> bool:
+    def is_service(self, action: TimelineAction) -> bool:
         """True where the completed action is a compaction or a clustering."""
         return str(self._active.readCommitMetadata(action.java).getOperationType()) in _SERVICES
 
-    def metadata(self, key: str, *, archived: bool, newest: int | None = None) -> Iterator[tuple[str, Action]]:
+    def metadata(self, key: str, *, archived: bool, newest: int | None = None) -> Iterator[tuple[str, TimelineAction]]:
         """The key's values on completed commits that carry it, newest first; of so many commits, or of all.
 
         Raises LakeError for a damaged instant.
@@ -101,17 +101,17 @@ class Timeline:
             try:
                 value = commits.readCommitMetadata(action.java).getMetadata(key)
             except Py4JJavaError as error:
-                raise unreadable(self._path, f"instant {action.requested}", error) from error
+                raise unreadable_error(self._path, f"instant {action.requested}", error) from error
             if value is not None:
                 yield str(value), action
 
-    def commit_json(self, action: Action) -> str:
+    def commit_json(self, action: TimelineAction) -> str:
         """A completed write's metadata as JSON, with the file groups that it wrote and replaced."""
         utils = self._jvm.org.apache.hudi.common.table.timeline.TimelineUtils
         try:
             return str(utils.getCommitMetadata(action.java, self._active).toJsonString())
         except Py4JJavaError as error:
-            raise unreadable(self._path, f"instant {action.requested}", error) from error
+            raise unreadable_error(self._path, f"instant {action.requested}", error) from error
 
     def retained_from(self) -> str | None:
         """The requested time from which on the cleaner left every file version; None where none ever ran.
@@ -123,17 +123,17 @@ class Timeline:
         try:
             found = [self._kept(line, one) for one in _actions(line)]
         except Py4JJavaError as error:
-            raise unreadable(self._path, "what the cleaner kept", error) from error
+            raise unreadable_error(self._path, "what the cleaner kept", error) from error
         return max(found, default=None)
 
-    def _kept(self, line: Any, clean: Action) -> str:
+    def _kept(self, line: Any, clean: TimelineAction) -> str:
         if clean.completed is not None:
             return str(line.readCleanMetadata(clean.java).getEarliestCommitToRetain() or "") or clean.requested
         plan = self._jvm.org.apache.hudi.common.util.CleanerUtils.getCleanerPlan(self._client, clean.java)
         kept = plan.getEarliestInstantToRetain()
         return clean.requested if kept is None else str(kept.getTimestamp())
 
-    def archived(self) -> tuple[Action, ...]:
+    def archived(self) -> tuple[TimelineAction, ...]:
         """Completed writes that were moved to the archive."""
         line = self._client.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants()
         active = {action.requested for action in self.completed()}
@@ -156,7 +156,7 @@ class Timeline:
                 one.requested: str(line.readSavepointMetadata(one.java).getSavepointedBy()) for one in _actions(line)
             }
         except Py4JJavaError as error:
-            raise unreadable(self._path, "a savepoint", error) from error
+            raise unreadable_error(self._path, "a savepoint", error) from error
 
     def drop_unfinished_savepoint(self, requested: str) -> None:
         """Remove what a killed process left of a savepoint at this instant: Hudi would refuse to make it again."""
@@ -176,7 +176,7 @@ class Timeline:
                 if kept is None or str(kept.getTimestamp()) > requested:
                     return True
         except Py4JJavaError as error:
-            raise unreadable(self._path, "a plan of its cleaner", error) from error
+            raise unreadable_error(self._path, "a plan of its cleaner", error) from error
         return False
 
     def lock(self, name: str, options: Mapping[str, str]) -> Any:
@@ -191,20 +191,20 @@ class Timeline:
         return {str(name): str(found.getProperty(name)) for name in names}
 
 
-def newest_completion(archived: Iterable[Action], active: Iterable[Action]) -> str | None:
+def newest_completion(archived: Iterable[TimelineAction], active: Iterable[TimelineAction]) -> str | None:
     """When the last archived write completed; at the latest, where the archive of an old release does not say. Pure."""
     oldest = min((one.completed or one.requested for one in active), default="")
     return max((one.completed or max(one.requested, oldest) for one in archived), default=None)
 
 
-def _actions(line: Any) -> tuple[Action, ...]:
+def _actions(line: Any) -> tuple[TimelineAction, ...]:
     instants = line.getInstants()
     found = []
     for place in range(instants.size()):
         java = instants.get(place)
         done = java.getCompletionTime() if java.isCompleted() else None
         completed = None if done is None else str(done)
-        found.append(Action(str(java.requestedTime()), completed, str(java.getAction()), java))
+        found.append(TimelineAction(str(java.requestedTime()), completed, str(java.getAction()), java))
     return tuple(found)
 
 
@@ -301,7 +301,7 @@ def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
     return tuple(names)
 
 
-def unreadable(path: str, what: str, error: Py4JJavaError) -> LakeError:
+def unreadable_error(path: str, what: str, error: Py4JJavaError) -> LakeError:
     """The error for a table whose parts cannot be read. One that was listed and is gone is what a writer archived meanwhile."""
     names = cause_names(error)
     fix = f"run it again; where it stays: {_DOCTOR}" if "FileNotFoundException" in names else _DOCTOR
@@ -313,7 +313,7 @@ PAUSES_SECONDS = (0.1, 0.3, 1.0, 2.0)
 _GONE = "TableNotFoundException"
 
 
-def found_again(act: Callable[[], T], pause: Callable[[float], None] = time.sleep) -> T:
+def retry_missing_table(act: Callable[[], T], pause: Callable[[float], None] = time.sleep) -> T:
     """What `act` gives of a table that is there, tried again for some seconds where Hudi finds no table.
 
     Seen in `make writers`: an apply whose commit stood could not read it back, since another writer began just then. Raises

@@ -19,7 +19,7 @@ from hudi_reconcile.core.errors import LakeError, SupersededError
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.options import alone
+from hudi_reconcile.lake.options import locked_options
 from hudi_reconcile.lake.timeline import COMMIT, PREFIX, commit_of, writers_in_flight
 
 _LOCKED_OUT = "HoodieLockException"
@@ -86,7 +86,7 @@ def commit_alone(target: Target, frame: DataFrame, options: Mapping[str, str], m
     commit. Hudi's own check, at the commit alone, would not do: it asks for files that two writers changed, and a key that
     both insert may lie in two. Raises as `commit`; SupersededError too where the lock is not to be had.
     """
-    inside, of_the_lock = alone(options)
+    inside, of_the_lock = locked_options(options)
     with _locked(target, of_the_lock):
         return commit(target, frame, inside, metadata)
 

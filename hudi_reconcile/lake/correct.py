@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.errors import LakeError, NotBuiltError
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable
 from hudi_reconcile.lake.schema import as_table
-from hudi_reconcile.lake.timeline import Keys
+from hudi_reconcile.lake.timeline import WrittenKeys
 from hudi_reconcile.ports import Corrective
 
 DELETE = "_hr_delete"
@@ -37,13 +37,13 @@ class DeleteMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class CorrectionBatch:
     """A batch as it is written, the versions it expects, what marks its deletes, and how many keys it writes."""
 
     rows: DataFrame
     expected: DataFrame
     mark: DeleteMark
-    keys: Keys
+    keys: WrittenKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ class BatchFacts:
     new_keys: int
 
     @property
-    def written(self) -> Keys:
+    def written(self) -> WrittenKeys:
         """By whether the lake has them."""
-        return Keys(self.keys - self.new_keys, self.new_keys)
+        return WrittenKeys(self.keys - self.new_keys, self.new_keys)
 
 
-def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
+def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBatch:
     """The batch in the table's exact schema, checked.
 
     Both frames are materialised: they are read several times, one in the middle of the commit, and must not move.
@@ -77,7 +77,7 @@ def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
     check_facts(facts, table)
     marker = tombstone_seq(facts.greatest_seq, known_seq)
     seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
-    return Correction(
+    return CorrectionBatch(
         rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, DeleteMark(READ_SEQ, str(marker)), facts.written
     )
 
@@ -165,7 +165,7 @@ def correction_options(
 
 
 @contextmanager
-def plain_reads(spark: SparkSession) -> Iterator[None]:
+def read_without_index(spark: SparkSession) -> Iterator[None]:
     """What SQL reads of Hudi tables, it reads without any index, as `load` of this room does, for the length of a block.
 
     Validators run on threads of a pool that do not know Spark's jars: on a partitioned table with a metadata table the
@@ -186,12 +186,12 @@ def plain_reads(spark: SparkSession) -> Iterator[None]:
 
 
 @contextmanager
-def validated(spark: SparkSession, expected: DataFrame) -> Iterator[str]:
+def register_expected(spark: SparkSession, expected: DataFrame) -> Iterator[str]:
     """The expected versions under a name of their own for the validators' SQL, which then reads files and no index."""
     view = f"_hr_expected_{uuid4().hex}"
     expected.createOrReplaceTempView(view)
     try:
-        with plain_reads(spark):
+        with read_without_index(spark):
             yield view
     finally:
         spark.catalog.dropTempView(view)

@@ -23,7 +23,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakePin, LakeTable
 from hudi_reconcile.lake.correct import (
     DELETE,
-    Correction,
+    CorrectionBatch,
     DeleteMark,
     check_facts,
     exact_rows,
@@ -33,7 +33,7 @@ from hudi_reconcile.lake.correct import (
 )
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import bucket_options, key_options, sample_of
-from hudi_reconcile.lake.reads import evaluating, newest, pinned, unmerged
+from hudi_reconcile.lake.reads import read_newest, read_pinned, read_unmerged, redact_failures
 from hudi_reconcile.lake.schema import as_table, columns_of, widest_type
 from hudi_reconcile.ports import Corrective, Frame
 
@@ -103,7 +103,7 @@ def refuse_unordered(rows: DataFrame, table: LakeTable) -> None:
         )
 
 
-def with_lake_only(upserts: DataFrame, only: Sequence[LakeColumn], table: LakeTable, now: DataFrame) -> DataFrame:
+def add_lake_columns(upserts: DataFrame, only: Sequence[LakeColumn], table: LakeTable, now: DataFrame) -> DataFrame:
     """The images with the lake's own values in columns that the source does not have; new rows keep NULL there."""
     if not only:
         return upserts
@@ -123,15 +123,15 @@ def with_lake_only(upserts: DataFrame, only: Sequence[LakeColumn], table: LakeTa
     )
 
 
-def as_adopted(batch: Corrective, table: LakeTable, now: DataFrame) -> Corrective:
+def adopt_batch(batch: Corrective, table: LakeTable, now: DataFrame) -> Corrective:
     """The batch with its upserts as the table's own images."""
     given = cast("DataFrame", batch.upserts)
     only = [column for column in table.columns if column.name not in given.columns]
-    upserts = with_lake_only(images(given, table), only, table, now).localCheckpoint()
+    upserts = add_lake_columns(images(given, table), only, table, now).localCheckpoint()
     return Corrective(Frame(upserts), batch.deletes, batch.expected)
 
 
-def prepare(batch: Corrective, table: LakeTable) -> Correction:
+def prepare(batch: Corrective, table: LakeTable) -> CorrectionBatch:
     """The batch in the table's exact schema, checked. The table has a column that can carry the mark of a delete.
 
     Raises LakeError for other columns or a key that occurs twice, NotBuiltError for an upsert of a key the lake has twice.
@@ -145,7 +145,7 @@ def prepare(batch: Corrective, table: LakeTable) -> Correction:
     check_facts(facts, table)
     mark = DeleteMark(field, f"__hr_delete__{uuid4().hex}")
     marked = F.when(F.col(DELETE), F.lit(mark.text)).otherwise(F.col(f"`{field}`"))
-    return Correction(rows.withColumn(field, marked).drop(DELETE), expected, mark, facts.written)
+    return CorrectionBatch(rows.withColumn(field, marked).drop(DELETE), expected, mark, facts.written)
 
 
 def mark_field(table: LakeTable) -> str | None:
@@ -154,7 +154,7 @@ def mark_field(table: LakeTable) -> str | None:
     return next((one.name for one in table.columns if one.type == "string" and one.name not in taken), None)
 
 
-def overtaken_rows(batch: Corrective, table: LakeTable, seen: Shown) -> int:
+def count_overtaken(batch: Corrective, table: LakeTable, seen: Shown) -> int:
     """How many upserts Hudi would drop in silence, or that would bring an older row back: 0 without event-time ordering."""
     if table.ordering != "event_time":
         return 0
@@ -172,7 +172,7 @@ def overtaken_rows(batch: Corrective, table: LakeTable, seen: Shown) -> int:
     return count
 
 
-def moved_rows(upserts: DataFrame, table: LakeTable, now: DataFrame) -> int:
+def count_moved(upserts: DataFrame, table: LakeTable, now: DataFrame) -> int:
     """How many rows would lie in another partition than the lake has them in."""
     if not table.partition_fields:
         return 0
@@ -211,14 +211,14 @@ class ForeignTable:
                 f"Hudi table {table.path}: its files are buckets of consistent hashing, whose number changes by itself",
                 fix="let the tool that made the table write it, or pull into a new lake.path",
             )
-        with evaluating(table.path):
-            sample = sample_of(newest(self.spark, table.path), table)
+        with redact_failures(table.path):
+            sample = sample_of(read_newest(self.spark, table.path), table)
             found = key_options(self.spark, table, planned, sample)
             return {**found, **bucket_options(self.spark, table, planned, sample)}
 
     def images(self, rows: DataFrame) -> DataFrame:
         """Source images as the table's columns, every one with what orders it."""
-        with evaluating(self.table.path):
+        with redact_failures(self.table.path):
             found = images(rows, self.table)
             refuse_unordered(found, self.table)
         return found
@@ -227,8 +227,8 @@ class ForeignTable:
         """Raises RefusedError for rows that leave their partition, where Hudi would keep the old copy: buckets."""
         if options.get("hoodie.index.type") != "BUCKET":
             return
-        with evaluating(self.table.path):
-            moved = moved_rows(rows, self.table, newest(self.spark, self.table.path))
+        with redact_failures(self.table.path):
+            moved = count_moved(rows, self.table, read_newest(self.spark, self.table.path))
         if moved:
             raise RefusedError(
                 f"Hudi table {self.table.path}: {moved} rows would leave their partition, and its files are buckets: the "
@@ -239,10 +239,10 @@ class ForeignTable:
     def correction(self, batch: Corrective, pin: LakePin) -> tuple[Corrective, bool]:
         """The batch with the table's own images, and whether Hudi's merge would drop some of it."""
         path, table = self.table.path, self.table
-        with evaluating(path):
-            now = pinned(self.spark, path, pin)
-            found = as_adopted(batch, table, now)
+        with redact_failures(path):
+            now = read_pinned(self.spark, path, pin)
+            found = adopt_batch(batch, table, now)
             refuse_unordered(cast("DataFrame", found.upserts), table)
-            seen = Shown(now, unmerged(self.spark, path) if table.type == "merge_on_read" else None)
-            sure = mark_field(table) is None or overtaken_rows(found, table, seen) > 0
+            seen = Shown(now, read_unmerged(self.spark, path) if table.type == "merge_on_read" else None)
+            sure = mark_field(table) is None or count_overtaken(found, table, seen) > 0
         return found, sure

@@ -30,14 +30,13 @@ from hudi_reconcile.core.tables.values import (
     LakeTable,
     PartitionField,
 )
-from hudi_reconcile.lake import correct as correction
-from hudi_reconcile.lake import rewrite_partitions, timeline, undo
+from hudi_reconcile.lake import correct, rewrite_partitions, timeline, undo
 from hudi_reconcile.lake.bridge import Timeline, skip_probes
 from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.options import WriteOptions, Writer, create_options, overwrite_options
-from hudi_reconcile.lake.reads import evaluating, newest, newest_columns, pinned, unmerged
-from hudi_reconcile.lake.recover import held, rolled_back
+from hudi_reconcile.lake.reads import newest_columns, read_newest, read_pinned, read_unmerged, redact_failures
+from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
 from hudi_reconcile.lake.schema import (
     as_new_table,
     as_table,
@@ -47,7 +46,7 @@ from hudi_reconcile.lake.schema import (
     derived_value,
     lake_rows,
 )
-from hudi_reconcile.lake.table import SCHEMA, as_held, has_table, properties_of, table_of
+from hudi_reconcile.lake.table import SCHEMA, add_file_types, has_table, properties_of, table_of
 from hudi_reconcile.lake.timeline import (
     KEYS,
     PREFIX,
@@ -59,7 +58,7 @@ from hudi_reconcile.lake.timeline import (
     writers_of,
 )
 from hudi_reconcile.lake.undo import drop_ours, keep_one
-from hudi_reconcile.ports import AS_SOURCE, Corrective, Frame, NewTable, Origin, Replaced, Shape, TakenBack
+from hudi_reconcile.ports import AS_SOURCE, BatchShape, Corrective, Frame, NewTable, Origin, Replaced, TakenBack
 
 
 class HudiLake:
@@ -90,7 +89,7 @@ class HudiLake:
         table = table_of(self._path, properties_of(line, self._path), ())
         if line.completed():
             shown, schemas = newest_columns(self._spark, self._path), line.metadata(SCHEMA, archived=False)
-            columns = as_held(shown, line.properties(), table.partition_fields, (text for text, _ in schemas))
+            columns = add_file_types(shown, line.properties(), table.partition_fields, (text for text, _ in schemas))
             return table_of(self._path, line.properties(), columns)
         if table.owned:
             return None
@@ -110,25 +109,25 @@ class HudiLake:
 
     def count(self, pin: LakePin) -> int:
         """How many rows there are at the pin."""
-        with evaluating(self._path):
-            return pinned(self._spark, self._path, pin).count()
+        with redact_failures(self._path):
+            return read_pinned(self._spark, self._path, pin).count()
 
     def rows(self, pin: LakePin) -> Frame:
         """All rows at the pin, with Hudi's own columns."""
-        return Frame(pinned(self._spark, self._path, pin))
+        return Frame(read_pinned(self._spark, self._path, pin))
 
     def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
         """The partitions at the pin, with their rows; one job over the partition columns."""
-        with evaluating(self._path):
-            return listed(pinned(self._spark, self._path, pin), rule)
+        with redact_failures(self._path):
+            return list_partitions(read_pinned(self._spark, self._path, pin), rule)
 
     def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
         """The rows with a mark on those of the partitions."""
-        return Frame(marked(_spark(rows), side, scope.rule, scope.paths))
+        return Frame(flag_in_scope(_spark(rows), side, scope.rule, scope.paths))
 
     def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
         """Every commit that carries the label, active or archived."""
-        return tuple(timeline.carrying(self._timeline(), PREFIX + key)) if has_table(self._files, self._path) else ()
+        return tuple(timeline.find_label(self._timeline(), PREFIX + key)) if has_table(self._files, self._path) else ()
 
     def batch(
         self,
@@ -136,7 +135,7 @@ class HudiLake:
         columns: tuple[Column, ...],
         partition_by: tuple[PartitionField, ...],
         read_seq: int,
-        shape: Shape = AS_SOURCE,
+        shape: BatchShape = AS_SOURCE,
     ) -> Frame:
         """Source rows `c0, c1, …` as full lake images."""
         return Frame(lake_rows(_spark(rows), columns, partition_by, read_seq, shape))
@@ -154,7 +153,7 @@ class HudiLake:
         if READ_SEQ not in {column.name for column in columns if column.type == "bigint"}:
             raise LakeError(f"rows of new table {table.name} have no bigint column {READ_SEQ}", fix="report a bug")
         check_types(columns, table.record_key, partitions)
-        with evaluating(self._path):
+        with redact_failures(self._path):
             check_values(frame, table.record_key, partitions)
         target = Target(self._spark, self._path, table.name, exists=False, still_ours=self._still_ours)
         return commit(target, frame, create_options(self._options, table), commit_metadata(checkpoint, labels))
@@ -174,8 +173,8 @@ class HudiLake:
         if pin is None:
             return Replaced(0, 0)
         frame = self._writer.fitted(rows, table)
-        with evaluating(self._path):
-            return would_overwrite(frame, pinned(self._spark, self._path, pin), table)
+        with redact_failures(self._path):
+            return count_overwritten(frame, read_pinned(self._spark, self._path, pin), table)
 
     def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Make these rows all that the table holds, in one commit.
@@ -217,9 +216,9 @@ class HudiLake:
             return self._replaced(batch, table, plain, metadata)
         found = self._writer.prepared(batch, table, self._known_seq(checkpoint))
         metadata[KEYS] = keys_text(found.keys)
-        with correction.validated(self._spark, found.expected) as view:
+        with correct.register_expected(self._spark, found.expected) as view:
             clusterings = timeline.planned_clusterings(self._timeline())
-            options = {**plain, **correction.correction_options(table, view, found.mark, clusterings)}
+            options = {**plain, **correct.correction_options(table, view, found.mark, clusterings)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
     def replace(
@@ -237,12 +236,14 @@ class HudiLake:
         self, batch: Corrective, table: LakeTable, plain: Mapping[str, str], metadata: Mapping[str, str]
     ) -> Instant:
         known, pin = {one.requested for one in self._timeline().completed()}, self._pinned()
-        with evaluating(self._path):
-            held = unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
-            found = rewrite_partitions.replacement(batch, table, pinned(self._spark, self._path, pin), held, plain)
+        with redact_failures(self._path):
+            held = read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
+            found = rewrite_partitions.build_replacement(
+                batch, table, read_pinned(self._spark, self._path, pin), held, plain
+            )
             check_values(found.rows, table.record_key, table.partition_fields)
         metadata = {**metadata, KEYS: keys_text(found.keys)}
-        with correction.validated(self._spark, found.expected) as view:
+        with correct.register_expected(self._spark, found.expected) as view:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
@@ -262,11 +263,11 @@ class HudiLake:
         """Roll back an instant that never completed. Raises LakeError where Hudi cannot."""
         if self._still_ours is not None:
             self._still_ours()
-        rolled_back(Target(self._spark, self._path, self._name), requested)
+        roll_back_dead(Target(self._spark, self._path, self._name), requested)
 
     def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it."""
-        return undo.around(self._timeline(), commit, self._path)
+        return undo.snapshots_around(self._timeline(), commit, self._path)
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
@@ -275,7 +276,9 @@ class HudiLake:
     def shows(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows are there as they are, but for the read sequence."""
         pin = self.pin()
-        return 0 if pin is None else undo.shown(_spark(upserts), pinned(self._spark, self._path, pin), table)
+        return (
+            0 if pin is None else undo.count_matching(_spark(upserts), read_pinned(self._spark, self._path, pin), table)
+        )
 
     def savepoint(self, comment: str, earlier: Sequence[str] = ()) -> str:
         """Keep the first of the earlier snapshots that still has a savepoint, whoever made it; else the newest."""
@@ -293,7 +296,7 @@ class HudiLake:
         process tells the next run to roll it back at once.
         """
         target = Target(self._spark, self._path, self._name)
-        with held(target, self._files, owner, adopt=self._adopt) as still_ours:
+        with hold_lease(target, self._files, owner, adopt=self._adopt) as still_ours:
             self._still_ours = still_ours
             try:
                 yield
@@ -306,7 +309,7 @@ class HudiLake:
         return max(checkpoint.read_seq, 0 if known is None else known.checkpoint.read_seq)
 
     def _no_rows(self, table: LakeTable) -> DataFrame:
-        return newest(self._spark, self._path).select(*(column.name for column in table.columns)).limit(0)
+        return read_newest(self._spark, self._path).select(*(column.name for column in table.columns)).limit(0)
 
     def _pinned(self) -> LakePin:
         pin = self.pin()
@@ -325,7 +328,7 @@ def _spark(frame: Frame) -> DataFrame:
     return cast("DataFrame", frame)
 
 
-def would_overwrite(rows: DataFrame, lake: DataFrame, table: LakeTable) -> Replaced:
+def count_overwritten(rows: DataFrame, lake: DataFrame, table: LakeTable) -> Replaced:
     """The lake's rows, and how many have a key that none of the new rows has. NULL parts of a key are equal."""
     keys = as_table(rows, table.columns, table.path).select(*table.record_key).withColumn("_hr_there", F.lit(True))
     same = reduce(
@@ -339,7 +342,7 @@ def would_overwrite(rows: DataFrame, lake: DataFrame, table: LakeTable) -> Repla
 PARTITION_PATH = "_hoodie_partition_path"
 
 
-def listed(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...]:
+def list_partitions(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...]:
     """The lake's partitions by path, with their rows, and how many of those the rule would place elsewhere. One job."""
     path, told = F.col(PARTITION_PATH), _path(rule, [_text(F.col(f"`{one.lake_name}`")) for one in rule.fields])
     unlike = F.count(F.when(~path.eqNullSafe(told), 1))
@@ -349,7 +352,7 @@ def listed(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...]:
     )
 
 
-def marked(rows: DataFrame, side: Literal["source", "lake"], rule: PathRule, paths: Sequence[str]) -> DataFrame:
+def flag_in_scope(rows: DataFrame, side: Literal["source", "lake"], rule: PathRule, paths: Sequence[str]) -> DataFrame:
     """The same rows with one more column, which is true where the row lies in one of these partitions."""
     path = F.col(PARTITION_PATH) if side == "lake" else _path(rule, [_source_text(one) for one in rule.fields])
     return rows.withColumn(IN_SCOPE, F.coalesce(path.isin(*paths), F.lit(False)))

@@ -77,7 +77,7 @@ def claim_on(lease: Lease | None, me: Holder, *, now_ms: int, is_alive: bool) ->
     return Claim.EXPIRED if lease.expires_ms <= now_ms else Claim.HELD
 
 
-def heir(lease: Lease, dead: Lease | None) -> Lease:
+def inherit_lease(lease: Lease, dead: Lease | None) -> Lease:
     """The lease while it clears up after a dead one: killed meanwhile, it leaves both processes' instants to the next."""
     if dead is None:
         return lease
@@ -122,7 +122,7 @@ class Taken:
     @property
     def heir(self) -> Lease:
         """What stands in the file until the dead one's instants are rolled back."""
-        return heir(self.lease, self.dead)
+        return inherit_lease(self.lease, self.dead)
 
 
 def lease_path(table_path: str) -> str:
@@ -154,7 +154,7 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     return taken
 
 
-def cleared(files: Files, table_path: str, taken: Taken) -> None:
+def clear_inheritance(files: Files, table_path: str, taken: Taken) -> None:
     """Nothing of the dead process is left: from now on the lease speaks of our own instants alone."""
     if taken.dead is not None:
         _renew(files, lease_path(table_path), taken.lease)
@@ -169,7 +169,7 @@ def give_back(files: Files, table_path: str, taken: Taken) -> None:
 
 
 @contextmanager
-def given_back(files: Files, table_path: str, taken: Taken) -> Iterator[None]:
+def release_lease(files: Files, table_path: str, taken: Taken) -> Iterator[None]:
     """Give the lease back at the end, and after an error; an interrupted process leaves it.
 
     Java may be gone by then, through which files are removed, and only the lease of a dead process lets the next one take over.

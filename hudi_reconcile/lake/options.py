@@ -12,14 +12,14 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.plan.lake_ownership import lake_option_problems, with_overrides
+from hudi_reconcile.core.plan.lake_ownership import lake_option_problems, override_options
 from hudi_reconcile.core.tables.values import READ_SEQ, LakePin, LakeTable
 from hudi_reconcile.lake import foreign_table
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.correct import Correction, prepare
+from hudi_reconcile.lake.correct import CorrectionBatch, prepare
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign_table import ForeignTable
-from hudi_reconcile.lake.reads import evaluating
+from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.lake.schema import as_table, check_values
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
 from hudi_reconcile.ports import Corrective, Frame, NewTable
@@ -84,7 +84,7 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     if table.change_log is not None:
         found["hoodie.table.cdc.enabled"] = "true"
         found["hoodie.table.cdc.supplemental.logging.mode"] = table.change_log.upper()
-    return with_overrides(found, options.overrides)
+    return override_options(found, options.overrides)
 
 
 def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
@@ -101,7 +101,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
         "hoodie.compact.inline": str(table.type == "merge_on_read").lower(),
         "hoodie.compact.inline.max.delta.commits": str(options.compact_after_commits),
     }
-    return with_overrides({**found, **(table.foreign.options if table.foreign else {})}, options.overrides)
+    return override_options({**found, **(table.foreign.options if table.foreign else {})}, options.overrides)
 
 
 def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
@@ -113,7 +113,7 @@ def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def alone(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def locked_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Options of a write under the table's lock that the caller holds, from an optimistic write's; and those of the lock.
 
     The write is as optimistic as before, and checks at its commit what others changed who know no lock; but Hudi takes no lock
@@ -227,7 +227,7 @@ class Writer:
     def rows(self, rows: Frame, table: LakeTable, options: Mapping[str, str]) -> DataFrame:
         """The rows as they may be written with these options. Raises RefusedError for values that Hudi would mix up."""
         frame = self.fitted(rows, table)
-        with evaluating(table.path):
+        with redact_failures(table.path):
             check_values(frame, table.record_key, table.partition_fields)
         if table.foreign is not None:
             self._foreign(table).refuse_moved(frame, options)
@@ -243,9 +243,9 @@ class Writer:
         self._foreign(table).refuse_moved(cast("DataFrame", found.upserts), options)
         return found, sure
 
-    def prepared(self, batch: Corrective, table: LakeTable, known_seq: int) -> Correction:
+    def prepared(self, batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBatch:
         """The batch as one upsert writes it, its deletes marked. Raises RefusedError for values that Hudi would mix up."""
-        with evaluating(table.path):
+        with redact_failures(table.path):
             found = prepare(batch, table, known_seq) if table.foreign is None else foreign_table.prepare(batch, table)
             check_values(found.rows, table.record_key, table.partition_fields)
         return found

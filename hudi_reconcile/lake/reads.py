@@ -10,14 +10,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.lake_ownership import cleaner_passed
+from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.tables.values import LakeColumn, LakePin
-from hudi_reconcile.lake.bridge import Timeline, cause_names, found_again
+from hudi_reconcile.lake.bridge import Timeline, cause_names, retry_missing_table
 from hudi_reconcile.lake.schema import columns_of
 from hudi_reconcile.lake.timeline import pin_of
 
 
-def pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
+def read_pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     """All rows at the pin, `_hoodie_*` columns included. Log files of a merge_on_read table are merged in.
 
     Raises LakeError where the pin is no longer the newest snapshot and a writer older than it is in flight.
@@ -30,7 +30,7 @@ def pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
 def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     # Hudi's time travel refuses an instant while an older writer is in flight. A frame shows what was there when it was
     # loaded; the timeline is asked afterwards, so that nothing can have been completed between pin and frame.
-    rows = newest(spark, path)
+    rows = read_newest(spark, path)
     now = pin_of(Timeline(spark, path))
     if now is None or now.instant != pin.instant:
         raise LakeError(
@@ -46,7 +46,7 @@ def as_of(spark: SparkSession, path: str, requested: str) -> DataFrame:
     return _load(spark, path, {"as.of.instant": requested})
 
 
-def incremental(spark: SparkSession, path: str, after: str, upto: str, merge: str) -> DataFrame:
+def read_incremental(spark: SparkSession, path: str, after: str, upto: str, merge: str) -> DataFrame:
     """Hudi's own incremental rows: written by commits that completed after `after` and not after `upto`."""
     options = {
         "hoodie.datasource.query.type": "incremental",
@@ -59,7 +59,7 @@ def incremental(spark: SparkSession, path: str, after: str, upto: str, merge: st
     return _load(spark, path, options)
 
 
-def cdc(spark: SparkSession, path: str, after: str, upto: str) -> DataFrame:
+def read_cdc(spark: SparkSession, path: str, after: str, upto: str) -> DataFrame:
     """Hudi's CDC query of commits that completed after `after` and not after `upto`: `op`, `ts_ms`, `before`, `after` as text."""
     options = {
         "hoodie.datasource.query.type": "incremental",
@@ -70,28 +70,28 @@ def cdc(spark: SparkSession, path: str, after: str, upto: str) -> DataFrame:
     return _load(spark, path, options)
 
 
-def newest(spark: SparkSession, path: str) -> DataFrame:
+def read_newest(spark: SparkSession, path: str) -> DataFrame:
     """The table as it is now, with Hudi's own columns."""
     return _load(spark, path, {})
 
 
-def unmerged(spark: SparkSession, path: str) -> DataFrame:
+def read_unmerged(spark: SparkSession, path: str) -> DataFrame:
     """Every row that a file of a merge_on_read table still holds, base file or log, whatever became of it: deletes show none."""
     return _load(spark, path, {"hoodie.datasource.merge.type": "skip_merge"})
 
 
 def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
     """The table's columns as Spark reads them, without Hudi's own."""
-    return columns_of(newest(spark, path))
+    return columns_of(read_newest(spark, path))
 
 
 @contextmanager
-def evaluating(path: str) -> Iterator[None]:
+def redact_failures(path: str) -> Iterator[None]:
     """Turn the failure of a frame that is evaluated inside into a LakeError; its own text may hold row values."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:
-        known = cleaner_passed(str(error))
+        known = cleaner_error(str(error))
         names = " <- ".join(cause_names(error)) if isinstance(error, Py4JJavaError) else type(error).__name__
     else:
         return
@@ -106,7 +106,7 @@ def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:
     # A stale or pruning index must never hide a row from a sweep: files are listed, nothing is skipped.
     plain = {"hoodie.metadata.enable": "false", "hoodie.enable.data.skipping": "false"}
     try:
-        return found_again(lambda: spark.read.format("hudi").options(**plain, **options).load(path))
+        return retry_missing_table(lambda: spark.read.format("hudi").options(**plain, **options).load(path))
     except Py4JJavaError as error:
         names = " <- ".join(cause_names(error))
         if "HoodieTimeTravelException" in names:

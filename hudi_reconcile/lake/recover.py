@@ -36,7 +36,9 @@ class Leftovers:
     unsure: tuple[str, ...]
 
 
-def leftovers(in_flight: Sequence[str], beats_ms: Mapping[str, int], lease: Lease | None, now_ms: int) -> Leftovers:
+def sort_leftovers(
+    in_flight: Sequence[str], beats_ms: Mapping[str, int], lease: Lease | None, now_ms: int
+) -> Leftovers:
     """Sort the instants in flight. `beats_ms` holds the age base: each instant's last heartbeat; `lease` a dead process's."""
     dead, unsure = [], []
     for requested in in_flight:
@@ -65,11 +67,11 @@ def clear(target: Target, files: Files, lease: Lease | None) -> tuple[str, ...]:
     if left is not None and left >= SILENT_MS:
         files.delete(_lock(target))
     for requested in found.dead:
-        rolled_back(target, requested)
+        roll_back_dead(target, requested)
     return found.dead
 
 
-def rolled_back(target: Target, requested: str) -> None:
+def roll_back_dead(target: Target, requested: str) -> None:
     """Roll an instant of a dead writer back. Raises LakeError where that fails."""
     try:
         roll_back(target.spark, target.path, target.name, requested)
@@ -84,7 +86,7 @@ def rolled_back(target: Target, requested: str) -> None:
 def _look(target: Target, files: Files, lease: Lease | None) -> Leftovers:
     in_flight = writers_in_flight(Timeline(target.spark, target.path))
     beats = {one.name: one.modified_ms for one in files.list(f"{target.path}/.hoodie/.heartbeat")} if in_flight else {}
-    return leftovers(in_flight, beats, lease, _now_ms())
+    return sort_leftovers(in_flight, beats, lease, _now_ms())
 
 
 def _lock_age_ms(target: Target, files: Files, lease: Lease) -> int | None:
@@ -104,7 +106,7 @@ def _now_ms() -> int:
 
 
 @contextmanager
-def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[Callable[[], None]]:
+def hold_lease(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[Callable[[], None]]:
     """Hold the lease, and give what to call before a write: it raises SupersededError where the lease was lost meanwhile.
 
     An interrupted process leaves it: only the lease of a dead one lets the next clear up at once. A table that another tool
@@ -112,10 +114,10 @@ def held(target: Target, files: Files, owner: str, *, adopt: bool = False) -> It
     """
     path = target.path
     taken = lease.take(files, path, owner, timeline_now(target.spark))
-    with lease.given_back(files, path, taken):
+    with lease.release_lease(files, path, taken):
         if has_table(files, path) and (adopt or is_ours(Timeline(target.spark, path).properties())):
             with lease.Renewal(files, path, taken.heir):
                 clear(target, files, taken.dead)
-        lease.cleared(files, path, taken)
+        lease.clear_inheritance(files, path, taken)
         with lease.Renewal(files, path, taken.lease) as renewal:
             yield renewal.refuse_lost

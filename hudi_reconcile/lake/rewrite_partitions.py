@@ -18,7 +18,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.lake.correct import SEQNO, VALIDATOR, exact_versions, pending_sql, same_keys, sql_text, versions_sql
 from hudi_reconcile.lake.schema import as_table
-from hudi_reconcile.lake.timeline import Keys
+from hudi_reconcile.lake.timeline import WrittenKeys
 from hudi_reconcile.ports import Corrective
 
 _PARTITION = "_hoodie_partition_path"
@@ -35,10 +35,10 @@ class Replacement:
     rows: DataFrame
     expected: DataFrame
     partitions: tuple[str, ...]
-    keys: Keys
+    keys: WrittenKeys
 
 
-def replacement(
+def build_replacement(
     batch: Corrective,
     table: LakeTable,
     now: DataFrame,
@@ -97,10 +97,10 @@ def _refuse_unplaced(keys: DataFrame, right: DataFrame, table: LakeTable, held: 
         )
 
 
-def _written(expected: DataFrame, table: LakeTable) -> Keys:
+def _written(expected: DataFrame, table: LakeTable) -> WrittenKeys:
     by_key = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
     found = by_key.agg(F.count(F.when(F.col("_hr_copies") > 0, 1)), F.count(F.when(F.col("_hr_copies") == 0, 1)))
-    return Keys(*found.collect()[0])
+    return WrittenKeys(*found.collect()[0])
 
 
 def check_partitions(partitions: tuple[str, ...], table: LakeTable) -> None:

@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
-from hudi_reconcile.core.tables.kinds import Column, holds, stored_type, widened
+from hudi_reconcile.core.tables.kinds import Column, holds, stored_type, widen_type
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, PartitionField
-from hudi_reconcile.ports import AS_SOURCE, Shape
+from hudi_reconcile.ports import AS_SOURCE, BatchShape
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
 _STORED_AS = {"tinyint": "int", "smallint": "int"}
@@ -81,7 +81,7 @@ def as_new_table(frame: DataFrame) -> DataFrame:
 
 def names_fault(names: Sequence[str]) -> tuple[str, str] | None:
     """Which of a table's columns the lake cannot hold under their names, and the line that renames them; None where it can."""
-    wrong = unholdable(names)
+    wrong = unholdable_names(names)
     if not wrong:
         return None
     taken = [name for name in names if name not in wrong]
@@ -115,7 +115,7 @@ def _quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def unholdable(names: Sequence[str]) -> tuple[str, ...]:
+def unholdable_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names that Hudi's Avro schema cannot hold, or that are Hudi's own."""
     return tuple(name for name in names if not _NAME.fullmatch(name) or name.startswith("_hoodie_"))
 
@@ -125,7 +125,7 @@ def _nullable(column: SparkColumn, target: LakeColumn) -> SparkColumn:
     return F.when(F.expr("true"), column).alias(target.name)
 
 
-def as_now(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[SparkColumn, ...]:
+def as_newest_columns(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[SparkColumn, ...]:
     """Columns of the table as it was, as the table has them now: those that came later are NULL, widened ones are cast.
 
     Raises UsageError for a column of a type that Hudi does not widen exactly to what it is now.
@@ -134,7 +134,7 @@ def as_now(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[
     other = [
         f"{column.name} was {was[column.name]}, is {column.type}"
         for column in table
-        if column.name in was and widened(was[column.name], column.type) != column.type
+        if column.name in was and widen_type(was[column.name], column.type) != column.type
     ]
     if other:
         raise UsageError(
@@ -231,7 +231,7 @@ def lake_rows(
     columns: tuple[Column, ...],
     partition_by: tuple[PartitionField, ...],
     read_seq: int,
-    shape: Shape = AS_SOURCE,
+    shape: BatchShape = AS_SOURCE,
 ) -> DataFrame:
     """Rows `c0, c1, …` in the order of `columns`, as full images for the lake. A NULL partition source stays NULL."""
     stored = [

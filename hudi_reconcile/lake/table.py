@@ -173,7 +173,7 @@ _OF_TIMES = ("timestamp", "custom")
 UNKNOWN = "an unknown type"
 
 
-def as_held(
+def add_file_types(
     columns: tuple[LakeColumn, ...],
     properties: Mapping[str, str],
     partition_fields: tuple[str, ...],

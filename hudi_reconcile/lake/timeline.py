@@ -26,7 +26,7 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.lake_ownership import NEWEST, Writers
 from hudi_reconcile.core.safe_text import json_of
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakePin
-from hudi_reconcile.lake.bridge import CLUSTERING, WRITES, Action, Timeline
+from hudi_reconcile.lake.bridge import CLUSTERING, WRITES, Timeline, TimelineAction
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import STREAMER_KEYS
 from hudi_reconcile.ports import Origin
@@ -80,22 +80,22 @@ def checkpoint_of(timeline: Timeline) -> CheckpointAt | None:
 
 def commit_of(timeline: Timeline, key: str, value: str) -> Instant | None:
     """The newest commit that carries the value under the key, archive included."""
-    return next((at for found, at in carrying(timeline, key) if found == value), None)
+    return next((at for found, at in find_label(timeline, key) if found == value), None)
 
 
-def carrying(timeline: Timeline, key: str) -> Iterator[tuple[str, Instant]]:
+def find_label(timeline: Timeline, key: str) -> Iterator[tuple[str, Instant]]:
     """Every commit that carries the key, after its value; newest first, then through the archive."""
     for archived in (False, True):
         for found, action in timeline.metadata(key, archived=archived):
             yield found, instant_of(action)
 
 
-def instant_of(action: Action) -> Instant:
+def instant_of(action: TimelineAction) -> Instant:
     """A completed action as a value."""
     return Instant(action.requested, action.completed or action.requested)
 
 
-def _slipped_under(action: Action, pin: LakePin) -> bool:
+def _slipped_under(action: TimelineAction, pin: LakePin) -> bool:
     return action.requested <= pin.instant.requested and (action.completed or "") > pin.instant.completed
 
 
@@ -121,23 +121,23 @@ _FIX = "run the version of hudi-reconcile that wrote it, or pull again with --fu
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class WrittenKeys:
     """How many keys a correction wrote that the lake had, or had not. An undo must find as many of each."""
 
     there: int
     new: int
 
 
-def keys_text(keys: Keys) -> str:
+def keys_text(keys: WrittenKeys) -> str:
     """As a commit carries it under `KEYS`."""
     return json.dumps(asdict(keys), sort_keys=True, separators=(",", ":"))
 
 
-def parse_keys(text: str) -> Keys:
+def parse_keys(text: str) -> WrittenKeys:
     """What `keys_text` wrote. Raises LakeError for any other text."""
     try:
         found = json_of(text)
-        keys = Keys(**found)
+        keys = WrittenKeys(**found)
     except (ValueError, TypeError) as error:
         raise LakeError("a correction's number of keys cannot be read", fix=_FIX) from error
     if not all(type(value) is int for value in (keys.there, keys.new)):
@@ -254,7 +254,7 @@ def origin_of(timeline: Timeline, properties: Mapping[str, str]) -> Origin:
     return max(found, key=lambda one: "" if one.instant is None else one.instant.completed)
 
 
-def _newest(timeline: Timeline, key: str) -> tuple[str, Action] | None:
+def _newest(timeline: Timeline, key: str) -> tuple[str, TimelineAction] | None:
     for archived in (False, True):
         for text, action in timeline.metadata(key, archived=archived):
             return text, action

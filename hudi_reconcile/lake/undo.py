@@ -24,9 +24,9 @@ from hudi_reconcile.core.tables.values import READ_SEQ, Instant, LakeColumn, Lak
 from hudi_reconcile.lake.bridge import Savepoints, Timeline
 from hudi_reconcile.lake.commit import Target
 from hudi_reconcile.lake.correct import same_keys
-from hudi_reconcile.lake.reads import evaluating, pinned
+from hudi_reconcile.lake.reads import read_pinned, redact_failures
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
-from hudi_reconcile.lake.timeline import KEYS, Keys, parse_keys
+from hudi_reconcile.lake.timeline import KEYS, WrittenKeys, parse_keys
 from hudi_reconcile.ports import Corrective, Frame, TakenBack
 
 MOST_COMMITS_SINCE = 10  # Hudi's own default of commits whose files a cleaner keeps
@@ -43,7 +43,7 @@ class Wrote:
     """A commit of ours: the keys that it says it wrote (None: it does not say), and whether it wrote partitions anew."""
 
     instant: Instant
-    keys: Keys | None
+    keys: WrittenKeys | None
     anew: bool
 
 
@@ -57,7 +57,7 @@ class Snapshots:
     between: tuple[DataFrame, ...] = ()
 
 
-def around(line: Timeline, commit: Instant, path: str) -> tuple[LakePin, LakePin]:
+def snapshots_around(line: Timeline, commit: Instant, path: str) -> tuple[LakePin, LakePin]:
     """The snapshots just before the commit and just after it.
 
     Raises RefusedError where files of theirs may have been cleaned. True for the timeline as given: ask again after reading.
@@ -70,13 +70,13 @@ def around(line: Timeline, commit: Instant, path: str) -> tuple[LakePin, LakePin
     since = None
     if any(one.requested == commit.requested for one in done):
         since = sum((one.completed or "") > commit.completed for one in done)
-    why = why_lost(before, commit.requested, since=since, kept=kept, cleaned=cleaned)
+    why = snapshot_fault(before, commit.requested, since=since, kept=kept, cleaned=cleaned)
     if why is not None:
         raise RefusedError(f"Hudi table {path}: the rows from before {commit.completed} {why}", fix=_FORWARD)
     return LakePin(Instant(before or "", before or ""), ()), LakePin(commit, ())
 
 
-def why_lost(
+def snapshot_fault(
     before: str | None, at: str, *, since: int | None, kept: Collection[str], cleaned: Collection[str]
 ) -> str | None:
     """Why the snapshots before a commit and at it need not be whole; None where they are.
@@ -95,14 +95,14 @@ def why_lost(
     return None
 
 
-def wrote_at(line: Timeline, commit: Instant) -> Wrote:
+def read_written(line: Timeline, commit: Instant) -> Wrote:
     """What the commit says of itself."""
     said = [text for text, action in line.metadata(KEYS, archived=False) if action.requested == commit.requested]
     anew = any(one.requested == commit.requested and one.action == "replacecommit" for one in line.completed())
     return Wrote(commit, parse_keys(said[0]) if said else None, anew)
 
 
-def later(line: Timeline, commit: Instant) -> tuple[LakePin, ...]:
+def snapshots_since(line: Timeline, commit: Instant) -> tuple[LakePin, ...]:
     """The snapshots after each write since the commit but the newest."""
     after = [one for one in line.completed() if (one.completed or "") > commit.completed]
     times = sorted(one.requested for one in after if not line.is_service(one))
@@ -134,8 +134,8 @@ def revert_rows(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) 
 def refuse_unlike(counts: Mapping[tuple[str, str], int], wrote: Wrote, path: str) -> None:
     """Raises RefusedError where the rows by (action, status) are not those that the commit says it wrote, or none. Pure."""
     shown = {name: sum(rows for (action, _), rows in counts.items() if action == name) for name in ("upsert", "delete")}
-    found = Keys(there=shown["upsert"], new=shown["delete"])
-    if found == Keys(0, 0) or wrote.keys not in (None, found):
+    found = WrittenKeys(there=shown["upsert"], new=shown["delete"])
+    if found == WrittenKeys(0, 0) or wrote.keys not in (None, found):
         said = (
             "rows" if wrote.keys is None else f"{wrote.keys.there} rows that the lake had and {wrote.keys.new} new ones"
         )
@@ -189,7 +189,7 @@ def _without_revived(rows: DataFrame, between: tuple[DataFrame, ...], table: Lak
     return joined.select(*[F.col(f"r.`{name}`") for name in rows.columns if name != "status"], status)
 
 
-def shown(upserts: DataFrame, now: DataFrame, table: LakeTable) -> int:
+def count_matching(upserts: DataFrame, now: DataFrame, table: LakeTable) -> int:
     """How many of the upserts the lake shows as they should be, but for the read sequence."""
     columns = [column.name for column in table.columns if column.name != READ_SEQ]
     both = upserts.alias("u").join(now.alias("n"), reduce(SparkColumn.__and__, _same(table.record_key)))
@@ -219,12 +219,12 @@ def revert_batch(spark: SparkSession, commit: Instant, table: LakeTable, now: La
     """
     path = table.path
     line = Timeline(spark, path)  # not older than the snapshot: no commit between is overlooked
-    pins = (*around(line, commit, path), now, *later(line, commit))
-    before, at, newest, *between = (pinned(spark, path, one) for one in pins)
-    with evaluating(path):
+    pins = (*snapshots_around(line, commit, path), now, *snapshots_since(line, commit))
+    before, at, newest, *between = (read_pinned(spark, path, one) for one in pins)
+    with redact_failures(path):
         seen = Snapshots(before, at, newest, tuple(between))
-        found = revert_rows(seen, table, wrote_at(line, commit), read_seq)
-    around(Timeline(spark, path), commit, path)  # a cleaner may have come while it was read
+        found = revert_rows(seen, table, read_written(line, commit), read_seq)
+    snapshots_around(Timeline(spark, path), commit, path)  # a cleaner may have come while it was read
     return found
 
 

@@ -8,14 +8,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
-from hudi_reconcile.ports.lake import AS_SOURCE, Corrective, Frame, Lake, NewTable, Origin, Replaced, Shape, TakenBack
-from hudi_reconcile.ports.rules import HELD_RULES, Clock, Held, KeysTarget, Quarantine, RuleEngine
-from hudi_reconcile.ports.source import Inside, KeyFaults, Named, ReadCost, Signs, Source, Staged
+from hudi_reconcile.ports.lake import (
+    AS_SOURCE,
+    BatchShape,
+    Corrective,
+    Frame,
+    Lake,
+    NewTable,
+    Origin,
+    Replaced,
+    TakenBack,
+)
+from hudi_reconcile.ports.rules import HELD_RULES, Clock, KeysTarget, Quarantine, QuarantinedRows, RuleEngine
+from hudi_reconcile.ports.source import Inside, KeyFaults, NamedRows, ReadCost, Signs, Source, Staged
 
 __all__ = [
-    "AS_SOURCE", "HELD_RULES", "Clock", "Comparer", "Corrective", "Edges", "Frame", "Held", "Inside", "KeyFaults", "KeysTarget",
-    "Lake", "Look", "MakeComparer", "Named", "NewTable", "Origin", "Quarantine", "ReadCost", "Replaced", "RuleEngine",
-    "SegmentDigest", "Shape", "Signs", "Source", "Staged", "TakenBack",
+    "AS_SOURCE",
+    "HELD_RULES",
+    "BatchShape",
+    "Clock",
+    "Comparer",
+    "Corrective",
+    "Edges",
+    "Frame",
+    "Inside",
+    "KeyFaults",
+    "KeysTarget",
+    "Lake",
+    "Look",
+    "MakeComparer",
+    "NamedRows",
+    "NewTable",
+    "Origin",
+    "Quarantine",
+    "QuarantinedRows",
+    "ReadCost",
+    "Replaced",
+    "RuleEngine",
+    "SegmentDigest",
+    "Signs",
+    "Source",
+    "Staged",
+    "TakenBack",
 ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ class NewTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class BatchShape:
     """Where a batch's columns are not the source's: `dropped` are the lake's that the source no longer has, NULL in every row.
 
     `left_out` are source columns, by lake name, that the lake does not have yet.
@@ -49,7 +49,7 @@ class Shape:
     left_out: frozenset[str] = frozenset()
 
 
-AS_SOURCE = Shape()
+AS_SOURCE = BatchShape()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Lake(Protocol):
         columns: tuple[Column, ...],
         partition_by: tuple[PartitionField, ...],
         read_seq: int,
-        shape: Shape = AS_SOURCE,
+        shape: BatchShape = AS_SOURCE,
     ) -> Frame:
         """Source rows `c0, c1, …` as full lake images: lake names, derived partition columns, `_hr_read_seq`."""
         ...

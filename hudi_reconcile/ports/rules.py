@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hudi_reconcile.core.rules.rules import Rule
-from hudi_reconcile.core.rules.verdict import Keys, Measured, Totals
+from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals
 from hudi_reconcile.ports.lake import Frame
 
 HELD_RULES = "_hr_rules"  # the column beside the keys of held corrections
@@ -30,7 +30,7 @@ class KeysTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class QuarantinedRows:
     """Corrections that must not be written, and how many break which rule.
 
     `keys` are their record keys, under the lake's names, with the ids of the broken rules as `HELD_RULES`.
@@ -43,7 +43,7 @@ class Held:
 class Quarantine(Protocol):
     """The rules that hold corrections back."""
 
-    def held(self, images: Frame, key: tuple[str, ...]) -> Held:
+    def held(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
         """Those of these full lake images that break a rule, listed in the run's folder; NULLs break `not_null` only.
 
         Raises RefusedError where a rule cannot be asked of them.
@@ -58,7 +58,7 @@ class RuleEngine(Protocol):
         """What was counted for each rule, by its id; one that cannot run says why and hides no other."""
         ...
 
-    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> Keys | None:
+    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows.
 
         A row stands there as often as it failed. Raises UnverifiedError where they cannot be read.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window
 from hudi_reconcile.core.pull.read_plan import ReadPlan
-from hudi_reconcile.core.pull.source_lineage import Standing
+from hudi_reconcile.core.pull.source_lineage import SourceLineage
 from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.segments import KeyExtent, Probe, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
@@ -21,7 +21,7 @@ from hudi_reconcile.ports.lake import Frame
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedRows:
     """Rows that may have one of some keys: `rows` by the source's own count, and how to read them as `Source.rows` does."""
 
     rows: int
@@ -92,7 +92,7 @@ class Source(Protocol):
         """The source's time now and its safe upper bound; taken before the rows it bounds are read."""
         ...
 
-    def standing(self) -> Standing:
+    def standing(self) -> SourceLineage:
         """The filter, and the number of the server's history where it tells one."""
         ...
 
@@ -111,7 +111,7 @@ class Source(Protocol):
         """How many rows the table holds, by its own count: all, those of some segments, or those near some partitions."""
         ...
 
-    def named(self, table: SourceTable, keys: Sequence[Key]) -> Named | None:
+    def named(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         """The rows that may have one of these keys, counted by the source itself; None where it cannot be asked for such keys."""
         ...
 

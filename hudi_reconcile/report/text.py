@@ -21,13 +21,13 @@ from typing import Any, Literal
 
 from hudi_reconcile.core.plan.plan import PART
 from hudi_reconcile.core.result import DRIFT_KINDS
-from hudi_reconcile.core.result_queries import with_config
+from hudi_reconcile.core.result_queries import add_config
 from hudi_reconcile.core.safe_text import json_safe, printable
 from hudi_reconcile.core.sweep.drift import ChangedFinding
 from hudi_reconcile.report.safe import key_text, value_text, visible
 from hudi_reconcile.report.words.advice import command_prefix, config_of
 from hudi_reconcile.report.words.rules import open_rules_text
-from hudi_reconcile.report.words.verdict import counted, coverage_text, figure, listed, trust_lines
+from hudi_reconcile.report.words.verdict import count_text, coverage_text, figure, list_text, trust_lines
 
 Document = Mapping[str, Any]
 _MINUTES_FROM = 120  # seconds
@@ -68,11 +68,11 @@ def _behind(lag: Document) -> str:
         return "in step"
     seconds = lag["waiting_seconds"]
     waiting = f"{seconds:,.0f} s" if seconds < _MINUTES_FROM else f"{seconds / 60:,.0f} min"
-    return f"{counted(lag['behind_commits'], 'commit')} behind, the oldest for {waiting}"
+    return f"{count_text(lag['behind_commits'], 'commit')} behind, the oldest for {waiting}"
 
 
 def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
-    yield f"{visible(plan['table'])}: {counted(plan['upserts'], 'upsert')}, {counted(plan['deletes'], 'delete')}"
+    yield f"{visible(plan['table'])}: {count_text(plan['upserts'], 'upsert')}, {count_text(plan['deletes'], 'delete')}"
     yield from (f"  {kind:<26}{plan['by_kind'][kind]:>12,}" for kind in DRIFT_KINDS if plan["by_kind"].get(kind))
     yield f"  plan      {plan['plan_id']}"
     yield f"  valid     {plan['created_utc']} to {plan['expires_utc']}"
@@ -91,7 +91,7 @@ def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
         found = f"found {figure(guard['found'])}, limit {figure(guard['limit'])}"
         yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{found}"
         if not guard["ok"] and guard.get("fix"):
-            yield f"          fix: {visible(with_config(guard['fix'], config_of(run)))}"
+            yield f"          fix: {visible(add_config(guard['fix'], config_of(run)))}"
 
 
 def _approval_lines(approval: Document | None) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _next_lines(run: Document, plan: Document, approval: Document | None) -> Ite
         yield "next: nothing to apply"
         return
     if stopped:
-        yield f"next: apply will refuse this plan ({listed(stopped)}). See the rows first:"
+        yield f"next: apply will refuse this plan ({list_text(stopped)}). See the rows first:"
         yield f"  {tool} findings {run_id} -t {table}"
         return
     yield "next:"
@@ -149,7 +149,7 @@ def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
         return map(json_safe, lines)
     if how == "csv":
         return _csv_lines(lines, CSV_COLUMNS)
-    return aligned(("table", "kind", "action", "key", "columns"), (_table_row(json.loads(line)) for line in lines))
+    return align_rows(("table", "kind", "action", "key", "columns"), (_table_row(json.loads(line)) for line in lines))
 
 
 def format_uncorrected(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
@@ -158,7 +158,7 @@ def format_uncorrected(lines: Iterable[str], how: FindingsFormat) -> Iterator[st
         return map(json_safe, lines)
     if how == "csv":
         return _csv_lines(lines, LEFT_CSV_COLUMNS)
-    return aligned(
+    return align_rows(
         ("table", "reason", "action", "kind", "key", "rules"), (_left_row(json.loads(line)) for line in lines)
     )
 
@@ -195,7 +195,7 @@ def _csv_text(cell: object) -> str:
     return json.dumps(cell, ensure_ascii=False, separators=(",", ":")).replace(";", "\\u003b")
 
 
-def aligned(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def align_rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Rows in columns below a head; nothing for none. Widths come from the first rows, so that the rest pass by one at a time."""
     rest = iter(rows)
     first = list(itertools.islice(rest, _SEEN_FIRST))
@@ -253,7 +253,7 @@ def format_changes(lines: Iterable[str], how: ChangesFormat, head: Mapping[str, 
         return map(json_safe, lines)
     if how == "json":
         return _document(map(json_safe, lines), head)
-    return aligned(HEAD, (_row(json.loads(line)) for line in lines))
+    return align_rows(HEAD, (_row(json.loads(line)) for line in lines))
 
 
 def _document(lines: Iterator[str], head: Mapping[str, object]) -> Iterator[str]:
@@ -328,8 +328,9 @@ def _read(read: Mapping[str, Any] | None, connections: int) -> Iterator[tuple[st
         yield "read", "nothing: no row can lie in this window"
         return
     parts = read["parts"]
-    many = f"{counted(len(parts), 'part')}, at most {counted(connections, 'connection')}, {read['fetch_rows']:,} rows a fetch"
-    yield "read", f"about {counted(read['rows'], 'row')} in {many}"
+    most = f"at most {count_text(connections, 'connection')}, {read['fetch_rows']:,} rows a fetch"
+    many = f"{count_text(len(parts), 'part')}, {most}"
+    yield "read", f"about {count_text(read['rows'], 'row')} in {many}"
     yield from (("", why) for why in read["why"])
     yield "sql", read["sql"]
     for number, part in enumerate(parts[:_SHOWN_PARTS], start=1):

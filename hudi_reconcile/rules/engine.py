@@ -19,25 +19,33 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.errors import UnverifiedError, nearest
+from hudi_reconcile.core.errors import UnverifiedError, nearest_name
 from hudi_reconcile.core.rules.reach import BATCH
 from hudi_reconcile.core.rules.rules import OnBatch, Rule, Sql
-from hudi_reconcile.core.rules.verdict import Keys, Measured, Totals
+from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals
 from hudi_reconcile.core.safe_text import trace_of
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.ports.rules import KeysTarget
 from hudi_reconcile.rules import expectations
 from hudi_reconcile.rules.expectations import (
-    Asked,
+    ExpectationRequest,
     NotRunnableError,
-    asked,
+    build_request,
     exception_of,
     exception_trace,
-    measured,
+    read_measures,
     sql_text,
 )
-from hudi_reconcile.rules.predicates import CLOCKS, FLOATING, INTEGRAL, broken, quoted, quoted_name, type_of
-from hudi_reconcile.rules.reach import confined
+from hudi_reconcile.rules.predicates import (
+    CLOCKS,
+    FLOATING,
+    INTEGRAL,
+    column_named,
+    quoted_name,
+    select_broken,
+    type_of,
+)
+from hudi_reconcile.rules.reach import confine_sql
 
 log = logging.getLogger("hudi_reconcile")
 _CORRECT = "correct the rule, then: hudi-reconcile rules lint"
@@ -50,38 +58,38 @@ class SparkRules:
         """What was counted for each rule, by its id."""
         frame = _spark(rows)
         found: dict[str, Measured] = {}
-        ready: dict[str, Asked] = {}
+        ready: dict[str, ExpectationRequest] = {}
         for number, rule in enumerate(rules):
             try:
-                with confined(frame.sparkSession):
-                    ready[rule.id] = asked(frame, rule, number)
+                with confine_sql(frame.sparkSession):
+                    ready[rule.id] = build_request(frame, rule, number)
             except NotRunnableError as error:
                 found[rule.id] = Measured(problem=str(error), fix=_CORRECT)
-        with confined(frame.sparkSession):
+        with confine_sql(frame.sparkSession):
             results = _validated(frame, ready)
         counted = frame.count() if any(isinstance(rule.check, Sql) for rule in rules if rule.id in ready) else 0
         for rule in rules:
             if rule.id in results:
-                found[rule.id] = measured(rule, results[rule.id], counted)
+                found[rule.id] = read_measures(rule, results[rule.id], counted)
         return found
 
-    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> Keys | None:
+    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows."""
         frame = _spark(rows)
-        with _reading(rule), confined(frame.sparkSession):
+        with _reading(rule), confine_sql(frame.sparkSession):
             failed = _failed(frame, rule)
             if failed is None or not target.key or not set(target.key) <= set(failed.columns):
                 return None
             if isinstance(rule.check, Sql) and not _are_keys(failed, frame, target.key):
                 return None
-            return written(failed, target)
+            return write_keys(failed, target)
 
     def total(self, rows: Frame, column: str) -> Totals:
         """The column's exact sum and its ends on the lake."""
         frame = _spark(rows)
         try:
-            with confined(frame.sparkSession):
-                return total(frame, column)
+            with confine_sql(frame.sparkSession):
+                return sum_totals(frame, column)
         except PySparkException as error:
             log.debug("the sum of a column failed: %s", trace_of(error))
             raise UnverifiedError(
@@ -92,7 +100,7 @@ class SparkRules:
 # --- helpers ---
 
 
-def _validated(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
+def _validated(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
     """All expectations in one pass; those that ended in an error once more, each alone: one must not take others along."""
     wider = frame
     for one in ready.values():
@@ -111,10 +119,10 @@ def _validated(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
     return found
 
 
-def _tried(frame: DataFrame, ready: Mapping[str, Asked]) -> dict[str, Any]:
+def _tried(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
     """The results by rule; where the library itself gives up, that is each rule's result."""
     try:
-        return expectations.validated(frame, [one.expectation for one in ready.values()])
+        return expectations.validate(frame, [one.expectation for one in ready.values()])
     except Exception as error:  # noqa: BLE001 - each rule of it tells so
         log.debug("Great Expectations gave up: %s", trace_of(error))
         return dict.fromkeys(ready, error)
@@ -125,7 +133,7 @@ def _failed(frame: DataFrame, rule: Rule) -> DataFrame | None:
         frame.createOrReplaceTempView(BATCH)
         return frame.sparkSession.sql(sql_text(rule.check.query, BATCH))
     assert isinstance(rule.check, OnBatch)
-    return broken(frame, rule.check)
+    return select_broken(frame, rule.check)
 
 
 def _are_keys(found: DataFrame, frame: DataFrame, key: tuple[str, ...]) -> bool:
@@ -169,14 +177,14 @@ def _spark(frame: Frame) -> DataFrame:
 _DIGITS = 38
 
 
-def total(rows: DataFrame, column: str) -> Totals:
+def sum_totals(rows: DataFrame, column: str) -> Totals:
     """Sum and ends, NULLs left out.
 
     Raises:
         UnverifiedError: no such column, no numbers in it, or a sum that needs more than 38 digits.
     """
     if column not in rows.columns:
-        close = nearest(column, rows.columns)
+        close = nearest_name(column, rows.columns)
         hint = f"; did you mean {close!r}?" if close else ""
         raise _unsummed(f"the lake table has no column {column!r}{hint}")
     kind = type_of(rows, column)
@@ -187,8 +195,8 @@ def total(rows: DataFrame, column: str) -> Totals:
     if kind.startswith("decimal("):
         return _exact(rows, column, int(kind.removesuffix(")").split(",")[1]))
     if kind == "string":  # numbers that no decimal type of the lake holds are carried as text
-        point = F.instr(quoted(column), ".")
-        scale = rows.agg(F.max(F.when(point > 0, F.length(quoted(column)) - point))).collect()[0][0]
+        point = F.instr(column_named(column), ".")
+        scale = rows.agg(F.max(F.when(point > 0, F.length(column_named(column)) - point))).collect()[0][0]
         return _exact(rows, column, int(scale or 0))
     raise _unsummed(f"column {column} is {kind}: only numbers have a sum")
 
@@ -198,7 +206,7 @@ def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
         raise _unsummed(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
     number = f"try_cast({quoted_name(column)} as decimal({_DIGITS},{scale}))"
     found = rows.agg(
-        F.count(quoted(column)).alias("there"),
+        F.count(column_named(column)).alias("there"),
         F.expr(f"count({number})").alias("summed"),
         F.expr(f"try_sum({number})"),
         F.expr(f"min({number})"),
@@ -212,7 +220,7 @@ def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
 
 
 def _floating(rows: DataFrame, column: str) -> Totals:
-    value = quoted(column).cast("double")
+    value = column_named(column).cast("double")
     found = [
         None if one is None else Decimal(repr(one))
         for one in rows.agg(F.sum(value), F.min(value), F.max(value)).collect()[0]
@@ -231,20 +239,20 @@ ROWS_PER_FILE = 200_000
 SAMPLE_ROWS = 10
 
 
-def written(failed: DataFrame, target: KeysTarget) -> Keys:
+def write_keys(failed: DataFrame, target: KeysTarget) -> FailedKeys:
     """Write the keys, ordered, in as many files as their number asks for; count and sample come from what was written."""
-    order = [quoted(name) for name in target.key]
+    order = [column_named(name) for name in target.key]
     only = failed.select(*order)
     files = max(1, math.ceil(target.rows / ROWS_PER_FILE))
     spread = only.repartition(1) if files == 1 else only.repartitionByRange(files, *order)
     spread.sortWithinPartitions(*order).write.mode("errorifexists").parquet(target.folder)
     back = failed.sparkSession.read.schema(only.schema).parquet(target.folder)
-    return Keys(back.count(), target.path, sample(back, target.key))
+    return FailedKeys(back.count(), target.path, sample(back, target.key))
 
 
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The first keys, spelled as in findings (contract §6): integers and booleans as such, all else as text."""
-    spelled = [_spelled(quoted(name), type_of(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
+    spelled = [_spelled(column_named(name), type_of(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
     found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
     return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)
 

@@ -16,12 +16,12 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 
-from hudi_reconcile.core.errors import nearest
-from hudi_reconcile.core.rules.reach import BATCH, bare, out_of_reach, sql_of
-from hudi_reconcile.core.rules.rules import Between, Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique
+from hudi_reconcile.core.errors import nearest_name
+from hudi_reconcile.core.rules.reach import BATCH, find_reach_fault, sql_of, strip_semicolons
+from hudi_reconcile.core.rules.rules import Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique, ValueRange
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.core.safe_text import places_of, trace_of
-from hudi_reconcile.rules.predicates import CLOCKS, members, quoted, type_of, within
+from hudi_reconcile.rules.predicates import CLOCKS, column_named, members, type_of, within
 from hudi_reconcile.rules.reach import refuse_reach
 
 _LINT = "correct the rule, then: hudi-reconcile rules lint"
@@ -32,7 +32,7 @@ class NotRunnableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExpectationRequest:
     """An expectation, and the column that it needs beside the table's own: its name and how it is made.
 
     `is_whole`: it is about the table, and must not see such columns.
@@ -43,7 +43,7 @@ class Asked:
     is_whole: bool = False
 
 
-def asked(rows: DataFrame, rule: Rule, number: int) -> Asked:
+def build_request(rows: DataFrame, rule: Rule, number: int) -> ExpectationRequest:
     """The expectation that stands for a rule. `number` tells helper columns apart.
 
     Raises:
@@ -60,7 +60,7 @@ def asked(rows: DataFrame, rule: Rule, number: int) -> Asked:
         raise NotRunnableError(str(error)) from None
 
 
-def measured(rule: Rule, result: Any, rows: int) -> Measured:
+def read_measures(rule: Rule, result: Any, rows: int) -> Measured:
     """What Great Expectations counted. `rows` is how many the batch holds."""
     failed = _failure(result)
     if failed is not None:
@@ -95,23 +95,25 @@ def exception_trace(result: Any) -> str:
 
 def sql_text(query: str, batch: str) -> str:
     """The user's query over a view, as a subquery: a command, which Spark would carry out at once, is none."""
-    text = bare(query.replace("{batch}", batch))
+    text = strip_semicolons(query.replace("{batch}", batch))
     return f"SELECT * FROM (\n{text}\n)"
 
 
 # --- helpers ---
 
 
-def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> Asked:
+def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> ExpectationRequest:
     match check:
-        case Between():
+        case ValueRange():
             # The library's own `between` turns its ends into floats and has no times with zones.
             return _holding(rule_id, helper, within(rows, check))
         case InSet(column, values) if type_of(rows, column) in CLOCKS:
-            return _holding(rule_id, helper, quoted(column).isin(members(rows, column, values)))
+            return _holding(rule_id, helper, column_named(column).isin(members(rows, column, values)))
         case Sql() | Gx():
             _refuse_reach(rows, check)
-    return Asked(expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not _columns(check))
+    return ExpectationRequest(
+        expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not _columns(check)
+    )
 
 
 def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
@@ -140,9 +142,9 @@ def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
             raise AssertionError(type(check).__name__)
 
 
-def _holding(rule_id: str, helper: str, holds: Column) -> Asked:
+def _holding(rule_id: str, helper: str, holds: Column) -> ExpectationRequest:
     kwargs = {"column": helper, "value_set": [True]}
-    return Asked(expectation(rule_id, "expect_column_values_to_be_in_set", kwargs), (helper, holds))
+    return ExpectationRequest(expectation(rule_id, "expect_column_values_to_be_in_set", kwargs), (helper, holds))
 
 
 def _columns(check: OnBatch) -> tuple[str, ...]:
@@ -162,7 +164,7 @@ def _columns(check: OnBatch) -> tuple[str, ...]:
 def _refuse_missing(rows: DataFrame, column: str) -> None:
     if column in rows.columns:
         return
-    close = nearest(column, rows.columns)
+    close = nearest_name(column, rows.columns)
     hint = f"; did you mean {close!r}?" if close else ""
     raise NotRunnableError(f"the lake table has no column {column!r}{hint}")
 
@@ -242,7 +244,7 @@ def expectation(rule_id: str, kind: str, kwargs: Mapping[str, Any]) -> Any:
     for name in kwargs:
         if name not in legal:
             raise UnknownExpectationError(f"{kind} takes no {name!r}{_hint(name, legal)}")
-    if why := out_of_reach(kind, kwargs):
+    if why := find_reach_fault(kind, kwargs):
         raise UnknownExpectationError(why)
     try:
         return made(**{**kwargs, "meta": {**(kwargs.get("meta") or {}), _RULE: rule_id}})
@@ -250,7 +252,7 @@ def expectation(rule_id: str, kind: str, kwargs: Mapping[str, Any]) -> Any:
         raise UnknownExpectationError(f"{kind}: {_problems(error)}") from None
 
 
-def validated(rows: DataFrame, expectations: Sequence[Any]) -> dict[str, Any]:
+def validate(rows: DataFrame, expectations: Sequence[Any]) -> dict[str, Any]:
     """Validate all expectations on the rows in one pass, BASIC; the results by rule. No row comes to the driver."""
     if not expectations:
         return {}
@@ -266,7 +268,7 @@ def validated(rows: DataFrame, expectations: Sequence[Any]) -> dict[str, Any]:
 
 
 def _hint(word: str, legal: Sequence[str]) -> str:
-    close = nearest(word, legal)
+    close = nearest_name(word, legal)
     return f"; did you mean {close!r}?" if close else ""
 
 

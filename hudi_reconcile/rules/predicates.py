@@ -17,13 +17,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.rules.rules import Between, InSet, Matches, NotNull, OnBatch, Scalar, Unique
+from hudi_reconcile.core.rules.rules import InSet, Matches, NotNull, OnBatch, Scalar, Unique, ValueRange
 
 _COPIES = "_hr_copies"
 _WIDE = "decimal(38,18)"
 
 
-def quoted(name: str) -> Column:
+def column_named(name: str) -> Column:
     """A column by its name, whatever characters it holds."""
     return F.col(quoted_name(name))
 
@@ -43,7 +43,7 @@ def type_of(rows: DataFrame, column: str) -> str:
     return rows.schema[column].dataType.simpleString()
 
 
-def broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
+def select_broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
     """The rows that break a check; None for a check that only its own engine understands (sql, gx).
 
     Raises:
@@ -51,23 +51,23 @@ def broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
     """
     if isinstance(check, Unique):
         whole = rows.where(all_present(check.columns))
-        together = Window.partitionBy(*[quoted(one) for one in check.columns])
+        together = Window.partitionBy(*[column_named(one) for one in check.columns])
         return whole.withColumn(_COPIES, F.count(F.lit(1)).over(together)).where(F.col(_COPIES) > 1).drop(_COPIES)
-    found = breaks(rows, check)
+    found = breach_column(rows, check)
     return None if found is None else rows.where(found)
 
 
-def breaks(rows: DataFrame, check: OnBatch) -> Column | None:
+def breach_column(rows: DataFrame, check: OnBatch) -> Column | None:
     """True where a row breaks a check on single rows, false or NULL where not; None for any other check."""
     match check:
         case NotNull(column):
-            return quoted(column).isNull()
-        case Between(column):
-            return ~within(rows, check) & quoted(column).isNotNull()
+            return column_named(column).isNull()
+        case ValueRange(column):
+            return ~within(rows, check) & column_named(column).isNotNull()
         case InSet(column, values):
-            return ~quoted(column).isin(members(rows, column, values))
+            return ~column_named(column).isin(members(rows, column, values))
         case Matches(column, regex):
-            return ~quoted(column).rlike(regex)
+            return ~column_named(column).rlike(regex)
         case _:
             return None
 
@@ -76,23 +76,23 @@ def all_present(columns: tuple[str, ...]) -> Column:
     """True where none of the columns is NULL."""
     found = F.lit(True)
     for one in columns:
-        found = found & quoted(one).isNotNull()
+        found = found & column_named(one).isNotNull()
     return found
 
 
 def members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) -> list[Any]:
     """The values of a set in the column's type; times as Spark columns, which no session zone shifts."""
     kind = type_of(rows, column)
-    found = [typed(value, kind) for value in values]
+    found = [cast_value(value, kind) for value in values]
     return [F.expr(literal(one, kind)) for one in found] if kind in CLOCKS else found
 
 
-def within(rows: DataFrame, check: Between) -> Column:
+def within(rows: DataFrame, check: ValueRange) -> Column:
     """True where the value lies between the ends, false where not, NULL where it is NULL.
 
     Texts are compared with numbers as numbers, and a text that is none lies outside.
     """
-    kind, value = type_of(rows, check.column), quoted(check.column)
+    kind, value = type_of(rows, check.column), column_named(check.column)
     ends = [(check.min, "low"), (check.max, "high")]
     numeric = kind == "string" and not any(isinstance(end, str) for end, _ in ends)
     inside = F.lit(True)
@@ -100,12 +100,12 @@ def within(rows: DataFrame, check: Between) -> Column:
         if end is None:
             continue
         if numeric:
-            number = F.expr(literal(typed(end, _WIDE), _WIDE))
+            number = F.expr(literal(cast_value(end, _WIDE), _WIDE))
             forms = [F.expr(f"try_cast({quoted_name(check.column)} as {form})") for form in (_WIDE, "double")]
             held = F.coalesce(*[_held(form, number, side) for form in forms], F.lit(False))
             inside = inside & F.when(value.isNotNull(), held)
         else:
-            inside = inside & _held(value, _end(typed(end, kind), kind), side)
+            inside = inside & _held(value, _end(cast_value(end, kind), kind), side)
     return inside
 
 
@@ -126,13 +126,13 @@ _MOST_DIGITS = 38  # of a Spark decimal
 Typed = str | int | bool | float | Decimal | date | datetime
 
 
-def typed(value: Scalar, spark_type: str) -> Typed:
+def cast_value(value: Scalar, spark_type: str) -> Typed:
     """The value for a column of a type.
 
     Raises:
         ValueError: it is no value of that type.
 
-    >>> typed("2026-01-02", "date"), typed(3, "decimal(10,2)"), typed(7, "string")
+    >>> cast_value("2026-01-02", "date"), cast_value(3, "decimal(10,2)"), cast_value(7, "string")
     (datetime.date(2026, 1, 2), Decimal('3'), '7')
     """
     if spark_type == "boolean":

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.rules.rules import OnBatch, Rule
-from hudi_reconcile.ports import HELD_RULES, Frame, Held
-from hudi_reconcile.rules.predicates import breaks, quoted
-from hudi_reconcile.rules.reach import confined
+from hudi_reconcile.ports import HELD_RULES, Frame, QuarantinedRows
+from hudi_reconcile.rules.predicates import breach_column, column_named
+from hudi_reconcile.rules.reach import confine_sql
 
 
 class SparkQuarantine:
@@ -22,20 +22,22 @@ class SparkQuarantine:
         self._rules = rules
         self._folder = folder
 
-    def held(self, images: Frame, key: tuple[str, ...]) -> Held:
+    def held(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
         """The images that break a rule."""
         frame = cast("DataFrame", images)
         try:
-            with confined(frame.sparkSession):
+            with confine_sql(frame.sparkSession):
                 marks = [F.when(self._breaks(frame, rule), F.lit(rule.id)) for rule in self._rules]
-            listed = frame.select(*[quoted(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES))
+            listed = frame.select(
+                *[column_named(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES)
+            )
             found = listed.where(F.size(HELD_RULES) > 0).localCheckpoint(eager=True)
             counted = found.select(F.explode(HELD_RULES).alias("rule")).groupBy("rule").count().collect()
             if counted:
                 found.repartition(1).write.mode("append").parquet(self._folder)
         except PySparkException as error:
             raise _refused("the rows could not be judged", type(error).__name__) from None
-        return Held(Frame(found), {row["rule"]: row["count"] for row in sorted(counted)})
+        return QuarantinedRows(Frame(found), {row["rule"]: row["count"] for row in sorted(counted)})
 
     def _breaks(self, frame: DataFrame, rule: Rule) -> Column:
         assert isinstance(rule.check, OnBatch)
@@ -43,7 +45,7 @@ class SparkQuarantine:
         if column not in frame.columns:
             raise _refused(f"rule {rule.id} names column {column!r}", "the lake table has none of that name")
         try:
-            found = breaks(frame, rule.check)
+            found = breach_column(frame, rule.check)
         except ValueError as error:
             raise _refused(f"rule {rule.id} cannot be judged", str(error)) from None
         if found is None:

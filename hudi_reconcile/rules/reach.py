@@ -62,7 +62,7 @@ class OutOfReachError(ValueError):
 
 
 @contextmanager
-def confined(session: SparkSession) -> Iterator[None]:
+def confine_sql(session: SparkSession) -> Iterator[None]:
     """A session whose SQL reads neither variables nor paths, while the block lasts."""
     before = {name: session.conf.get(name) for name in _CONFINED}
     for name, value in _CONFINED.items():
@@ -87,7 +87,7 @@ def refuse_reach(rows: DataFrame, query: str) -> None:
     jvm: Any = session._jvm  # noqa: SLF001
     state, catalyst = java.sessionState(), jvm.org.apache.spark.sql.catalyst.analysis
     try:
-        with confined(session):
+        with confine_sql(session):
             empty = java.createDataFrame(jvm.java.util.ArrayList(), rows._jdf.schema())  # noqa: SLF001
             empty.createOrReplaceTempView(BATCH)
             # Puts what WITH names into its place, and looks nothing up.

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Ahead, Edge, Mark, Order, Value, Window
-from hudi_reconcile.core.pull.retry import Passing, driver_reason, fix_of_read, of_text, rounds, wait_seconds
+from hudi_reconcile.core.pull.retry import Passing, driver_reason, fix_of_read, most_tries, of_text, wait_seconds
 from hudi_reconcile.core.safe_text import UNREADABLE, of_message
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
@@ -36,7 +36,7 @@ from hudi_reconcile.sql.reads import ALL
 _MOST_SHAPES = 3
 
 
-def counted(frame: DataFrame, columns: tuple[Column, ...], order: Order, below: Value | None) -> Staged:
+def count_staged(frame: DataFrame, columns: tuple[Column, ...], order: Order, below: Value | None) -> Staged:
     """Count a materialised read: rows, those without a watermark, and the greatest mark below the bound."""
     value = mark_value(columns, order.columns)
     ids = [F.col(f"c{i}") for i, column in enumerate(columns) if column.name == order.id_column]
@@ -66,14 +66,14 @@ def mark_column(table: SourceTable, order: Order) -> Column:
     return replace(next(column for column in columns if column.kind is not Kind.DATE), name="hr_at")
 
 
-def looked(frame: DataFrame, columns: tuple[Column, ...]) -> Ahead:
+def parse_peek(frame: DataFrame, columns: tuple[Column, ...]) -> Ahead:
     """The one row of a look ahead."""
     values = [in_order(F.col(f"c{i}"), column).alias(f"v{i}") for i, column in enumerate(columns)]
     low, high, rows = frame.select(*values).collect()[0]
     return Ahead(int(rows), low, high)
 
 
-def signs(
+def read_warnings(
     engine: Engine, request: TableRequest, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None
 ) -> Signs:
     """Ask only what can be: NULLs where a column may hold them, the greatest where no row stands at the checkpoint or above."""
@@ -106,7 +106,7 @@ def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     some = f"select 1 as hr_one from {table.name}{reads.where_clause((*mine, here))}"
     if engine.rows(dialect.limited(some, 1)):
         return None
-    top = dialect.text(f"max({windows.greatest(dialect, order, columns)})")
+    top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
     found = engine.rows(f"select {top} as hr_top from {table.name}{reads.where_clause(mine)}")[0]["hr_top"]
     return None if found is None else str(found)
 
@@ -134,7 +134,7 @@ class PartRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ReadWork:
     """What is read: the table's name for messages, how many parts, how many at a time, and how one is read.
 
     `expected_rows` is an estimate, None where there is none.
@@ -147,7 +147,7 @@ class Work:
     expected_rows: int | None = None
 
 
-def read_parts(spark: SparkSession, work: Work) -> tuple[PartRead, ...]:
+def read_parts(spark: SparkSession, work: ReadWork) -> tuple[PartRead, ...]:
     """Every part once, in order. Raises SourceError with part, attempts and reason where one cannot be read; the others stop."""
     group, begun = f"hudi-reconcile-{uuid.uuid4().hex}", time.monotonic()
     over = threading.Event()
@@ -168,7 +168,7 @@ def read_parts(spark: SparkSession, work: Work) -> tuple[PartRead, ...]:
     return tuple(found[number] for number in range(work.parts))
 
 
-def joined(parts: tuple[PartRead, ...]) -> DataFrame:
+def union_parts(parts: tuple[PartRead, ...]) -> DataFrame:
     """All rows, each part's once. Joined in pairs: a plan of five hundred nested unions would be too deep."""
     frames = [part.frame for part in parts]
     while len(frames) > 1:
@@ -177,7 +177,7 @@ def joined(parts: tuple[PartRead, ...]) -> DataFrame:
     return frames[0]
 
 
-def added(
+def add_cost(
     before: ReadCost, parts: tuple[PartRead, ...], row_bytes: float | None, seconds: Mapping[str, float]
 ) -> ReadCost:
     """The cost of all reads, this one included."""
@@ -191,7 +191,7 @@ def added(
     )
 
 
-def _one(spark: SparkSession, work: Work, number: int, group: str, over: threading.Event) -> PartRead:
+def _one(spark: SparkSession, work: ReadWork, number: int, group: str, over: threading.Event) -> PartRead:
     spark.sparkContext.setLocalProperty(_GROUP, group)  # of this thread alone
     begun, attempt = time.monotonic(), 0
     while True:
@@ -204,7 +204,7 @@ def _one(spark: SparkSession, work: Work, number: int, group: str, over: threadi
             if not type(error).__module__.startswith(("py4j.", "pyspark.")):
                 raise
             passing, reason = _judged(error)
-            if attempt >= rounds(passing) or over.is_set():
+            if attempt >= most_tries(passing) or over.is_set():
                 raise _failed(work, number, attempt, error, judged=(passing, reason)) from None
             wait = wait_seconds(attempt)
             log.warning(
@@ -222,7 +222,7 @@ def _judged(error: Exception) -> tuple[Passing, str]:
     return Passing.STAYS if reason == UNREADABLE else of_text(text), reason[:_REASON_CHARS]
 
 
-def _failed(work: Work, number: int, attempts: int, error: Exception, *, judged: tuple[Passing, str]) -> Exception:
+def _failed(work: ReadWork, number: int, attempts: int, error: Exception, *, judged: tuple[Passing, str]) -> Exception:
     passing, reason = judged
     if passing is Passing.STAYS and driver_reason(str(error)) is None:
         return error  # not the database's doing: the caller knows it or it is a bug
@@ -234,17 +234,17 @@ def _failed(work: Work, number: int, attempts: int, error: Exception, *, judged:
     )
 
 
-def _told(work: Work, part: PartRead, found: dict[int, PartRead], seconds: float) -> None:
+def _told(work: ReadWork, part: PartRead, found: dict[int, PartRead], seconds: float) -> None:
     done, rows = len(found), sum(one.rows for one in found.values())
     again = "" if part.attempts == 1 else f", {part.attempts} attempts"
     progress.info(
         "%s: part %d of %d: %s rows in %.1f s%s",
         work.table, part.number + 1, work.parts, f"{part.rows:,}", part.seconds, again,
-        extra={"bar": bar(work, done, rows, seconds), "is_last": done == work.parts},
+        extra={"bar": progress_text(work, done, rows, seconds), "is_last": done == work.parts},
     )  # fmt: skip
 
 
-def bar(work: Work, done: int, rows: int, seconds: float) -> str:
+def progress_text(work: ReadWork, done: int, rows: int, seconds: float) -> str:
     """How far a read is, in one line: parts, rows of about how many, and rows a second."""
     expected = "" if not work.expected_rows else f" of about {work.expected_rows:,}"
     rate = f", {rows / seconds:,.0f} rows/s" if seconds > 0 else ""

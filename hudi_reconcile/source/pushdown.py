@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from hudi_reconcile.core.sweep.segments import HashSegments, Probe, RangeSegments, Segmentation, spread
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import SourceTable
@@ -21,7 +21,7 @@ _SAMPLE_ROWS = 20_000
 _FILLER_BYTES = 2_000_000
 
 
-def hindrance(engine: Engine, table: SourceTable, agreement: Agreement) -> str:
+def pushdown_blocker(engine: Engine, table: SourceTable, agreement: Agreement) -> str:
     """Why this database cannot digest these rows; empty where it can."""
     if engine.digests is None:
         return f"{engine.dialect.NAME} cannot digest its own rows here"
@@ -70,12 +70,12 @@ def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple
     )
 
 
-def key_items(table: SourceTable) -> tuple[Compared, ...]:
+def key_items(table: SourceTable) -> tuple[ComparedColumn, ...]:
     """The key as the source alone would write it: what an md5 bucket is computed from."""
     found = []
     for column in table.key_columns:
         digits = (column.precision or 0, column.scale or 0) if column.kind is Kind.DECIMAL else None
-        found.append(Compared(table.columns.index(column), column, "", digits))
+        found.append(ComparedColumn(table.columns.index(column), column, "", digits))
     return tuple(found)
 
 

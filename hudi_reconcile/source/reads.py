@@ -17,7 +17,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.errors import SourceError, overlaid
+from hudi_reconcile.core.errors import SourceError, overlay
 from hudi_reconcile.core.pull.read_plan import SERIAL_ROWS, Limits, Parts, PlannedPart, ReadPlan, Statistics, plan
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
 from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, key_value
@@ -73,12 +73,12 @@ def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple
     """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
     witness = target.witness
     query = _proven(plan.query, target)
-    properties = overlaid({"fetchsize": str(plan.fetch_rows)}, target.properties)
+    properties = overlay({"fetchsize": str(plan.fetch_rows)}, target.properties)
     rows = spark.read.jdbc(
         url=target.url,
         table=f"({query}) hr",
         predicates=list(plan.predicates),
-        properties=overlaid(properties, {"preferTimestampNTZ": "true"}),
+        properties=overlay(properties, {"preferTimestampNTZ": "true"}),
     )
     return _typed(rows if witness is None else _witnessed(rows, witness.expected), columns)
 
@@ -140,7 +140,7 @@ class Wanted:
     hidden: frozenset[str] = frozenset()
 
 
-def planned(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
+def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     """How all rows of the read come, each exactly once."""
     table = wanted.table
     is_window = wanted.window is not None
@@ -150,7 +150,7 @@ def planned(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     key, named = table.key_columns[0], _named(table)
     # New rows lie where the key's statistics do not: shares by hash are even all the same.
     edges = not is_window and key.name not in wanted.hidden
-    found = gathered(engine, Asked(table, wanted.cut, wanted.where, rows, edges))
+    found = gather_statistics(engine, StatisticsRequest(table, wanted.cut, wanted.where, rows, edges))
     can_hash = engine.dialect.hash_predicate(named, 0, 2) is not None
     parts = plan(
         found,
@@ -186,7 +186,7 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StatisticsRequest:
     """What is read: the table, its segments (for the key's ends), the configured predicates, and the rows expected.
 
     `edges`: key ranges are wanted, so that a sample is worth its statement.
@@ -199,7 +199,7 @@ class Asked:
     edges: bool = True
 
 
-def gathered(engine: Engine, asked: Asked) -> Statistics:
+def gather_statistics(engine: Engine, asked: StatisticsRequest) -> Statistics:
     """The first key column's statistics: the catalog's, else a sample's, else only the key's ends."""
     key = asked.table.key_columns[0]
     found = _catalogued(engine, asked.table)
@@ -245,7 +245,7 @@ def _is_query(table: SourceTable) -> bool:
     return table.name.startswith("(")
 
 
-def _sampled(engine: Engine, asked: Asked, known: Statistics, sampling: str) -> Statistics:
+def _sampled(engine: Engine, asked: StatisticsRequest, known: Statistics, sampling: str) -> Statistics:
     key = asked.table.key_columns[0]
     by_hash = engine.dialect.hash_predicate(((engine.dialect.quote(key.name), key),), 0, 2) is not None
     one_in = max(1, asked.rows // (SAMPLE_KEYS if by_hash else _MODULO_KEYS))

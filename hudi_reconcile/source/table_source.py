@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window
 from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
-from hudi_reconcile.core.pull.source_lineage import Standing, digest_of
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_of
 from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
@@ -28,10 +28,10 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import Moment, SourceTable
 from hudi_reconcile.databases.base import Engine, TableRequest
-from hudi_reconcile.ports import Frame, Inside, KeyFaults, Named, ReadCost, Signs, Staged
+from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, Signs, Staged
 from hudi_reconcile.source import pull_reads, pushdown
-from hudi_reconcile.source.pull_reads import Work, added, joined, read_parts, signs
-from hudi_reconcile.source.reads import JdbcRead, Wanted, planned, ranges_read, read
+from hudi_reconcile.source.pull_reads import ReadWork, add_cost, read_parts, read_warnings, union_parts
+from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, ranges_read, read
 from hudi_reconcile.sql import reads, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
@@ -64,9 +64,9 @@ class TableSource:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
         return self._engine.moment()
 
-    def standing(self) -> Standing:
+    def standing(self) -> SourceLineage:
         """The configured filter's digest, the server's timeline, and its transactions' ids."""
-        return Standing(self._filter, self._engine.timeline(), self._engine.position())
+        return SourceLineage(self._filter, self._engine.timeline(), self._engine.position())
 
     @property
     def cores(self) -> int:
@@ -84,7 +84,7 @@ class TableSource:
 
     def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         """Why the source cannot digest its own rows; empty where it can."""
-        return pushdown.hindrance(self._engine, table, agreement)
+        return pushdown.pushdown_blocker(self._engine, table, agreement)
 
     def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
         """Measure link and digest on a sample of rows."""
@@ -125,9 +125,9 @@ class TableSource:
         chosen = self._buckets(table, cut, segments) or reads.segments_predicate(self._dialect, cut, segments)
         return self._count(table, (*where, chosen))
 
-    def named(self, table: SourceTable, keys: Sequence[Key]) -> Named | None:
+    def named(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         """The rows that may have one of these keys: counted some hundred keys at a time, by the key's index."""
-        return named(self._engine, self._request.predicates, table, keys, read=self._read)
+        return count_named(self._engine, self._request.predicates, table, keys, read=self._read)
 
     def total(self, table: SourceTable, column: str) -> TotalTexts:
         """The column's sum and ends as the database's own text, so that no driver rounds them."""
@@ -189,7 +189,7 @@ class TableSource:
         ready = time.monotonic()
         whole, session, target = JdbcRead.of(plan), self._session(), self._engine.jdbc()
         self._reads += whole.statements
-        work = Work(
+        work = ReadWork(
             table.name,
             len(plan.parts),
             lanes=self._limits(waits=True).lanes,
@@ -198,9 +198,9 @@ class TableSource:
         )
         parts = read_parts(session, work)
         seconds = {"plan": ready - begun, "read": time.monotonic() - ready}
-        self._spent = added(self._spent, parts, plan.row_bytes, seconds)
-        frame = joined(parts)
-        found = pull_reads.counted(frame, table.read_columns, window.order, below)
+        self._spent = add_cost(self._spent, parts, plan.row_bytes, seconds)
+        frame = union_parts(parts)
+        found = pull_reads.count_staged(frame, table.read_columns, window.order, below)
         return replace(found, parts=tuple(part.rows for part in parts))
 
     def spent(self) -> ReadCost:
@@ -212,7 +212,7 @@ class TableSource:
         order, columns = window.order, _by_name(table)
         where = self._where(table, window)
         if at is None or order.id_column is None:
-            column, value = pull_reads.mark_column(table, order), windows.greatest(self._dialect, order, columns)
+            column, value = pull_reads.mark_column(table, order), windows.greatest_query(self._dialect, order, columns)
             where += (windows.marked_predicate(self._dialect, order, columns),)
         else:
             column, value = columns[order.id_column], self._dialect.quote(order.id_column)
@@ -222,11 +222,11 @@ class TableSource:
                 f"pull.limit: it is not known how {self._dialect.NAME} limits rows", fix="remove pull.limit"
             )
         query, selected = windows.ahead_query(self._dialect, table.name, column, value, predicates=where, rows=rows)
-        return pull_reads.looked(self._read(JdbcRead(query, (ALL,)), selected), selected)
+        return pull_reads.parse_peek(self._read(JdbcRead(query, (ALL,)), selected), selected)
 
     def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
         """NULLs only where a column may hold them, the greatest only where no row stands at or above the checkpoint."""
-        return signs(self._engine, self._request, table, order, reached=reached, now=now)
+        return read_warnings(self._engine, self._request, table, order, reached=reached, now=now)
 
     def statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
@@ -265,7 +265,7 @@ class TableSource:
         if asked not in self._plans:
             hidden = self._request.hidden
             wanted = Wanted(table, cut, self._request.predicates, predicate, hidden)
-            self._plans[asked] = planned(self._engine, wanted, self._limits(waits=waits))
+            self._plans[asked] = plan_read(self._engine, wanted, self._limits(waits=waits))
         return self._plans[asked]
 
     def _limits(self, *, waits: bool) -> Limits:
@@ -298,9 +298,9 @@ def _by_name(table: SourceTable) -> dict[str, Column]:
 Read = Callable[[JdbcRead, tuple[Column, ...]], DataFrame]
 
 
-def named(
+def count_named(
     engine: Engine, where: tuple[str, ...], table: SourceTable, keys: Sequence[Key], *, read: Read
-) -> Named | None:
+) -> NamedRows | None:
     """The rows counted; None where a key of these cannot be said in SQL. Only what holds rows is read."""
     tests = [
         keys_predicate(engine.dialect, table.key_columns, keys[first : first + ASKED_AT_ONCE])
@@ -312,7 +312,7 @@ def named(
             return None
         counts[test] = int(engine.rows(reads.count_query(table.name, (*where, test)))[0]["hr_rows"])
     held = [test for test, rows in counts.items() if rows]
-    return Named(sum(counts.values()), partial(_rows, engine, where, table, held, read))
+    return NamedRows(sum(counts.values()), partial(_rows, engine, where, table, held, read))
 
 
 def _rows(engine: Engine, where: tuple[str, ...], table: SourceTable, tests: Sequence[str], read: Read) -> Frame:

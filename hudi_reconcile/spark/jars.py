@@ -339,7 +339,7 @@ def _ask_ivy(jvm: Any, coordinates: str, settings: ResolverSettings) -> tuple[Pa
             jvm.scala.Option.apply(settings.ivy_settings),
         )  # fmt: skip
     except Py4JJavaError as error:
-        reason = gateway.telling_lines(f"Exception {error.java_exception.getMessage()}").removeprefix("Exception ")
+        reason = gateway.trouble_lines(f"Exception {error.java_exception.getMessage()}").removeprefix("Exception ")
         raise UsageError(
             f"Spark's resolver could not fetch {coordinates}: {reason}", fix=gateway.RESOLVER_FIX
         ) from error

@@ -14,7 +14,15 @@ from typing import Any
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
 from hudi_reconcile.core.safe_text import of_message
-from hudi_reconcile.core.source.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported, without_secrets
+from hudi_reconcile.core.source.jdbc import (
+    Cell,
+    DriverFacts,
+    DriverIndex,
+    JdbcLogin,
+    Relation,
+    Reported,
+    redact_secrets,
+)
 
 MOST_ROWS = 1_000  # of one small statement
 _NUMBER_CODES = frozenset({-6, 5, 4, -5, 2, 3})
@@ -29,7 +37,7 @@ Row = dict[str, str | None]
 class JvmDatabase:
     """An open connection. Every method raises SourceError with the driver's reason."""
 
-    def __init__(self, connection: Any, login: Login) -> None:
+    def __init__(self, connection: Any, login: JdbcLogin) -> None:
         self._connection = connection
         self._login = login
 
@@ -142,7 +150,7 @@ class JvmDatabase:
             yield self._connection.getMetaData()
 
 
-def open_database(jvm: Any, login: Login) -> JvmDatabase:
+def open_database(jvm: Any, login: JdbcLogin) -> JvmDatabase:
     """Connect with the driver that Spark will use.
 
     Raises:
@@ -166,7 +174,7 @@ def open_database(jvm: Any, login: Login) -> JvmDatabase:
     return JvmDatabase(connection, login)
 
 
-def _connect(jvm: Any, login: Login) -> Any:
+def _connect(jvm: Any, login: JdbcLogin) -> Any:
     from py4j.protocol import Py4JJavaError
 
     _without_derby_log(jvm)
@@ -201,7 +209,7 @@ def _without_derby_log(jvm: Any) -> None:
 
 
 @contextmanager
-def _named(login: Login, *, connecting: bool = False) -> Iterator[None]:
+def _named(login: JdbcLogin, *, connecting: bool = False) -> Iterator[None]:
     from py4j.protocol import Py4JJavaError
 
     try:
@@ -210,11 +218,11 @@ def _named(login: Login, *, connecting: bool = False) -> Iterator[None]:
         raise _refused(login, error.java_exception, connecting=connecting) from None
 
 
-def _refused(login: Login, cause: Any, *, connecting: bool) -> ReconcileError:
+def _refused(login: JdbcLogin, cause: Any, *, connecting: bool) -> ReconcileError:
     kind = str(cause.getClass().getSimpleName())
     state = str(cause.getSQLState() or "") if "SQL" in kind.upper() else ""
     lines = str(cause.getMessage() or kind).strip().splitlines()
-    reason = without_secrets(lines[0] if lines else kind, login.url, login.properties.get("password", ""))
+    reason = redact_secrets(lines[0] if lines else kind, login.url, login.properties.get("password", ""))
     reason = of_message(reason, state=state, kind=kind, whole="\n".join(lines))[:_REASON_CHARS]
     if state.startswith("28") or (state.startswith("08") and "authenti" in reason.lower()):
         return SourceError(

@@ -142,7 +142,7 @@ def explain_exit(tail: str, packages: str | None) -> UsageError:
     >>> explain_exit("unresolved dependency: a#b;1: not found", "a:b:1").message
     "Spark's resolver could not fetch a:b:1: unresolved dependency: a#b;1: not found"
     """
-    shown = telling_lines(tail)
+    shown = trouble_lines(tail)
     if any(sign in tail for sign in _RESOLVER_SIGNS):
         return UsageError(f"Spark's resolver could not fetch {packages or 'a jar'}: {shown}", fix=RESOLVER_FIX)
     return UsageError(
@@ -151,7 +151,7 @@ def explain_exit(tail: str, packages: str | None) -> UsageError:
     )
 
 
-def telling_lines(tail: str) -> str:
+def trouble_lines(tail: str) -> str:
     """The few lines of a JVM's output that name the trouble, on one line, without credentials in addresses."""
     signs = re.compile(
         r"unresolved dependency|Exception|^Error|ERROR|Could not|Unrecognized|Invalid|heap", re.MULTILINE

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
-from hudi_reconcile.core.plan.lake_ownership import cleaner_passed
+from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
 from hudi_reconcile.core.safe_text import of_message
 from hudi_reconcile.spark import jvm as gateway
@@ -254,13 +254,13 @@ def jvm_of(spark: SparkSession) -> Any:
     return spark._jvm  # noqa: SLF001 - pyspark's own door to the JVM
 
 
-def named_failure(error: Exception) -> ReconcileError | None:
+def translate_error(error: Exception) -> ReconcileError | None:
     """The error that the source's JDBC driver raised inside Spark, or that a cleaned snapshot did; None for anything else."""
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
     found = driver_reason(str(error))
     if found is None:
-        return cleaner_passed(str(error))
+        return cleaner_error(str(error))
     name, reason = found
     reason = of_message(reason, kind=name, whole=str(error))
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hudi_reconcile.core.errors import fold, nearest, overlaid, respelled
+from hudi_reconcile.core.errors import find_respelled, fold, nearest_name, overlay
 from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ValueShape:
     """What a value may look like, in full, and the words for it."""
 
     pattern: str
@@ -27,21 +27,21 @@ class Shape:
         return re.fullmatch(self.pattern, value, re.ASCII | re.IGNORECASE) is not None
 
 
-COUNT: Final = Shape(r"[1-9][0-9]{0,8}", "a whole number from 1 up")
-FLAG: Final = Shape(r"true|false", "true or false")
+COUNT: Final = ValueShape(r"[1-9][0-9]{0,8}", "a whole number from 1 up")
+FLAG: Final = ValueShape(r"true|false", "true or false")
 # No character that a driver's URL, its options, or the SQL that it makes of them would read as an end.
-NAME: Final = Shape(r"[\w.$#-]{1,128}", "a name of letters, digits and _ . $ # -")
-LABEL: Final = Shape(r"[\w.:/@+ -]{1,64}", "at most 64 letters, digits, blanks and _ . : / @ + -")
-PATH: Final = Shape(r"[\w./@+ -]{1,1024}", "a path of letters, digits, blanks and _ . / @ + -")
-USER: Final = Shape(r"[^\s;&,=?(){}'\"%]{1,128}", "a name without blanks and ; & , = ? ( ) { } ' \" %")
+NAME: Final = ValueShape(r"[\w.$#-]{1,128}", "a name of letters, digits and _ . $ # -")
+LABEL: Final = ValueShape(r"[\w.:/@+ -]{1,64}", "at most 64 letters, digits, blanks and _ . : / @ + -")
+PATH: Final = ValueShape(r"[\w./@+ -]{1,1024}", "a path of letters, digits, blanks and _ . / @ + -")
+USER: Final = ValueShape(r"[^\s;&,=?(){}'\"%]{1,128}", "a name without blanks and ; & , = ? ( ) { } ' \" %")
 
 
-def _only(*words: str) -> Shape:
-    return Shape("|".join(map(re.escape, words)), " or ".join(words))
+def _only(*words: str) -> ValueShape:
+    return ValueShape("|".join(map(re.escape, words)), " or ".join(words))
 
 
 # Keys of Spark's own reader that every driver may be given.
-READER: Final[Mapping[str, Shape]] = {"fetchsize": COUNT, "queryTimeout": COUNT}
+READER: Final[Mapping[str, ValueShape]] = {"fetchsize": COUNT, "queryTimeout": COUNT}
 _READERS_OWN = frozenset({
     "url", "driver", "dbtable", "query", "preparequery", "partitioncolumn", "lowerbound", "upperbound", "numpartitions",
     "sessioninitstatement", "customschema", "pushdownpredicate", "pushdownaggregate", "pushdownlimit", "pushdownoffset",
@@ -60,14 +60,14 @@ class Driver:
 
     title: str
     classes: tuple[str, ...] = ()
-    keys: Mapping[str, Shape]
+    keys: Mapping[str, ValueShape]
     own: frozenset[str] = frozenset()
     place: str = ""
     mark: str = ""
     comma: str = ""
 
     @property
-    def legal(self) -> dict[str, Shape]:
+    def legal(self) -> dict[str, ValueShape]:
         """All that `source.jdbc` may hold."""
         return {**READER, **self.keys}
 
@@ -189,7 +189,7 @@ def driver_word(url: str) -> str:
 
 def option_problems(driver: Driver | None, options: Mapping[str, str], *, trusted: bool) -> Iterator[tuple[str, str]]:
     """What is wrong with `source.jdbc`: key and text. Letter case does not count, as Spark and most drivers have it."""
-    twice = dict(respelled(options))
+    twice = dict(find_respelled(options))
     own = _READERS_OWN | (driver.own if driver else frozenset())
     for key, value in options.items():
         if _KEY.fullmatch(key) is None:
@@ -219,7 +219,7 @@ def url_problem(url: str, product: str, *, trusted: bool) -> str | None:
     given = [(key, value) for key, _, value in (piece.partition("=") for piece in pieces if piece)]
     if not all(_KEY.fullmatch(key) and value for key, value in given):
         return f"holds something after the place that is no key=value of {driver.title}"
-    for key, first in respelled(key for key, _ in given):
+    for key, first in find_respelled(key for key, _ in given):
         return f"attribute {key} is another spelling of {first}, or the same twice"
     problems = (
         f"attribute {key}: {text}" for key, value in given if (text := _problem(driver, driver.keys, key, value))
@@ -231,12 +231,12 @@ def class_problem(name: str, *, trusted: bool) -> str | None:
     """What is wrong with `source.driver`: only known classes are loaded."""
     if trusted or name in CLASSES:
         return None
-    close = nearest(name, CLASSES)
+    close = nearest_name(name, CLASSES)
     guess = f"; did you mean {close}?" if close else ""
     return f"is no JDBC driver that is known{guess} (known: {', '.join(CLASSES)}); {TRUST}"
 
 
-def settled(
+def merge_properties(
     word: str, defaults: Mapping[str, str], given: Iterable[tuple[str, str]], ours: Mapping[str, str]
 ) -> dict[str, str]:
     """What the driver is told: defaults, over them the config's options, over both what is ours; no key in two spellings.
@@ -249,15 +249,15 @@ def settled(
     found = dict(defaults)
     for key, value in given:
         if fold(key) not in own:
-            found = overlaid(found, {known.get(fold(key), key): value})
-    return overlaid(found, ours)
+            found = overlay(found, {known.get(fold(key), key): value})
+    return overlay(found, ours)
 
 
-def _problem(driver: Driver, legal: Mapping[str, Shape], key: str, value: str) -> str | None:
+def _problem(driver: Driver, legal: Mapping[str, ValueShape], key: str, value: str) -> str | None:
     shapes = {fold(one): shape for one, shape in legal.items()}
     shape = shapes.get(fold(key))
     if shape is None:
-        close = nearest(fold(key), shapes)
+        close = nearest_name(fold(key), shapes)
         guess = f"; did you mean {next(one for one in legal if fold(one) == close)}?" if close else ""
         return f"is nothing that {driver.title} may be told{guess} (legal: {', '.join(legal)}); {TRUST}"
     return None if shape.fits(value) else f"expected {shape.expected}"

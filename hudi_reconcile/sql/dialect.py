@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from hudi_reconcile.core.sweep.segments import KeyRange
-from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column
 
 
@@ -74,7 +74,7 @@ class Digests(Protocol):
 
     DIALECT: Dialect
 
-    def canonical(self, item: Compared, /) -> str:
+    def canonical(self, item: ComparedColumn, /) -> str:
         """The canonical text of the column's value, cut to the digits on which both sides meet."""
         ...
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
 from hudi_reconcile.core.tables import canonical_text
-from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.sql.dialect import Digests
 from hudi_reconcile.sql.reads import where_clause
 
@@ -21,12 +21,12 @@ from hudi_reconcile.sql.reads import where_clause
 class Digested:
     """What is digested and by which cut: the compared columns, the key, the segments."""
 
-    columns: tuple[Compared, ...]
-    key: tuple[Compared, ...]
+    columns: tuple[ComparedColumn, ...]
+    key: tuple[ComparedColumn, ...]
     cut: Segmentation
 
     @property
-    def items(self) -> tuple[Compared, ...]:
+    def items(self) -> tuple[ComparedColumn, ...]:
         """Every column that is needed, once."""
         return self.columns + tuple(item for item in self.key if item not in self.columns)
 
@@ -78,7 +78,7 @@ def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> t
     return tuple(sorted(kept, key=lambda one: one.segment))
 
 
-def bucket_predicate(database: Digests, key: tuple[Compared, ...], count: int, segments: SegmentSet) -> str:
+def bucket_predicate(database: Digests, key: tuple[ComparedColumn, ...], count: int, segments: SegmentSet) -> str:
     """The rows of some hash segments; their number is computed for every row of the table."""
     if not segments.ids:
         return "1 = 0"
@@ -124,7 +124,7 @@ def _segment(database: Digests, what: Digested) -> str:
     return f"case {absent} {ends} else {database.floored(key, cut.width)} - ({cut.start // cut.width}) end"
 
 
-def _bucket(database: Digests, key: tuple[Compared, ...], count: int) -> str:
+def _bucket(database: Digests, key: tuple[ComparedColumn, ...], count: int) -> str:
     fields = (
         _field(database, database.DIALECT.quote(item.column.name), database.canonical(item), item) for item in key
     )
@@ -135,6 +135,6 @@ def _modulo(database: Digests, fields: tuple[str, ...], count: int) -> str:
     return database.remainder(database.md5_number(database.joined(fields), canonical_text.BUCKET_HEX_DIGITS), count)
 
 
-def _field(database: Digests, value: str, text: str, item: Compared) -> str:
+def _field(database: Digests, value: str, text: str, item: ComparedColumn) -> str:
     written = database.joined((database.octets(text, item.column), "':'", text))
     return f"(case when {database.absent(value)} then '{canonical_text.NULL_FIELD}' else {written} end)"

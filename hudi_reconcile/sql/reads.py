@@ -19,11 +19,11 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 
-from hudi_reconcile.core.pull.read_plan import Part, Parts
+from hudi_reconcile.core.pull.read_plan import Parts, ReadPart
 from hudi_reconcile.core.sweep.segments import KeyRange, RangeSegments, Segmentation, SegmentSet, ranges
 from hudi_reconcile.core.tables.key_encoding import Key, KeyValue, edge_text, micros_of
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, TEXT_KINDS, Column, Kind
-from hudi_reconcile.core.tables.partitions import Between, Condition, Equals, IsEmpty, Near
+from hudi_reconcile.core.tables.partitions import CalendarRange, Condition, Equals, IsEmpty, Near
 from hudi_reconcile.sql.dialect import Dialect
 
 
@@ -34,18 +34,18 @@ def where_clause(predicates: tuple[str, ...]) -> str:
     return " where " + " and ".join(closed) if closed else ""
 
 
-def derived(query: str) -> str:
+def as_subquery(query: str) -> str:
     r"""A query as something to select from. The line end closes a comment at its end.
 
-    >>> derived("select 1 as a -- one;")
+    >>> as_subquery("select 1 as a -- one;")
     '(select 1 as a -- one\n) hr_q'
-    >>> derived("select 1 as a ; ")
+    >>> as_subquery("select 1 as a ; ")
     '(select 1 as a\n) hr_q'
     """
-    return f"({bare(query)}\n) hr_q"
+    return f"({strip_end(query)}\n) hr_q"
 
 
-def bare(query: str) -> str:
+def strip_end(query: str) -> str:
     """A query without the end that people give it."""
     return query.strip().rstrip(";").rstrip()
 
@@ -158,7 +158,7 @@ def predicates(dialect: Dialect, plan: Parts, key: Column, named: tuple[tuple[st
     return found
 
 
-def part_predicate(dialect: Dialect, key: Column, part: Part) -> str:
+def part_predicate(dialect: Dialect, key: Column, part: ReadPart) -> str:
     """Keys of `[low, high)`; NULL where the part says so. Both ends open: every row."""
     ends = [(">=", part.low), ("<", part.high)]
     tests = [f"{KEY} {sign} {edge_literal(dialect, key, value)}" for sign, value in ends if value is not None]
@@ -287,7 +287,7 @@ def _one(dialect: Dialect, condition: Condition) -> str:
             return f"({name} is null or {name} = '')" if _is_text(column) else f"{name} is null"
         case Equals(_, value):
             return f"{name} = {value}" if isinstance(value, int) else f"{name} = '{value}'"
-        case Between(column, low, high):
+        case CalendarRange(column, low, high):
             return f"{name} >= {dialect.literal(column, low)} and {name} < {dialect.literal(column, high)}"
 
 

@@ -11,7 +11,7 @@ from typing import cast
 
 from sqlglot import exp
 
-from hudi_reconcile.sql.user_sql import condition_tree, parsed
+from hudi_reconcile.sql.user_sql import condition_tree, parse_sql
 
 # What has the value's own type, so that what holds of the value holds of the whole.
 _SAME = (exp.Paren, exp.Coalesce, exp.Greatest, exp.Least, exp.Array, exp.Collate, exp.Bracket, exp.Cast, exp.Window, exp.Lag,
@@ -26,13 +26,15 @@ _READS_BY_NAME = frozenset({
 _REFUSED = ""
 
 
-def compared(text: str, product: str, columns: Sequence[str], types: Sequence[str] = ()) -> tuple[str, ...]:
+def find_compared_columns(
+    text: str, product: str, columns: Sequence[str], types: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Which of these columns, and of these types that a cast names, a condition or a query uses as another type's values.
 
     Not so: directly under a cast to a type of pg_catalog, NULL or not, with an operator or a function that has its schema, as
     a column of a result, and in GROUP BY, ORDER BY, DISTINCT and PARTITION BY, which ask the type and not the path.
     """
-    root = parsed(text, product)
+    root = parse_sql(text, product)
     root = root if isinstance(root, exp.Query) else condition_tree(text, product)
     if root is None:  # then the server says what it does not understand
         return ()
@@ -55,7 +57,7 @@ def compared(text: str, product: str, columns: Sequence[str], types: Sequence[st
 
 def cast_types(text: str, product: str) -> tuple[str, ...]:
     """The types that a text casts to and that are not PostgreSQL's by name, as SQL."""
-    root = condition_tree(text, product) or parsed(text, product)
+    root = condition_tree(text, product) or parse_sql(text, product)
     kinds = (_own_type(one.args["to"]) for one in (root.find_all(exp.Cast) if root is not None else ()))
     return tuple(dict.fromkeys(kind for kind in kinds if kind))
 

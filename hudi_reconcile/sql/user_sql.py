@@ -25,7 +25,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 
-from hudi_reconcile.sql.reads import bare
+from hudi_reconcile.sql.reads import strip_end
 
 _SQLGLOT: Final = {
     "postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql", "oracle": "oracle", "sqlserver": "tsql",
@@ -60,7 +60,7 @@ _COMMENT = "has a comment that databases read in more than one way; remove it"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTable:
     """A table as a query names it, and where. `is_bare`: without its schema."""
 
     text: str
@@ -82,11 +82,11 @@ def predicate_fault(text: str, product: str) -> str:
 
 def query_fault(text: str, product: str) -> str:
     """Why a text is not one SELECT that only reads; empty where it is."""
-    text = bare(text)
+    text = strip_end(text)
     fault = _lexical_fault(text, product)
     if fault:
         return fault
-    root = parsed(text, product)
+    root = parse_sql(text, product)
     if root is None:
         return f"cannot be read as one SELECT of this database; {_hint(product)}{_VIEW}"
     if not isinstance(root, (exp.Query, exp.Values)):
@@ -94,9 +94,9 @@ def query_fault(text: str, product: str) -> str:
     return _effect(root, product)
 
 
-def tables(query: str, product: str) -> tuple[Named, ...]:
+def tables(query: str, product: str) -> tuple[NamedTable, ...]:
     """The tables that a query names, in their order. A bare name is a CTE's where that CTE is seen: if recursive, in its body."""
-    root = parsed(query, product)
+    root = parse_sql(query, product)
     if root is None:  # then the server says what it does not understand
         return ()
     found = []
@@ -104,17 +104,17 @@ def tables(query: str, product: str) -> tuple[Named, ...]:
         parts = [part for part in one.parts if isinstance(part, exp.Identifier)]
         if len(parts) == len(one.parts) > 0 and (len(parts) > 1 or not _is_shared(one)):
             start = parts[0].meta["start"]
-            found.append(Named(query[start : parts[-1].meta["end"] + 1], start, is_bare=len(parts) == 1))
+            found.append(NamedTable(query[start : parts[-1].meta["end"] + 1], start, is_bare=len(parts) == 1))
     return tuple(sorted(found, key=lambda named: named.start))
 
 
-def condition_tables(text: str, product: str) -> tuple[Named, ...]:
+def condition_tables(text: str, product: str) -> tuple[NamedTable, ...]:
     """The tables that the subqueries of a condition name."""
     found = tables(f"{_AROUND}{text}\n)", product)
     return tuple(replace(one, start=one.start - len(_AROUND)) for one in found if one.start >= len(_AROUND))
 
 
-def with_schemas(query: str, named: Sequence[Named], schemas: Mapping[str, str]) -> str:
+def with_schemas(query: str, named: Sequence[NamedTable], schemas: Mapping[str, str]) -> str:
     """The query with a schema, already quoted, before each bare table for which there is one; not a letter else differs."""
     for one in reversed(named):
         if one.is_bare and one.text in schemas:
@@ -122,7 +122,7 @@ def with_schemas(query: str, named: Sequence[Named], schemas: Mapping[str, str])
     return query
 
 
-def parsed(text: str, product: str) -> exp.Expr | None:
+def parse_sql(text: str, product: str) -> exp.Expr | None:
     """The text as sqlglot reads it; of a database that it does not know, as any of some."""
     dialect = _dialect(product)
     for one in (dialect,) if dialect else ("", "postgres", "oracle"):
@@ -135,7 +135,7 @@ def parsed(text: str, product: str) -> exp.Expr | None:
 
 def condition_tree(text: str, product: str) -> exp.Expr | None:
     """A condition as sqlglot reads it, within a SELECT that has nothing else."""
-    return parsed(f"{_AROUND}{text}\n)", product)
+    return parse_sql(f"{_AROUND}{text}\n)", product)
 
 
 def is_nested_deep(tokens: Sequence[Token]) -> bool:

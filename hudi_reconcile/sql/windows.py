@@ -50,8 +50,8 @@ def unmarked_predicate(dialect: Dialect, order: Order, columns: Columns) -> str:
     return " and ".join(f"{place(dialect, columns[name])} is null" for name in order.columns)
 
 
-def greatest(dialect: Dialect, order: Order, columns: Columns) -> str:
-    """The greatest watermark that is not NULL; databases do not agree on what `greatest` does with one."""
+def greatest_query(dialect: Dialect, order: Order, columns: Columns) -> str:
+    """The greatest watermark that is not NULL; databases do not agree on what `greatest_query` does with one."""
     found = place(dialect, columns[order.columns[0]])
     for name in order.columns[1:]:
         other = place(dialect, columns[name])

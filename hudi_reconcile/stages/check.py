@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import InvalidOperation
 
-from hudi_reconcile.core.errors import LakeError, ReconcileError, UnverifiedError, nearest
-from hudi_reconcile.core.outcome import gravest
+from hudi_reconcile.core.errors import LakeError, ReconcileError, UnverifiedError, nearest_name
+from hudi_reconcile.core.outcome import gravest_outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import SideState
 from hudi_reconcile.core.rules.rules import (
@@ -27,13 +27,13 @@ from hudi_reconcile.core.rules.rules import (
     day_of,
     duration_text,
 )
-from hudi_reconcile.core.rules.verdict import BothTotals, Measured, RuleResult, Totals, judged, outcome_of
+from hudi_reconcile.core.rules.verdict import BothTotals, Measured, RuleResult, Totals, judge_rule, outcome_of
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Column
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Edges, Frame, KeysTarget, RuleEngine, Source
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.preconditions import existing
+from hudi_reconcile.stages.preconditions import require_table
 
 _PULL = "pull it first: hudi-reconcile pull -t "
 _COLUMN_WORDS = ("column", "column_A", "column_B", "column_list", "column_set")
@@ -51,35 +51,35 @@ class RuleJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class RuleContext:
     """What the rules stand on: the pinned rows, and what else the checks ask."""
 
     table: LakeTable
     pin: LakePin
     rows: Frame
-    compared: Compared | None
+    compared: NewestComparison | None
     keys_folder: KeysFolder
 
 
 def check(
-    job: RuleJob, edges: Edges, engine: RuleEngine, *, compared: Compared | None, keys_folder: KeysFolder
+    job: RuleJob, edges: Edges, engine: RuleEngine, *, compared: NewestComparison | None, keys_folder: KeysFolder
 ) -> TableResult:
     """Judge every rule of the table on its newest snapshot.
 
     Raises LakeError where there is no table, or nothing was ever committed to it.
     """
-    table = existing(job.job, edges.lake.look())
+    table = require_table(job.job, edges.lake.look())
     pin = edges.lake.pin()
     if pin is None:
         raise LakeError(
             f"table {job.job.name}: nothing was ever committed to {job.job.lake_path}", fix=_PULL + job.job.name
         )
-    ground = Ground(table, pin, edges.lake.rows(pin), compared, keys_folder)
+    ground = RuleContext(table, pin, edges.lake.rows(pin), compared, keys_folder)
     counted = _counted(job, edges, engine, ground)
     rows = edges.lake.count(pin)
     today = day_of(edges.clock.utc_micros())
     results = tuple(
-        judged(rule, counted[rule.id], job.rules.waivers, today, hidden=_is_masked(rule.check, job.job))
+        judge_rule(rule, counted[rule.id], job.rules.waivers, today, hidden=_is_masked(rule.check, job.job))
         for rule in job.rules.rules
     )
     results = tuple(_named(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
@@ -96,11 +96,11 @@ def check(
     )
 
 
-def with_rules(result: TableResult, checked: TableResult) -> TableResult:
+def add_rules(result: TableResult, checked: TableResult) -> TableResult:
     """The result of a run's other work with the verdicts of its rules."""
     return replace(
         result,
-        outcome=gravest((result.outcome, checked.outcome)),
+        outcome=gravest_outcome((result.outcome, checked.outcome)),
         rules=checked.rules,
         notes=tuple(dict.fromkeys((*result.notes, *checked.notes))),
         provenance={**result.provenance, **checked.provenance},
@@ -110,7 +110,7 @@ def with_rules(result: TableResult, checked: TableResult) -> TableResult:
 # --- helpers ---
 
 
-def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: Ground) -> Mapping[str, Measured]:
+def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: RuleContext) -> Mapping[str, Measured]:
     on_batch = tuple(rule for rule in job.rules.rules if isinstance(rule.check, OnBatch))
     found = dict(engine.measured(ground.rows, on_batch)) if on_batch else {}
     for rule in on_batch:
@@ -146,7 +146,7 @@ def _hides(job: TableJob, lake_name: str) -> bool:
     return job.masking.how(source.get(lake_name, lake_name), lake_name) is not None
 
 
-def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: Ground) -> Measured:
+def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleContext) -> Measured:
     match rule.check:
         case Drift():
             return drift(rule.check, ground.compared, edges.clock.utc_micros(), table=job.job.name)
@@ -160,7 +160,7 @@ def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: Ground)
             raise AssertionError(rule.kind)
 
 
-def _named(result: RuleResult, rule: Rule, engine: RuleEngine, ground: Ground) -> RuleResult:
+def _named(result: RuleResult, rule: Rule, engine: RuleEngine, ground: RuleContext) -> RuleResult:
     """The verdict with the keys of the failed rows; an error where they are not as many as were counted."""
     if result.status not in ("fail", "waived") or not result.failed_rows or not isinstance(rule.check, OnBatch):
         return result
@@ -178,7 +178,7 @@ def _named(result: RuleResult, rule: Rule, engine: RuleEngine, ground: Ground) -
     return replace(result, keys=keys)
 
 
-def _how(rule: Rule, ground: Ground) -> str:
+def _how(rule: Rule, ground: RuleContext) -> str:
     key = ", ".join(ground.table.record_key)
     return f": select the key ({key}) in its query" if rule.kind == "sql" and key else ""
 
@@ -199,7 +199,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class NewestComparison:
     """What the newest comparison of the table found. `gap` is why it cannot be relied on, empty where it can.
 
     `rows` is the size of the larger side. `ended_utc` is empty where the run is this one. `corrected_by` is
@@ -214,7 +214,7 @@ class Compared:
     corrected_by: str = ""
 
 
-def drift(check: Drift, compared: Compared | None, now_micros: int, *, table: str) -> Measured:
+def drift(check: Drift, compared: NewestComparison | None, now_micros: int, *, table: str) -> Measured:
     """Findings of the kinds in the newest comparison. None, none that is whole, or one too old is a problem and never 0."""
     fix = f"compare first: hudi-reconcile sweep -t {table}"
     if compared is None:
@@ -290,7 +290,7 @@ def _source_column(described: SourceTable, name: str) -> Column:
     found = next((one for one in described.columns if one.lake_name == name), None)
     found = found or next((one for one in described.columns if one.name == name), None)
     if found is None:
-        close = nearest(name, [one.lake_name for one in described.columns])
+        close = nearest_name(name, [one.lake_name for one in described.columns])
         hint = f"; did you mean {close!r}?" if close else ""
         raise UnverifiedError(f"the source table has no column {name!r}{hint}", fix="correct the rule")
     if found.kind not in TOLERANCE_KINDS:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.result_parts import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet, choose
-from hudi_reconcile.core.tables.agreement import Agreement, Compared, agree, exclude_fix, without
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn, agree, drop_columns, exclude_fix
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.tables.masking import masking_notes, shown_columns
 from hudi_reconcile.core.tables.partitions import PartitionScope, in_full
 from hudi_reconcile.core.tables.schema_drift import Columns, changes
-from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, carried
+from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, encode_columns
 from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Comparer, Frame, Lake, Look, Source
 from hudi_reconcile.stages.job import TableJob
@@ -63,8 +63,8 @@ def scope_of(
     refuse_masked_key(job, described)
     refuse_masked_path(job, described, lake_table)
     left_out = job.exclude - {*job.moving, *also}
-    declared = described if whole else without(described, left_out)
-    table = carried(declared, lake_table)
+    declared = described if whole else drop_columns(described, left_out)
+    table = encode_columns(declared, lake_table)
     agreement = agree(
         table,
         lake_table,
@@ -190,7 +190,7 @@ def _types(source: SourceTable, lake: LakeTable) -> dict[str, dict[str, str]]:
     }
 
 
-def _precision_fix(item: Compared) -> str:
+def _precision_fix(item: ComparedColumn) -> str:
     widen = "widen the lake's column (evolve it, or pull into a new lake.path)"
     if item.column.kind is not Kind.DECIMAL or item.fraction_digits is None:
         return f"{widen}, or {exclude_fix(item.column.name)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hudi_reconcile.core.pull.cursor import Mark, rank
-from hudi_reconcile.core.pull.hoodiestreamer import Position, position, text_of
+from hudi_reconcile.core.pull.hoodiestreamer import StreamerPosition, position, text_of
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, SourceTable
 from hudi_reconcile.ports import Lake, Origin
 from hudi_reconcile.stages.job import TableJob
@@ -24,7 +24,7 @@ class HandedBack:
     value: str
 
 
-def position_of(watermark: Watermark, origin: Origin) -> Position | None:
+def position_of(watermark: Watermark, origin: Origin) -> StreamerPosition | None:
     """How far HoodieStreamer read by this watermark; None where the table tells nothing of it.
 
     It reads by a column: a number on record is never the database's own of a row's version.
@@ -34,7 +34,7 @@ def position_of(watermark: Watermark, origin: Origin) -> Position | None:
     return position(watermark.moving[0].kind, origin.streamer_checkpoint)
 
 
-def taken_over(job: TableJob, watermark: Watermark, table: SourceTable, lake: Lake) -> CheckpointAt | None:
+def streamer_checkpoint(job: TableJob, watermark: Watermark, table: SourceTable, lake: Lake) -> CheckpointAt | None:
     """HoodieStreamer's checkpoint as ours, so early that nothing is passed over; None where there is none to go on from."""
     origin = lake.origin()
     found = position_of(watermark, origin)
@@ -45,14 +45,14 @@ def taken_over(job: TableJob, watermark: Watermark, table: SourceTable, lake: La
     return CheckpointAt(watermark.written(blank, Mark(found.earliest)), origin.instant)
 
 
-def furthest(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
+def furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
     """What no later pull brings by itself, be it ours or HoodieStreamer's: the later of the two checkpoints."""
     found = position_of(watermark, origin)
     marks = [watermark.reached(checkpoint), None if found is None else Mark(found.latest)]
     return max((mark for mark in marks if mark is not None), key=rank, default=None)
 
 
-def to_hand_back(
+def checkpoint_to_hand_back(
     watermark: Watermark, checkpoint: Checkpoint, lake_table: LakeTable, origin: Origin
 ) -> HandedBack | None:
     """The checkpoint for HoodieStreamer's next run; None where the table has none of its JDBC source, or a later one."""

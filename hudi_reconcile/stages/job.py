@@ -71,7 +71,7 @@ class TableJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialSweep:
     """Which part of a table a sweep is asked to compare; all of it, without end, where nothing is said.
 
     `partitions` are paths as Hudi stores them. `budget_seconds` is what is left for this table. `earlier` is what past

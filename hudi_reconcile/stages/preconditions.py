@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from typing import Literal
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
-from hudi_reconcile.core.plan.lake_ownership import adoption, dead_ones, refuse_silent
+from hudi_reconcile.core.plan.lake_ownership import adoption, check_dead_writers, refuse_silent
 from hudi_reconcile.core.tables.values import Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import KeyFaults, Lake, Origin
 from hudi_reconcile.stages.job import TableJob
@@ -84,7 +84,7 @@ def refuse_mismatch(job: TableJob, source: SourceTable, table: LakeTable) -> Non
         )
 
 
-def existing(job: TableJob, table: LakeTable | None) -> LakeTable:
+def require_table(job: TableJob, table: LakeTable | None) -> LakeTable:
     """The table that must be there. Raises LakeError where nothing is at the path: nothing can be compared."""
     if table is None:
         raise LakeError(
@@ -94,25 +94,25 @@ def existing(job: TableJob, table: LakeTable | None) -> LakeTable:
     return table
 
 
-def clear_way(job: TableJob, lake: Lake, dead: Collection[str]) -> tuple[str, ...]:
+def roll_back_dead_writers(job: TableJob, lake: Lake, dead: Collection[str]) -> tuple[str, ...]:
     """Roll back the instants that a person calls dead; returns a note of them. Wants the lease.
 
     Raises RefusedError for one that is not in flight without a heartbeat, before any is rolled back.
     """
     if not dead:
         return ()
-    found = dead_ones(job.name, lake.silent_writers(), dead)
+    found = check_dead_writers(job.name, lake.silent_writers(), dead)
     for requested in found:
         lake.roll_back(requested)
     return (f"rolled back, since --dead-writer says that its writer is dead: {', '.join(found)}",)
 
 
-def refuse_beside(job: TableJob, lake: Lake) -> None:
+def refuse_unsafe_writers(job: TableJob, lake: Lake) -> None:
     """Raises RefusedError where a writer without heartbeat is in flight."""
     refuse_silent(job.name, lake.silent_writers())
 
 
-def slipped_in(lake: Lake, commit: Instant) -> tuple[str, ...]:
+def find_late_writers(lake: Lake, commit: Instant) -> tuple[str, ...]:
     """What to say of a writer without heartbeat that began between our last question and our commit, and is still at it."""
     found = [one for one in lake.silent_writers() if one < commit.requested]
     if not found:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.plan.plan import POSITION, SCHEMA, TIMELINE, WHERE, Plan, Requirement, refuse_future
-from hudi_reconcile.core.pull.source_lineage import Standing, went_back
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, is_rewound
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.stages.job import TableJob
@@ -56,13 +56,13 @@ def refuse_other_rows(plan: Plan, rows: Mapping[str, int]) -> None:
         )
 
 
-def standing_requirements(now: Standing) -> tuple[Requirement, ...]:
+def lineage_requirements(now: SourceLineage) -> tuple[Requirement, ...]:
     """What an apply needs to find as the sweep found it: filter and history of the source."""
     found = ((WHERE, now.where), (TIMELINE, now.timeline), (POSITION, now.position))
     return tuple(Requirement(name, value) for name, value in found if value is not None)
 
 
-def refuse_changed_standing(job: TableJob, plan: Plan, now: Standing) -> None:
+def refuse_changed_standing(job: TableJob, plan: Plan, now: SourceLineage) -> None:
     """Raises RefusedError where the config has another filter than at the sweep, or the server another history."""
     pairs = (("source.where", WHERE, now.where), ("the server's timeline", TIMELINE, now.timeline))
     for what, name, found in pairs:
@@ -75,9 +75,9 @@ def refuse_changed_standing(job: TableJob, plan: Plan, now: Standing) -> None:
     _refuse_gone_back(job, plan, now)
 
 
-def _refuse_gone_back(job: TableJob, plan: Plan, now: Standing) -> None:
+def _refuse_gone_back(job: TableJob, plan: Plan, now: SourceLineage) -> None:
     planned = plan.required(POSITION)
-    if planned is not None and now.position is not None and went_back(planned, now.position):
+    if planned is not None and now.position is not None and is_rewound(planned, now.position):
         raise RefusedError(
             f"table {job.name}: the server's GTIDs do not reach as far as at the plan of run {plan.run_id}: it was set back",
             fix=f"sweep again: hudi-reconcile sweep -t {job.name}",

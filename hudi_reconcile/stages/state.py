@@ -18,12 +18,12 @@ from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, Moment
 from hudi_reconcile.ports import Edges, Lake, Origin, Source
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.preconditions import existing, refuse_beside, refuse_foreign, refuse_mismatch
+from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, refuse_unsafe_writers, require_table
 from hudi_reconcile.stages.watermark import Watermark, watermark_of
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class TableState:
     """What a lake table says of how far it was pulled; `table` is None where there is none."""
 
     table: LakeTable | None
@@ -31,12 +31,12 @@ class State:
     origin: Origin
 
 
-def state_of(lake: Lake) -> State:
+def state_of(lake: Lake) -> TableState:
     """The newest checkpoint of ours, and what another writer left. Reads the timeline only."""
     table = lake.look()
     if table is None:
-        return State(None, None, Origin())
-    return State(table, lake.checkpoint(), lake.origin())
+        return TableState(None, None, Origin())
+    return TableState(table, lake.checkpoint(), lake.origin())
 
 
 def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> TableResult:
@@ -48,10 +48,10 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
     source, lake = edges.source, edges.lake
     with lake.lease(job.run_id):
         described = source.describe()
-        table = existing(job, lake.look())
+        table = require_table(job, lake.look())
         refuse_mismatch(job, described, table)
         refuse_foreign(job, described, table, lake.origin, "apply")
-        refuse_beside(job, lake)  # our cleaning would roll back what it is writing
+        refuse_unsafe_writers(job, lake)  # our cleaning would roll back what it is writing
         watermark = watermark_of(job, described)
         moment = source.moment()
         mark = None if value is None else _mark(job, watermark, value, source, moment)

@@ -15,15 +15,23 @@ from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededE
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import WRITTEN, counts_text
 from hudi_reconcile.core.plan.lake_ownership import refuse_silent
-from hudi_reconcile.core.pull.source_lineage import stood_again
+from hudi_reconcile.core.pull.source_lineage import restore_lineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, SideState
 from hudi_reconcile.core.tables.values import Checkpoint, Instant, LakeTable
 from hudi_reconcile.ports import Edges, TakenBack
-from hudi_reconcile.stages.apply.recovery import COUNTS, UNDID, UNDO_LABEL, Landed, made_by, merging, undoable
+from hudi_reconcile.stages.apply.recovery import (
+    COUNTS,
+    UNDID,
+    UNDO_LABEL,
+    PlanCommits,
+    find_merging,
+    find_undoable,
+    has_commit_of,
+)
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.preconditions import existing, refuse_beside, refuse_foreign
-from hudi_reconcile.stages.sweep.two_looks import pinned
+from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_unsafe_writers, require_table
+from hudi_reconcile.stages.sweep.two_looks import pin_lake
 
 _AGAIN = "the source still differs: the next sweep finds these rows again"
 _OTHERS = "superseded: other writers touched these rows since; they are left"
@@ -55,14 +63,14 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
     names anything, RefusedError where no commit can be taken back, or its rows may be cleaned.
     """
     with edges.lake.lease(job.run_id):
-        commits = undoable(edges.lake, applied_run, instants)
+        commits = find_undoable(edges.lake, applied_run, instants)
         if not commits:
-            raise _nothing(job, applied_run, known=bool(instants) or made_by(edges.lake, applied_run))
-        table = existing(job, edges.lake.look())
+            raise _nothing(job, applied_run, known=bool(instants) or has_commit_of(edges.lake, applied_run))
+        table = require_table(job, edges.lake.look())
         refuse_foreign(job, edges.source.describe(), table, edges.lake.origin, "apply")
         refuse_silent(job.name, edges.lake.writers().without_heartbeat)
         work = _Undo(job, applied_run, table, edges)
-        _tell_of_merged(work, merging(edges.lake, commits))
+        _tell_of_merged(work, find_merging(edges.lake, commits))
         left = [one for one in commits if one.undone is None]
         for one in commits:
             if one.undone is not None:
@@ -93,13 +101,13 @@ def _tell_of_merged(work: _Undo, merged: Collection[Instant]) -> None:
         work.others = _OWN
 
 
-def _told_before(work: _Undo, commit: Landed, undone: Instant) -> None:
+def _told_before(work: _Undo, commit: PlanCommits, undone: Instant) -> None:
     """What an earlier undo of the same commit did, by what its own commit tells."""
     counts = dict(commit.undone_counts or {})
     written = counts.pop(WRITTEN, 0)
     if commit.undone_counts is None:
         work.notes.append(f"commit {undone.completed} of an earlier version does not tell how many rows it took back")
-    pin, _ = pinned(work.edges.lake)
+    pin, _ = pin_lake(work.edges.lake)
     if pin.instant == undone:  # nobody came since, so what is still as the apply left it was not taken back
         counts["failed"] = min(_still_there(work, commit), written)
     work.rows.update({**counts, "applied_before": written - counts.get("failed", 0)})
@@ -107,7 +115,7 @@ def _told_before(work: _Undo, commit: Landed, undone: Instant) -> None:
     work.plans.append(commit.plan_id)
 
 
-def _still_there(work: _Undo, commit: Landed) -> int:
+def _still_there(work: _Undo, commit: PlanCommits) -> int:
     """How many rows are as the apply left them; 0 where the lake's history cannot tell, and the counts alone are believed."""
     try:
         found = work.edges.lake.taken_back(commit.instant, work.table, 0)
@@ -117,9 +125,9 @@ def _still_there(work: _Undo, commit: Landed) -> int:
     return sum(rows for (_, status), rows in found.counts.items() if status == "ready")
 
 
-def _take_back(work: _Undo, commit: Landed) -> None:
+def _take_back(work: _Undo, commit: PlanCommits) -> None:
     lake = work.edges.lake
-    _, at = pinned(lake)
+    _, at = pin_lake(lake)
     if at is None:
         raise RefusedError(f"table {work.job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
     read_seq = max(work.edges.source.moment().clock_micros, at.checkpoint.read_seq + 1)
@@ -128,7 +136,7 @@ def _take_back(work: _Undo, commit: Landed) -> None:
     labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}
     labels[COUNTS] = counts_text(rows)
     # What a word of --accept took over is given back too: the word is asked for again.
-    carried = replace(stood_again(at.checkpoint, commit.stood), read_seq=read_seq)
+    carried = replace(restore_lineage(at.checkpoint, commit.stood), read_seq=read_seq)
     written = rows.pop(WRITTEN, 0)
     work.rows.update(rows)
     if not written:
@@ -155,7 +163,7 @@ def _give_word_back(work: _Undo, now: Checkpoint, carried: Checkpoint) -> None:
     """No row is left to take back, so no commit carries the word: one without rows does. It is not marked as the undo."""
     if replace(carried, read_seq=now.read_seq) == now:
         return
-    refuse_beside(work.job, work.edges.lake)
+    refuse_unsafe_writers(work.job, work.edges.lake)
     instant = work.edges.lake.mark(work.table, carried, work.job.labels("undo"))
     work.notes.append(
         f"the word of --accept that the apply took over is asked for again (commit {instant.completed}, no rows)"
@@ -172,7 +180,7 @@ def _counted(found: TakenBack) -> Counter[str]:
 
 def _result(work: _Undo, *, again: bool) -> TableResult:
     lake, rows = work.edges.lake, work.rows
-    pin, checkpoint = pinned(lake)
+    pin, checkpoint = pin_lake(lake)
     left = bool(rows["superseded"] or rows["failed"]) or (again and not rows["applied_before"])
     told = (*((work.others,) if rows["superseded"] > rows["raced"] else ()), *((_FAILED,) if rows["failed"] else ()))
     return TableResult(

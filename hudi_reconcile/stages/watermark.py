@@ -194,7 +194,7 @@ def _plain(value: Value | Number) -> str:
 FIX = "when the replica has caught up (PostgreSQL: only a role with pg_read_all_stats sees that it has), or from the primary"
 
 
-def behind(
+def replica_lag(
     watermark: Watermark, checkpoint: CheckpointAt | None, moment: Moment, offset_at: Callable[[int], int]
 ) -> str:
     """Why a replica may not show all that the lake has; empty where it does, and for any other source.
@@ -220,7 +220,7 @@ def behind(
     )
 
 
-def unreplayed(job: TableJob, why: str) -> tuple[Unverified, ...]:
+def check_replayed(job: TableJob, why: str) -> tuple[Unverified, ...]:
     """What to say of differences found on a replica that is behind the lake; nothing of any other source."""
     return (Unverified("table", job.name, why, f"sweep again {FIX}"),) if why else ()
 

@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 from hudi_reconcile.compare import canonical_text, columns
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation
 from hudi_reconcile.core.tables import canonical_text as canon
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from tests.conformance.cells import PAIR, twins
 
@@ -37,9 +37,11 @@ class Typed:
     same: tuple[tuple[Any, Any], ...] = ()
     digits: tuple[int, int] | None = None
 
-    def item(self, index: int) -> Compared:
+    def item(self, index: int) -> ComparedColumn:
         scale = self.digits[1] if self.digits else None
-        return Compared(index, Column(self.name, self.kind, "", scale=scale), self.lake.simpleString(), self.digits)
+        return ComparedColumn(
+            index, Column(self.name, self.kind, "", scale=scale), self.lake.simpleString(), self.digits
+        )
 
 
 _NOON = datetime(2024, 3, 31, 2, 30)  # noqa: DTZ001 - wall clock, in an hour that Berlin does not have
@@ -66,7 +68,7 @@ TYPED = (
     Typed("raw", Kind.BYTES, T.BinaryType(), ((b"", None), (b"\x00", b""), (b"\x7f", b"\xff"))),
 )  # fmt: skip
 ITEMS = tuple(typed.item(index) for index, typed in enumerate(TYPED))
-ID = Compared(len(TYPED), Column("id", Kind.INTEGER, "bigint"), "bigint")
+ID = ComparedColumn(len(TYPED), Column("id", Kind.INTEGER, "bigint"), "bigint")
 _SCHEMA = T.StructType([T.StructField("id", T.LongType()), *(T.StructField(t.name, t.lake) for t in TYPED)])
 
 
@@ -119,16 +121,16 @@ def twin_rows() -> list[dict[str, Any]]:
     return [row for before, after in twins() for row in (before, before | after)]
 
 
-def _shape(items: tuple[Compared, ...], cut: Segmentation = ONE_SEGMENT) -> columns.Shape:
-    return columns.Shape(Agreement(items, (ID,), (), ()), cut)
+def _shape(items: tuple[ComparedColumn, ...], cut: Segmentation = ONE_SEGMENT) -> columns.ComparisonShape:
+    return columns.ComparisonShape(Agreement(items, (ID,), (), ()), cut)
 
 
-def _digests(frame: Any, digested: Callable[..., Any], items: tuple[Compared, ...]) -> list[int]:
+def _digests(frame: Any, digested: Callable[..., Any], items: tuple[ComparedColumn, ...]) -> list[int]:
     rows = digested(frame, "lake", _shape(items), F.col("id")).select("id", "digest").collect()
     return [int(row["digest"]) for row in sorted(rows, key=lambda row: int(row["id"]))]
 
 
-_TWINS = tuple(Compared(place, Column(name, Kind.TEXT, "text"), "string") for place, name in enumerate(PAIR))
+_TWINS = tuple(ComparedColumn(place, Column(name, Kind.TEXT, "text"), "string") for place, name in enumerate(PAIR))
 
 
 def _apart(digests: list[int]) -> None:
@@ -151,32 +153,32 @@ def reference_sums_apart(_: World) -> None:
     """Rows twice, rows that agree in the upper half of the digest, and rows that are missing."""
     one, two = _alike_above()
     for a, b in (([one], [two]), ([one, one], [two, two]), ([one, one], []), ([one], [one, one])):
-        assert canon.summed((0, n) for n in a) != canon.summed((0, n) for n in b)
+        assert canon.sum_digests((0, n) for n in a) != canon.sum_digests((0, n) for n in b)
 
 
 def spark_texts(world: World) -> None:
-    found = canonical_text.with_texts(world.rows(), ITEMS, columns.values_of("lake", ITEMS), F.col("id")).collect()
+    found = canonical_text.add_texts(world.rows(), ITEMS, columns.values_of("lake", ITEMS), F.col("id")).collect()
     assert [list(row)[1:] for row in sorted(found, key=lambda row: int(row["id"]))] == reference_texts()
 
 
 def spark_sums(world: World) -> None:
     """Sums over many rows, among them some twice, and some that agree in the upper half."""
     frame = world.rows().unionAll(world.rows()).unionAll(world.rows())
-    found = canonical_text.collected(canonical_text.text_digested(frame, "lake", _shape(ITEMS)))
-    assert found == canon.summed((0, canon.row_digest(texts)) for texts in reference_texts() * 3)
+    found = canonical_text.collect_digests(canonical_text.digest_texts(frame, "lake", _shape(ITEMS)))
+    assert found == canon.sum_digests((0, canon.row_digest(texts)) for texts in reference_texts() * 3)
 
 
 def spark_rows_apart(world: World) -> None:
-    _apart(_digests(world.twins(), canonical_text.text_digested, _TWINS))
+    _apart(_digests(world.twins(), canonical_text.digest_texts, _TWINS))
 
 
 def stream_rows_apart(world: World) -> None:
-    _apart(_digests(world.twins(), columns.digested, _TWINS))
+    _apart(_digests(world.twins(), columns.digest_rows, _TWINS))
 
 
 def stream_values(world: World) -> None:
     """A step changes the digest that Spark hashes, another spelling of the same value does not."""
-    digests = _digests(world.rows(), columns.digested, ITEMS)
+    digests = _digests(world.rows(), columns.digest_rows, ITEMS)
     wrong = [
         (typed.name, a, b)
         for place, (typed, a, b, same) in enumerate(pairs())

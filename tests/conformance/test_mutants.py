@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.compare import canonical_text, columns, equality
 from hudi_reconcile.core.tables import canonical_text as canon
-from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from tests.conformance.checks import CHECKS, World
 from tests.conformance.tally import MUTANTS
@@ -29,16 +29,16 @@ class Mutant:
     check: str
 
 
-def _by_kind(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[Compared, Any], Any]:
-    real = equality.canonical
+def _by_kind(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[ComparedColumn, Any], Any]:
+    real = equality.canonical_value
 
-    def form(item: Compared, value: Any) -> Any:
+    def form(item: ComparedColumn, value: Any) -> Any:
         return broken(value) if item.column.kind is kind else real(item, value)
 
     return form
 
 
-def _text_of_form(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[Compared, Any], Any]:
+def _text_of_form(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[ComparedColumn, Any], Any]:
     real = columns.plain_text
     return lambda item, form: broken(form) if item.column.kind is kind else real(item, form)
 
@@ -66,8 +66,8 @@ def _spark_characters(texts: list[Any]) -> Any:
     return F.concat(*fields)
 
 
-def _unmarked(items: tuple[Compared, ...], values: list[Any]) -> Any:
-    return F.xxhash64(*(equality.hashable(item, value) for item, value in zip(items, values, strict=True)))
+def _unmarked(items: tuple[ComparedColumn, ...], values: list[Any]) -> Any:
+    return F.xxhash64(*(equality.hashable_value(item, value) for item, value in zip(items, values, strict=True)))
 
 
 def _summed(combine: Callable[[list[int]], int], low_mask: int) -> Callable[..., tuple[canon.SegmentSum, ...]]:
@@ -113,7 +113,7 @@ def _truncated(cut: Any) -> Any:
     return F.expr(f"cast(case when k0 < {first} then 0 when k0 >= {last} then {cut.count - 1} else {inner} end as int)")
 
 
-def _own_zone(_item: Compared, micros: Any) -> Any:
+def _own_zone(_item: ComparedColumn, micros: Any) -> Any:
     return F.unix_micros(F.from_utc_timestamp(F.timestamp_micros(micros), "Europe/Berlin"))
 
 
@@ -145,7 +145,8 @@ MUTANTS_PLANTED = (
     Mutant("stream digest: double by float", equality, "canonical",
            _by_kind(Kind.DOUBLE, lambda v: v.cast("float")), "stream_values"),
     Mutant("stream digest: microseconds cut", equality, "hashable",
-           lambda item, v: F.date_trunc("millisecond", v) if item.column.kind is Kind.TIMESTAMP else equality.canonical(item, v),
+           lambda item, v: F.date_trunc("millisecond", v)
+           if item.column.kind is Kind.TIMESTAMP else equality.canonical_value(item, v),
            "stream_values"),
     Mutant("canonical text: -0.0 apart from 0.0", canonical_text, "_signed",
            lambda text: {text: F.when(F.col(text).isNotNull(), F.concat(

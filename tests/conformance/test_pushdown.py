@@ -11,7 +11,7 @@ import pytest
 
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables import canonical_text
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import Engine, TableRequest
 from hudi_reconcile.databases.registry import connection_of, open_engine
@@ -41,19 +41,19 @@ def engine_of(case: Case) -> Iterator[Engine]:
         engine.close()
 
 
-def items_of(case: Case, engine: Engine) -> tuple[Compared, ...]:
+def items_of(case: Case, engine: Engine) -> tuple[ComparedColumn, ...]:
     """The columns that the reference has values for."""
     left_out = {field.name for field in case.product.fields if field.is_sql}
     columns = engine.describe(TableRequest("cells", "cells")).table.columns
     digits = {c.name: (c.precision or 0, c.scale or 0) for c in columns if c.kind is Kind.DECIMAL}
     return tuple(
-        Compared(index, column, "", digits.get(column.name))
+        ComparedColumn(index, column, "", digits.get(column.name))
         for index, column in enumerate(columns)
         if column.name not in left_out
     )
 
 
-def expected_texts(product: Product, items: tuple[Compared, ...]) -> list[list[str | None]]:
+def expected_texts(product: Product, items: tuple[ComparedColumn, ...]) -> list[list[str | None]]:
     """By the reference."""
     found = []
     for number, (before, _) in enumerate(product.rows()):
@@ -62,7 +62,7 @@ def expected_texts(product: Product, items: tuple[Compared, ...]) -> list[list[s
     return found
 
 
-def text_of(item: Compared, value: Any) -> str | None:
+def text_of(item: ComparedColumn, value: Any) -> str | None:
     kind = item.column.kind
     if value is None:
         return None
@@ -141,7 +141,7 @@ def check_digests(case: Case, cut: Segmentation = RANGES) -> None:
         cut.segment_of(n) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(n)], cut.count)
         for n in range(len(texts))
     ]
-    right = canonical_text.summed((s, canonical_text.row_digest(t)) for s, t in zip(segments, texts, strict=True))
+    right = canonical_text.sum_digests((s, canonical_text.row_digest(t)) for s, t in zip(segments, texts, strict=True))
     assert found == right
     assert some == tuple(one for one in right if one.segment in SOME.ids)
     assert ids == [n for n in range(len(texts)) if canonical_text.bucket([str(n)], BUCKETS.count) in SOME.ids]

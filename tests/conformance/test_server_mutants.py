@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.mysql import dialect
 from hudi_reconcile.databases.mysql import digests as mysql
@@ -33,10 +33,12 @@ class Mutant:
     check: Callable[[Case], None]
 
 
-def _kind(database: Digests, kinds: set[Kind], broken: Callable[[str, Compared], str]) -> Callable[[Compared], str]:
+def _kind(
+    database: Digests, kinds: set[Kind], broken: Callable[[str, ComparedColumn], str]
+) -> Callable[[ComparedColumn], str]:
     real = database.canonical
 
-    def text(item: Compared) -> str:
+    def text(item: ComparedColumn) -> str:
         name = database.DIALECT.quote(item.column.name)
         return broken(name, item) if item.column.kind in kinds else real(item)
 

@@ -20,20 +20,20 @@ from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window, holds, rank
 from hudi_reconcile.core.pull.read_plan import PlannedPart, ReadPlan
-from hudi_reconcile.core.pull.source_lineage import Standing
+from hudi_reconcile.core.pull.source_lineage import SourceLineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rules.verdict import TotalTexts
-from hudi_reconcile.core.sweep.drift import Facts, PendingRange, action_for, classify
-from hudi_reconcile.core.sweep.drift_profile import Anatomy, Cell
+from hudi_reconcile.core.sweep.drift import Facts, PendingRange, classify, repair_of
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables import kinds
 from hudi_reconcile.core.tables.agreement import Agreement
-from hudi_reconcile.core.tables.canonical_text import SegmentSum, summed
+from hudi_reconcile.core.tables.canonical_text import SegmentSum, sum_digests
 from hudi_reconcile.core.tables.key_encoding import Key as Asked
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.partitions import (
     DEFAULT,
-    Between,
+    CalendarRange,
     Condition,
     Equals,
     IsEmpty,
@@ -59,26 +59,26 @@ from hudi_reconcile.core.tables.values import (
 from hudi_reconcile.ports import (
     AS_SOURCE,
     HELD_RULES,
+    BatchShape,
     Corrective,
     Edges,
     Frame,
     Inside,
     KeyFaults,
     Look,
-    Named,
+    NamedRows,
     NewTable,
     Origin,
     ReadCost,
     Replaced,
     SegmentDigest,
-    Shape,
     Signs,
     Staged,
     TakenBack,
 )
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
-from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.partial import WHOLE
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
@@ -170,7 +170,7 @@ class FakeSource:
     moment_notes: tuple[str, ...] = ()
     replayed_micros: int | None = None
     stopped: str = ""
-    stands: Standing = field(default_factory=lambda: Standing("none", "1"))
+    stands: SourceLineage = field(default_factory=lambda: SourceLineage("none", "1"))
     reads: list[tuple[tuple[int, ...] | None, int]] = field(default_factory=list)  # segments asked for, rows given
 
     def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
@@ -222,7 +222,7 @@ class FakeSource:
         notes, replayed = self.moment_notes, self.replayed_micros
         return Moment(now, bound, "fake", name, version_bound, notes, replayed, self.stopped)
 
-    def standing(self) -> Standing:
+    def standing(self) -> SourceLineage:
         return self.stands
 
     def extent(self, table: SourceTable) -> KeyExtent:
@@ -245,14 +245,14 @@ class FakeSource:
             held = [row for row in held if cut.segment_of(row["id"]) in segments.ids]
         return len(held)
 
-    def named(self, table: SourceTable, keys: Sequence[Asked]) -> Named | None:
+    def named(self, table: SourceTable, keys: Sequence[Asked]) -> NamedRows | None:
         self.journal.reached("source.named")
         if self.unnameable:
             return None
         wanted = {None if part is None else int(part) for (part,) in keys}
         there = [key for key in self._now() if key in wanted]
         seen = set(there) - self.lost_in_reads
-        return Named(len(there), lambda: Frame(self._positional(table, lambda row: row["id"] in seen)))
+        return NamedRows(len(there), lambda: Frame(self._positional(table, lambda row: row["id"] in seen)))
 
     def total(self, table: SourceTable, column: str) -> TotalTexts:
         held = [row[column] for row in self._now().values() if row[column] is not None]
@@ -351,7 +351,7 @@ def _holds(value: Any, condition: Condition) -> bool:
             return value is None or value == ""
         case Equals():
             return bool(value == condition.value)
-        case Between():
+        case CalendarRange():
             return value is not None and condition.low_micros <= value < condition.high_micros
 
 
@@ -485,7 +485,7 @@ class FakeLake:
         columns: tuple[Column, ...],
         partition_by: tuple[PartitionField, ...],
         read_seq: int,
-        shape: Shape = AS_SOURCE,
+        shape: BatchShape = AS_SOURCE,
     ) -> Frame:
         named = {f"c{i}": c.lake_name for i, c in enumerate(columns) if c.lake_name not in shape.left_out}
         blank = {column.name: None for column in shape.dropped}
@@ -681,7 +681,7 @@ class FakeComparer:
 
     def sums(self, rows: list[Row], side: str) -> tuple[SegmentSum, ...]:
         images = self._images(rows, side).items()
-        return summed(
+        return sum_digests(
             (self._segment(key), crc32(repr((key, image)).encode())) for key, all_ in images for image, _, _ in all_
         )
 
@@ -711,7 +711,7 @@ class FakeComparer:
                 fact["lake_micros"], pending, fact["source_id"],
             )  # fmt: skip
             kind = classify(facts)
-            found.append({**fact, "kind": kind.value, "action": action_for(kind).value})
+            found.append({**fact, "kind": kind.value, "action": repair_of(kind).value})
         return Frame(found)
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
@@ -746,7 +746,7 @@ class FakeComparer:
         assert rows == len(drift)
         cells = Counter(row["kind"] for row in drift)
         return Anatomy(
-            tuple(Cell(kind, None, None, n) for kind, n in cells.items()), 0, self.differing_columns(Frame(drift))
+            tuple(DriftCell(kind, None, None, n) for kind, n in cells.items()), 0, self.differing_columns(Frame(drift))
         )
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
@@ -976,7 +976,7 @@ def swept(world: World, **settings: Any) -> Swept:
     return swept_part(world, WHOLE, **settings)
 
 
-def swept_part(world: World, part: Part, **settings: Any) -> Swept:
+def swept_part(world: World, part: PartialSweep, **settings: Any) -> Swept:
     """The same of a part of the table."""
     found = sweep(job(**settings), world.edges, part)
     found.save("findings")

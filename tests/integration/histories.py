@@ -28,11 +28,11 @@ from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.lake import lease
-from hudi_reconcile.lake.bridge import Action, Timeline
+from hudi_reconcile.lake.bridge import Timeline, TimelineAction
 from hudi_reconcile.lake.lease import lease_text, parse_lease
-from hudi_reconcile.lake.reads import pinned
+from hudi_reconcile.lake.reads import read_pinned
 from hudi_reconcile.lake.timeline import CHECKPOINT, PREFIX, instant_of, parse_checkpoint
-from hudi_reconcile.ports import Edges, Frame, Named
+from hudi_reconcile.ports import Edges, Frame, NamedRows
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.pull.pull import pull
@@ -80,9 +80,9 @@ class _SeenSource(_Seen):
         self._journal.reached("source.rows")
         return self._left(self._edge.rows(*given, **named))
 
-    def named(self, *given: Any) -> Named | None:
-        found: Named | None = self._edge.named(*given)
-        return None if found is None else Named(found.rows, lambda: self._left(found.read()))
+    def named(self, *given: Any) -> NamedRows | None:
+        found: NamedRows | None = self._edge.named(*given)
+        return None if found is None else NamedRows(found.rows, lambda: self._left(found.read()))
 
     def _left(self, frame: Frame) -> Frame:
         rows = cast("DataFrame", frame)
@@ -158,8 +158,10 @@ class RealPlayed:
             self.known += [self._commit(line, one) for one in done[len(self.known) :]]
         return self.known
 
-    def _commit(self, line: Timeline, one: Action) -> Commit:
-        rows = pinned(self.spark, self.settings.lake_path, LakePin(instant_of(one), ())).select("id", "v", "at", SEQNO)
+    def _commit(self, line: Timeline, one: TimelineAction) -> Commit:
+        rows = read_pinned(self.spark, self.settings.lake_path, LakePin(instant_of(one), ())).select(
+            "id", "v", "at", SEQNO
+        )
         told = json.loads(line.commit_json(one))["extraMetadata"]
         labels = {name.removeprefix(PREFIX): text for name, text in told.items() if name.startswith(PREFIX)}
         held = tuple({**row.asDict(), "at": (row["at"] - _ZERO) // _MICRO} for row in rows.collect())
@@ -240,7 +242,7 @@ def real(spark: SparkSession, project: Project, kind: str) -> Iterator[RealPlaye
     config = load_config(project.write_config(), os.environ)
     (table,) = config.tables
     journal, lost = Journal(), set[int]()
-    with connections.open_world(config) as opened, connections.with_session(opened):
+    with connections.open_world(config) as opened, connections.hold_session(opened):
         edges = opened.edges(table)
         source: Any = _SeenSource(edges.source, journal, lost)
         lake: Any = _Seen(edges.lake, "lake", journal)

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.compare.columns import Shape, digested
+from hudi_reconcile.compare.columns import ComparisonShape, digest_rows
 from hudi_reconcile.core.sweep.segments import RangeSegments
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
@@ -93,7 +93,7 @@ def example() -> tuple[list[Row], list[Row]]:
     return [*kept, row(2, 2, "PAID"), row(9, 5), row(10, 20)], lake
 
 
-def example_shape() -> Shape:
+def example_shape() -> ComparisonShape:
     source = SourceTable("public.orders", COLUMNS, ("order_id",), 9, "example")
     lake = LakeTable(
         path="lake/orders",
@@ -107,7 +107,7 @@ def example_shape() -> Shape:
         ordering="tool",
     )
     agreement = agree(source, lake, watermark=("updated_at",), exclude=frozenset(), partition_by=())
-    return Shape(agreement, RangeSegments("order_id", start=0, width=3, count=4))
+    return ComparisonShape(agreement, RangeSegments("order_id", start=0, width=3, count=4))
 
 
 def computed(spark: SparkSession) -> tuple[Digests, Digests]:
@@ -116,7 +116,9 @@ def computed(spark: SparkSession) -> tuple[Digests, Digests]:
     for side, rows in zip(("source", "lake"), example(), strict=True):
         names = [f"c{index}" if side == "source" else column.name for index, column in enumerate(COLUMNS)]
         schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, LAKE_TYPES, strict=True))
-        shown = digested(spark.createDataFrame(rows, schema), "source" if side == "source" else "lake", example_shape())
+        shown = digest_rows(
+            spark.createDataFrame(rows, schema), "source" if side == "source" else "lake", example_shape()
+        )
         found.append({row["k0"]: (row["segment"], row["digest"]) for row in shown.collect()})
     return found[0], found[1]
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.rules.rules import Between, Check, Gx, Rule, Sql
+from hudi_reconcile.core.rules.rules import Check, Gx, Rule, Sql, ValueRange
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.rules.engine import SparkRules
@@ -113,7 +113,7 @@ def test_variables_of_spark_stay_text_in_queries_conditions_and_values(place: Pl
     queries = place.counted(
         *(Sql(text.replace("CANARY_ENV", "PATH").replace("CANARY%", "%/%")) for text in VARIABLES), conditions
     )
-    (between,) = named.counted(Between("s", "${env:PATH}", "${env:PATH}"))
+    (between,) = named.counted(ValueRange("s", "${env:PATH}", "${env:PATH}"))
 
     assert [(one.problem, one.failed_rows) for one in (*queries, between)] == [("", 0)] * (len(VARIABLES) + 2)
     assert place.rows.sparkSession.conf.get("spark.sql.runSQLOnFiles") == "true"

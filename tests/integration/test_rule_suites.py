@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from hudi_reconcile.demo.postgres import run_postgres
-from hudi_reconcile.demo.shop import DATABASE, Shop, drift, open_shop, till_at_work
+from hudi_reconcile.demo.shop import DATABASE, Shop, make_drift, open_late_order, open_shop
 from tests.integration.project import Project, Ran
 from tests.support.canaries import artefacts_below, held_in, spellings
 from tests.support.docs import ROOT, blocks
@@ -88,11 +88,11 @@ def test_orders_suite_passes_good_rows_and_names_each_planted_one(project: Proje
 @pytest.mark.usefixtures("spark")
 def test_drift_suite_fails_until_the_plan_is_applied(project: Project, shop: Shop) -> None:
     project.settings["rules"] = "rules/drift.yaml"
-    with till_at_work(shop):
+    with open_late_order(shop):
         assert project.json("pull").code == 0
     unswept = project.json("check")
     assert (unswept.code, {rule["status"] for rule in unswept.table["rules"]}) == (3, {"error"})
-    drift(shop)
+    make_drift(shop)
     assert project.json("sweep").code == 1
 
     drifted = project.json("check")

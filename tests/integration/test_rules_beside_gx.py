@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from bench.gx_alone import KEY, SAID, Verdict, rows, rules_file, validated
 from hudi_reconcile.config.rules_load import parse_rules
 from hudi_reconcile.core.rules.rules import day_of
-from hudi_reconcile.core.rules.verdict import judged
+from hudi_reconcile.core.rules.verdict import judge_rule
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.rules.engine import SparkRules
 
@@ -27,7 +27,7 @@ def ours(frame: DataFrame, folder: Path) -> dict[str, Verdict]:
     engine, found = SparkRules(), {}
     counted = engine.measured(Frame(frame), rules)
     for rule in rules:
-        result = judged(rule, counted[rule.id], (), day_of(0))
+        result = judge_rule(rule, counted[rule.id], (), day_of(0))
         assert result.status != "error", result
         keys = None
         if result.status == "fail" and rule.kind in NAMED:

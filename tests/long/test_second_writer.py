@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.lake import commit, correct, hudi_lake
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.options import alone
+from hudi_reconcile.lake.options import locked_options
 from hudi_reconcile.stages.apply import commits
 from tests.integration.beside import (
     NEW,
@@ -319,10 +319,10 @@ def no_validators(patch: pytest.MonkeyPatch) -> None:
 
 def no_check_of_files(patch: pytest.MonkeyPatch) -> None:
     def unchecked(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-        inside, lock = alone(options)
+        inside, lock = locked_options(options)
         return {**inside, "hoodie.write.concurrency.mode": "SINGLE_WRITER"}, lock
 
-    patch.setattr(commit, "alone", unchecked)
+    patch.setattr(commit, "locked_options", unchecked)
 
 
 def left_behind(patch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,10 @@ from hudi_reconcile.core.changes.queries import (
     Change,
     Image,
     answer,
-    applied,
+    apply_changes,
     changes_of,
+    is_same_image,
     op_of,
-    same_image,
 )
 from hudi_reconcile.core.tables.values import READ_SEQ
 from tests.support.histories import History, commits, history_of
@@ -38,7 +38,7 @@ def test_full_delta_applied_to_any_state_gives_the_state_at_the_end_of_the_range
     history = history_of(writes)
     for first, last in ranges(history):
         found = answer("full-delta", history.between(first, last))
-        assert applied(history.states[first], found) == history.states[last]
+        assert apply_changes(history.states[first], found) == history.states[last]
         assert len({(one.commit, one.key) for one in found}) == len(found)
 
 
@@ -48,11 +48,11 @@ def test_min_delta_holds_exactly_the_keys_whose_row_is_another_at_the_end(writes
     for first, last in ranges(history):
         before, after = history.states[first], history.states[last]
         found = answer("min-delta", history.between(first, last))
-        assert values(applied(before, found)) == values(after)
+        assert values(apply_changes(before, found)) == values(after)
         differing = {
             key
             for key in {*before, *after}
-            if key not in before or key not in after or not same_image(before[key], after[key])
+            if key not in before or key not in after or not is_same_image(before[key], after[key])
         }
         assert sorted(str(one.key) for one in found) == sorted(map(str, differing))
         assert all(one.before == before.get(one.key) and one.after == after.get(one.key) for one in found)
@@ -73,7 +73,7 @@ def test_append_only_and_upsert_agree_with_full_delta_and_min_delta(writes: list
         assert {one.key for one in least if one.after is not None} <= set(upserts)
         as_they_were = set(upserts) - {one.key for one in least}
         assert all(
-            same_image(history.states[first][int(str(key))], history.states[last][int(str(key))])
+            is_same_image(history.states[first][int(str(key))], history.states[last][int(str(key))])
             for key in as_they_were
         )
 
@@ -82,10 +82,10 @@ def test_append_only_and_upsert_agree_with_full_delta_and_min_delta(writes: list
 def test_min_delta_of_two_ranges_in_a_row_is_that_of_both_together(writes: list[dict[int, int | None]]) -> None:
     history = history_of(writes)
     end = len(history.states) - 1
-    whole = values(applied({}, answer("min-delta", history.log)))
+    whole = values(apply_changes({}, answer("min-delta", history.log)))
     for middle in range(end + 1):
-        left = applied({}, answer("min-delta", history.between(0, middle)))
-        assert values(applied(left, answer("min-delta", history.between(middle, end)))) == whole
+        left = apply_changes({}, answer("min-delta", history.between(0, middle)))
+        assert values(apply_changes(left, answer("min-delta", history.between(middle, end)))) == whole
 
 
 def test_delete_then_insert_in_one_range_is_an_update_and_insert_then_delete_nothing() -> None:

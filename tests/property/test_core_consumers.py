@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.changes.consumers import (
-    Position,
-    begun_at,
+    ConsumerPosition,
+    advance_position,
+    check_name,
     check_place,
-    checked_name,
     deliveries,
     lag_of,
     parse_position,
+    position_at,
     position_text,
-    reached,
 )
-from hudi_reconcile.core.changes.queries import QueryType, answer, applied
+from hudi_reconcile.core.changes.queries import QueryType, answer, apply_changes
 from hudi_reconcile.core.changes.range import Commit, Cut
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import Instant
@@ -40,7 +40,7 @@ class Consumer:
 
     def __init__(self, history: History, kind: QueryType, random: Random) -> None:
         self.history, self.kind, self.random, self.kills = history, kind, random, KILLS
-        self.position = Position("c", kind)
+        self.position = ConsumerPosition("c", kind)
         self.target: dict[Any, Any] = {}
 
     def call(self, newest: int) -> None:
@@ -50,7 +50,7 @@ class Consumer:
             self.position = replace(self.position, pending=upto)
             self.may_die()
             first, last = number(self.position.instant), number(upto)
-            self.target = applied(self.target, answer(self.kind, self.history.between(first, last)))
+            self.target = apply_changes(self.target, answer(self.kind, self.history.between(first, last)))
             self.may_die()
             self.position = parse_position(position_text(replace(self.position, instant=upto, pending=None)), "c", "p")
 
@@ -89,7 +89,7 @@ def bare(state: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: row["v"] for key, row in state.items()}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", position_text(Position("c", "upsert", "yesterday"))])
+@pytest.mark.parametrize("text", ["", "[]", "{}", position_text(ConsumerPosition("c", "upsert", "yesterday"))])
 def test_damaged_position_is_refused_and_never_taken_for_the_beginning(text: str) -> None:
     with pytest.raises(LakeError):
         parse_position(text, "c", "p")
@@ -97,7 +97,7 @@ def test_damaged_position_is_refused_and_never_taken_for_the_beginning(text: str
 
 def test_position_of_another_consumer_under_this_ones_name_is_refused() -> None:
     with pytest.raises(LakeError, match="no position of consumer copy"):
-        parse_position(position_text(Position("shop", "upsert")), "copy", "copy.json")
+        parse_position(position_text(ConsumerPosition("shop", "upsert")), "copy", "copy.json")
 
 
 @given(writes=commits, seed=st.integers(0, 2**32))
@@ -114,7 +114,7 @@ def test_consumer_that_is_told_to_begin_earlier_again_still_ends_with_the_target
         finally:
             told = stamp(random.randint(0, number(consumer.position.instant)))
             if consumer.position.pending is None:
-                consumer.position = begun_at(consumer.position, told, done, None)
+                consumer.position = position_at(consumer.position, told, done, None)
     consumer.kills = 0
     consumer.call(len(writes))
 
@@ -126,9 +126,9 @@ def test_consumer_begins_at_the_last_commit_before_where_it_is_told_to_so_that_i
 ):
     done = [Commit(Instant(stamp(one), stamp(one + 1))) for one in (5, 7)]
     cut = Cut(stamp(4), "older commits are archived")
-    new = Position("c", "upsert")
+    new = ConsumerPosition("c", "upsert")
 
-    begun = {after: begun_at(new, stamp(after), done, cut) for after in (4, 5, 6, 7, 8, 9)}
+    begun = {after: position_at(new, stamp(after), done, cut) for after in (4, 5, 6, 7, 8, 9)}
 
     assert {after: number(one.instant) for after, one in begun.items()} == {4: 4, 5: 4, 6: 6, 7: 6, 8: 8, 9: 8}
     for one in begun.values():
@@ -137,11 +137,11 @@ def test_consumer_begins_at_the_last_commit_before_where_it_is_told_to_so_that_i
 
 
 def test_consumer_with_a_delivery_under_way_does_not_begin_before_its_end() -> None:
-    under_way = Position("c", "min-delta", stamp(2), stamp(6))
+    under_way = ConsumerPosition("c", "min-delta", stamp(2), stamp(6))
 
     with pytest.raises(UsageError, match="same range must come again first"):
-        begun_at(under_way, stamp(4), completed(8), None)
-    assert begun_at(under_way, stamp(6), completed(8), None) == Position("c", "min-delta", stamp(6))
+        position_at(under_way, stamp(4), completed(8), None)
+    assert position_at(under_way, stamp(6), completed(8), None) == ConsumerPosition("c", "min-delta", stamp(6))
 
 
 def completed(count: int) -> list[Commit]:
@@ -151,7 +151,13 @@ def completed(count: int) -> list[Commit]:
 def test_consumer_told_to_wait_for_an_instant_ahead_of_the_clock_stands_at_the_last_commit() -> None:
     done = [Commit(Instant(stamp(one), stamp(one + 1))) for one in (1, 3)]
 
-    assert [reached(stamp(upto), done) for upto in (1, 2, 3, 4, 9)] == ["", stamp(2), stamp(2), stamp(4), stamp(4)]
+    assert [advance_position(stamp(upto), done) for upto in (1, 2, 3, 4, 9)] == [
+        "",
+        stamp(2),
+        stamp(2),
+        stamp(4),
+        stamp(4),
+    ]
 
 
 def test_position_at_a_commit_that_the_table_does_not_have_is_refused_and_what_the_cut_tells_is_left_to_it() -> None:
@@ -159,17 +165,17 @@ def test_position_at_a_commit_that_the_table_does_not_have_is_refused_and_what_t
     cut = Cut(stamp(4), "older commits are archived")
 
     for legal in (
-        Position("c", "upsert"),
-        Position("c", "upsert", stamp(6), stamp(8)),
-        Position("c", "upsert", stamp(2)),
+        ConsumerPosition("c", "upsert"),
+        ConsumerPosition("c", "upsert", stamp(6), stamp(8)),
+        ConsumerPosition("c", "upsert", stamp(2)),
     ):
         check_place(legal, done, cut)
-    check_place(Position("c", "upsert", stamp(4)), done, cut)
-    for lost in (Position("c", "upsert", stamp(7)), Position("c", "upsert", stamp(6), stamp(9))):
+    check_place(ConsumerPosition("c", "upsert", stamp(4)), done, cut)
+    for lost in (ConsumerPosition("c", "upsert", stamp(7)), ConsumerPosition("c", "upsert", stamp(6), stamp(9))):
         with pytest.raises(UsageError, match="no such commit"):
             check_place(lost, done, cut)
     with pytest.raises(UsageError, match="no such commit"):
-        check_place(Position("c", "upsert", stamp(2)), done, None)
+        check_place(ConsumerPosition("c", "upsert", stamp(2)), done, None)
 
 
 def test_lag_counts_commits_after_the_position_and_how_long_the_oldest_waits() -> None:
@@ -178,7 +184,7 @@ def test_lag_counts_commits_after_the_position_and_how_long_the_oldest_waits() -
     midnight = 1_767_225_600_000_000
 
     def lag(instant: str, cut: Cut | None = None) -> tuple[int | None, float | None, bool]:
-        found = lag_of(Position("c", "upsert", instant), done, cut, midnight + 30_000_000)
+        found = lag_of(ConsumerPosition("c", "upsert", instant), done, cut, midnight + 30_000_000)
         return found.behind_commits, found.waiting_seconds, bool(found.why)
 
     assert lag("") == (3, 29.999, False)
@@ -188,10 +194,10 @@ def test_lag_counts_commits_after_the_position_and_how_long_the_oldest_waits() -
     cut = Cut(done[1].instant.completed, "older commits are archived")
     assert lag(done[0].instant.completed, cut) == (None, None, True)
     assert lag(done[1].instant.completed, cut) == (1, 9.999, False)
-    assert lag_of(Position("c", "upsert"), done, None, midnight - 1).waiting_seconds == 0.0  # a clock that lags
+    assert lag_of(ConsumerPosition("c", "upsert"), done, None, midnight - 1).waiting_seconds == 0.0  # a clock that lags
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "x" * 101])
 def test_name_that_is_no_file_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
-        checked_name(name)
+        check_name(name)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.sweep.coverage import Coverage, age, document, oldest_first, parse, renewed, segments_of
+from hudi_reconcile.core.sweep.coverage import (
+    Coverage,
+    coverage_age,
+    document,
+    order_by_age,
+    parse,
+    renew_coverage,
+    segments_of,
+)
 from hudi_reconcile.core.sweep.segments import (
     HashSegments,
     Pace,
@@ -31,7 +39,7 @@ def after(cut: Segmentation, runs: list[tuple[set[int], int]]) -> tuple[Coverage
     coverage, told = empty(cut), {}
     for number, (segments, micros) in enumerate(runs):
         held = {one for one in segments if one < segments_of(cut)}
-        coverage = renewed(coverage, held, micros, f"run{number}")
+        coverage = renew_coverage(coverage, held, micros, f"run{number}")
         told.update(dict.fromkeys(held, (micros, f"run{number}")))
     return coverage, told
 
@@ -47,7 +55,7 @@ def test_coverage_tells_of_each_segment_the_last_run_that_compared_it(
     }
     assert found == told
     assert sum(one.high - one.low for one in coverage.stretches) == len(told)
-    old = age(coverage)
+    old = coverage_age(coverage)
     assert (old.segments, old.never) == (segments_of(cut), segments_of(cut) - len(told))
     assert old.oldest_micros == min((micros for micros, _ in told.values()), default=None)
     assert parse(document("t", coverage)) == coverage
@@ -59,7 +67,7 @@ def test_next_segments_are_those_never_compared_and_then_the_oldest(
 ) -> None:
     coverage, told = after(cut, runs)
 
-    order = oldest_first(coverage, segments_of(cut))
+    order = order_by_age(coverage, segments_of(cut))
 
     assert sorted(order) == list(range(segments_of(cut)))
     ages = [told.get(segment, (-1, ""))[0] for segment in order]
@@ -71,9 +79,9 @@ def test_sweeps_that_reach_a_few_segments_each_reach_all_in_turn(cut: Segmentati
     coverage, total = empty(cut), segments_of(cut)
 
     for number in range(-(-total // reach)):
-        coverage = renewed(coverage, oldest_first(coverage, total)[:reach], number, f"run{number}")
+        coverage = renew_coverage(coverage, order_by_age(coverage, total)[:reach], number, f"run{number}")
 
-    assert age(coverage).never == 0
+    assert coverage_age(coverage).never == 0
 
 
 @st.composite

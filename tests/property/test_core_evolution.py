@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.tables.agreement import agree
-from hudi_reconcile.core.tables.kinds import Column, Kind, holds, stored_type, widened
-from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, carried, evolve
+from hudi_reconcile.core.tables.kinds import Column, Kind, holds, stored_type, widen_type
+from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, encode_columns, evolve
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, SourceTable
 
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64)
@@ -46,7 +46,7 @@ def lakes(draw: st.DrawFn) -> LakeTable:
 
 
 def made(source: SourceTable, lake: LakeTable, past: Past) -> Evolution:
-    return evolve(carried(source, lake), lake, past)
+    return evolve(encode_columns(source, lake), lake, past)
 
 
 def types(columns: tuple[LakeColumn, ...]) -> dict[str, str]:
@@ -64,7 +64,7 @@ def test_no_column_gets_narrower_or_is_lost_and_every_source_value_fits_or_its_c
     assert [one.name for one in found.columns][: len(was)] == list(was)
     assert all(holds(became[name], was[name]) for name in was)
     refused = {one.column for one in found.refused}
-    for column in carried(source, lake).columns:
+    for column in encode_columns(source, lake).columns:
         assert column.name in refused or holds(became[column.name], stored_type(column))
 
 
@@ -97,7 +97,7 @@ def test_what_was_taken_over_is_taken_over_once(source: SourceTable, lake: LakeT
 @given(sources(), lakes())
 def test_correction_names_each_key_in_a_type_that_holds_the_sources_value(source: SourceTable, lake: LakeTable) -> None:
     found = made(source, lake, Past(frozenset(types(lake.columns))))
-    met = agree(carried(source, lake), lake, watermark=(), exclude=frozenset(), partition_by=())
+    met = agree(encode_columns(source, lake), lake, watermark=(), exclude=frozenset(), partition_by=())
 
     refused = {one.column for one in found.refused}
     for item in met.columns:
@@ -113,12 +113,12 @@ stored = st.sampled_from(
 
 @given(stored, stored)
 def test_a_widened_type_holds_both_and_stays(lake: str, wanted: str) -> None:
-    found = widened(lake, wanted)
+    found = widen_type(lake, wanted)
 
     if found is not None:
         assert holds(found, lake)
         assert holds(found, wanted)
-        assert (widened(found, wanted), widened(found, lake)) == (found, found)
+        assert (widen_type(found, wanted), widen_type(found, lake)) == (found, found)
 
 
 @given(stored, stored, stored)

@@ -292,7 +292,7 @@ def test_histories_find_a_planted_bug(mutant: str) -> None:
 # Rules that are taken out of the code of the stages: the function, its edits, and what the histories say then.
 EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
     "delete of a row that every read of the apply lacked": (
-        apply._rechecked, (("proven_absent(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
+        apply._rechecked, (("recheck_deletes(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
     ),
     "plan after a read that lost rows": (sweep.sweep, ((" and not found.missed_rows", ""),), "planned against"),
     "clean after a read that lost rows": (two_looks._misread, (("settled and _is_still(sides, since)", "False"),), "I7:"),

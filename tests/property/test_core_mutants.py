@@ -32,7 +32,7 @@ MUTANTS = {
     "source before lake at confirm": Mutant(
         two_looks.look_twice,
         (
-            ("later, checkpoint = pinned(", "early = sides.source_rows(unequal); later, checkpoint = pinned("),
+            ("later, checkpoint = pin_lake(", "early = sides.source_rows(unequal); later, checkpoint = pin_lake("),
             ("Look(sides.source_rows(unequal), kept), unequal", "Look(early, kept), unequal"),
         ),
         test_sweep.test_lake_is_pinned_before_the_source_is_read_at_both_looks,
@@ -62,7 +62,7 @@ MUTANTS = {
     ),
     "the deletes' keys are not asked for": Mutant(
         apply._rechecked,
-        (("proven_absent(sides, rechecked, work.touched)", "(rechecked, ())"),),
+        (("recheck_deletes(sides, rechecked, work.touched)", "(rechecked, ())"),),
         test_absence.test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_missed_has_moved,
     ),
     "row that one of two reads of the same state lacked is settled": Mutant(

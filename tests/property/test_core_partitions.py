@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.partitions import (
     DEFAULT,
-    Between,
+    CalendarRange,
     Condition,
     Equals,
     IsEmpty,
     PathField,
     PathRule,
-    escaped,
+    escape_value,
     near,
     scope_of_paths,
-    unescaped,
+    unescape_value,
 )
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -57,7 +57,7 @@ def path_of(rule: PathRule, values: tuple[Any, ...]) -> str:
     parts = []
     for one, value in zip(rule.fields, values, strict=True):
         text = spelled(one, value)
-        shown = DEFAULT if not text else escaped(text) if rule.encoded else text
+        shown = DEFAULT if not text else escape_value(text) if rule.encoded else text
         parts.append(f"{one.lake_name}={shown}" if rule.hive_style else shown)
     return "/".join(parts)
 
@@ -79,7 +79,7 @@ def holds(condition: Condition, value: Any) -> bool:
             return value in (None, "")
         case Equals(_, wanted):
             return bool(value == wanted)
-        case Between(_, low, high):
+        case CalendarRange(_, low, high):
             return value is not None and low <= value < high
 
 
@@ -106,5 +106,5 @@ def test_path_of_a_row_is_one_that_may_be_asked_for(found: tuple[PathRule, tuple
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_escaped_text_is_one_folder_and_comes_back(text: str) -> None:
-    assert unescaped(escaped(text)) == text
-    assert not set(escaped(text)) & set("/=:")
+    assert unescape_value(escape_value(text)) == text
+    assert not set(escape_value(text)) & set("/=:")

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.changes.file_history import State, StateChain, states_of
+from hudi_reconcile.core.changes.file_history import FileState, StateChain, states_of
 from hudi_reconcile.core.changes.range import Commit, FileGroup
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.changes.read_points import looks_of
@@ -123,7 +123,7 @@ def show_all(found: tuple[StateChain, ...], moments: set[str], history: History)
     return all(any(shows(moment, one, history) for moment in moments) for chain in found for one in chain)
 
 
-def shows(moment: str, state: State, history: History) -> bool:
+def shows(moment: str, state: FileState, history: History) -> bool:
     """The same writes and services of the group are before it as before the moment that was chosen."""
     return before(moment, state.group, history) == before(state.moment, state.group, history)
 

@@ -7,13 +7,19 @@ from urllib.parse import quote, unquote
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.errors import fold, overlaid
-from hudi_reconcile.core.plan.lake_ownership import _RESERVED, lake_option_problems, reserved_of, with_overrides
+from hudi_reconcile.core.errors import fold, overlay
+from hudi_reconcile.core.plan.lake_ownership import _RESERVED, lake_option_problems, override_options, reserved_of
 from hudi_reconcile.core.source.jdbc import product_of
 from hudi_reconcile.databases.control import pgjdbc_url
 from hudi_reconcile.databases.mysql.session import jdbc_target
 from hudi_reconcile.databases.registry import connection_of, open_engine
-from hudi_reconcile.sql.connection_properties import _READERS_OWN, DRIVERS, option_problems, settled, url_problem
+from hudi_reconcile.sql.connection_properties import (
+    _READERS_OWN,
+    DRIVERS,
+    merge_properties,
+    option_problems,
+    url_problem,
+)
 
 WORDS = sorted(DRIVERS)
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\x00"), min_size=1, max_size=30)
@@ -45,7 +51,7 @@ def test_own_key_in_any_case_is_refused_and_loses_where_the_check_is_passed_by(
     key = data.draw(respelled_key(sorted(driver.own | _READERS_OWN)))
 
     assert dict(option_problems(driver, {key: "evil"}, trusted=trusted))
-    assert "evil" not in settled(word, {}, [(key, "evil")], {}).values()
+    assert "evil" not in merge_properties(word, {}, [(key, "evil")], {}).values()
 
 
 @given(
@@ -59,7 +65,7 @@ def test_what_is_ours_stays_ours_and_no_two_keys_differ_by_case(
     assume(len({fold(key) for key in ours}) == len(ours))
     spelled = {key.upper(): "x" for key in ours if fold(key.upper()) == fold(key)}
 
-    found = settled(word, {"fetchsize": "1"}, [*given_.items(), *spelled.items()], ours)
+    found = merge_properties(word, {"fetchsize": "1"}, [*given_.items(), *spelled.items()], ours)
 
     assert len({fold(key) for key in found}) == len(found)
     assert {key: found[key] for key in ours} == ours
@@ -67,7 +73,7 @@ def test_what_is_ours_stays_ours_and_no_two_keys_differ_by_case(
 
 @given(st.dictionaries(TEXT, TEXT, max_size=4), st.dictionaries(TEXT, TEXT, max_size=4))
 def test_overlay_keeps_all_of_ours_and_no_other_spelling(given_: dict[str, str], ours: dict[str, str]) -> None:
-    found = overlaid(given_, ours)
+    found = overlay(given_, ours)
 
     assert ours.items() <= found.items()
     assert not {fold(key) for key in ours} & {fold(key) for key in set(found) - set(ours)}
@@ -120,4 +126,4 @@ def test_hudis_option_of_ours_is_refused_in_any_case_and_loses_where_the_check_i
 
     assert reserved_of([key]) == [key]
     assert dict(lake_option_problems([key]))
-    assert with_overrides(ours, {key: "evil"}) == ours
+    assert override_options(ours, {key: "evil"}) == ours

@@ -23,11 +23,11 @@ from hudi_reconcile.core.safe_text import avro_fields, printable
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import TableRequest
-from hudi_reconcile.databases.catalog import UniqueKey, described
+from hudi_reconcile.databases.catalog import UniqueKey, describe_table
 from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.lease import parse_lease
-from hudi_reconcile.lake.schema import proposed_names, unholdable
+from hudi_reconcile.lake.schema import proposed_names, unholdable_names
 from hudi_reconcile.lake.table import table_of
 from hudi_reconcile.lake.timeline import parse_checkpoint, parse_keys
 from hudi_reconcile.ports import Origin
@@ -88,7 +88,7 @@ def test_table_of_any_columns_is_described_or_refused_by_name(
     keys = [UniqueKey((columns[index % len(columns)].name if columns else key,), is_primary=True, not_null=True)]
 
     def describe() -> SourceTable:
-        return described(TableRequest("t", key), columns, keys, name="t", identity="i", rows_estimate=1).table
+        return describe_table(TableRequest("t", key), columns, keys, name="t", identity="i", rows_estimate=1).table
 
     table = parsed("catalogs", describe)
     if table is not None:
@@ -102,7 +102,7 @@ def test_names_that_are_proposed_for_the_lake_can_be_held_and_differ(names: list
     found = proposed_names(names, taken)
     parsed("names for the lake", lambda: found)
 
-    assert unholdable(tuple(found.values())) == ()
+    assert unholdable_names(tuple(found.values())) == ()
     lower = [one.lower() for one in (*found.values(), *{one.lower() for one in taken})]
     assert len(set(lower)) == len(lower)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from hudi_reconcile.config.rules_load import parse_rules
-from hudi_reconcile.core.rules.rules import Between, InSet, Rule, Total
+from hudi_reconcile.core.rules.rules import InSet, Rule, Total, ValueRange
 from tests.property.test_fuzz_config import NASTY, number_of, tree_of
 from tests.support.fuzzed import parsed, told
 
@@ -59,7 +59,7 @@ def refused_or_meant(subject: str, text: str) -> None:
 
 def holds(rule: Rule, written: dict[str, Any]) -> None:
     match rule.check:
-        case Between(_, least, most):
+        case ValueRange(_, least, most):
             assert [value_of(written.get(end, ("null", ""))) for end in ("min", "max")] == [least, most]
         case InSet(_, values):
             assert [value_of(one) for one in written["values"]] == list(values)

@@ -22,7 +22,7 @@ from hudi_reconcile.app.host import NAME, actor
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.plan.plan import Requirement, document, parse
 from hudi_reconcile.demo.postgres import run_postgres
-from hudi_reconcile.demo.shop import drift, open_shop, till_at_work
+from hudi_reconcile.demo.shop import make_drift, open_late_order, open_shop
 from hudi_reconcile.evidence.store import Store
 from tests.support.docs import ROOT
 
@@ -55,9 +55,9 @@ def play(place: Path) -> Path:
         shutil.copy(ROOT / _RULES, _RULES)
         config = CONFIG.format(url=shop.reader_url).replace("secrets/shop_password", "password")
         Path("reconcile.yaml").write_text(f"{config}    rules: {_RULES}\n")
-        with till_at_work(shop):
+        with open_late_order(shop):
             pulled = run(["pull"])
-        drift(shop)
+        make_drift(shop)
         time.sleep(_BEHIND_CLOCK_SECONDS)
         codes = (pulled, run(["run"]))
     if codes != (0, 1):

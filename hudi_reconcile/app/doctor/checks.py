@@ -12,9 +12,9 @@ from pathlib import Path
 
 from hudi_reconcile.app.connections import engine_for_doctor, session_request
 from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, open_folder_check, writers_check
-from hudi_reconcile.app.doctor.server import Check, failed, jar_check, row_checks, server_checks, table_checks
+from hudi_reconcile.app.doctor.server import Check, failed_check, jar_check, row_checks, server_checks, table_checks
 from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
-from hudi_reconcile.app.rules import rule_sets
+from hudi_reconcile.app.rules import load_rule_sets
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import OWNERS_MODE
@@ -46,7 +46,7 @@ def checks(config_path: Path, names: tuple[str, ...], environ: Environment = os.
         config = load_config(config_path, environ)
     except ReconcileError as error:
         yield _jars(SessionRequest(), environ)
-        yield failed("config", error)
+        yield failed_check("config", error)
         return
     tables = config.select(names)
     yield from (Check(one.key, "warn", one.sentence, one.fix) for one in trust_of(config))
@@ -77,7 +77,7 @@ def _java(environ: Environment) -> Check:
     try:
         java = find_java(environ)
     except ReconcileError as error:
-        return failed("java", error)
+        return failed_check("java", error)
     return Check("java", "ok", f"Java {java.major} from {java.origin}")
 
 
@@ -85,16 +85,16 @@ def _jars(request: SessionRequest, environ: Environment) -> Check:
     try:
         found = list_jars(request.jars, request.conf, environ)
     except ReconcileError as error:
-        return failed("jars", error)
+        return failed_check("jars", error)
     return jar_check([str(jar.coordinate) for jar in found if jar.path is None], len(found))
 
 
 def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iterator[Check]:
     try:
         refuse_not_built(config, tables)
-        rule_sets(tables)
+        load_rule_sets(tables)
     except ReconcileError as error:
-        yield failed("config", error)
+        yield failed_check("config", error)
     else:
         yield Check("config", "ok", f"{path}, tables {', '.join(table.name for table in tables)}")
     secret = config.source.password
@@ -109,7 +109,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     try:
         password = "" if secret is None else secret.reveal(environ, read_text_file)
     except ReconcileError as error:
-        yield failed("password", error)
+        yield failed_check("password", error)
     else:
         yield from _source(config, password, tables, described, environ)
     for table in tables:
@@ -137,7 +137,7 @@ def _source(
             for table in tables:
                 yield from _source_table(engine, table, described, zone=config.source.time_zone)
     except ReconcileError as error:
-        yield failed("source", error)
+        yield failed_check("source", error)
 
 
 def _source_table(
@@ -147,7 +147,7 @@ def _source_table(
     try:
         facts = engine.table_facts(request)
     except ReconcileError as error:
-        yield failed(f"{table.name}: source", error)
+        yield failed_check(f"{table.name}: source", error)
         return
     described[table.name] = facts.table
     yield from table_checks(table.name, facts, request, engine.dialect)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from hudi_reconcile.app.doctor.server import Check, failed
+from hudi_reconcile.app.doctor.server import Check, failed_check
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.core.errors import LakeError, ReconcileError
@@ -23,9 +23,9 @@ from hudi_reconcile.core.plan.lake_ownership import (
     Writers,
     adoption,
     default_writer,
+    describe_adoption,
+    describe_table,
     foreign_writer,
-    what_is_done,
-    what_it_is,
 )
 from hudi_reconcile.core.tables.values import LakeTable, SourceTable
 from hudi_reconcile.lake.table import table_of
@@ -79,7 +79,7 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
         if source is not None:
             refuse_mismatch(job, source, table)
     except ReconcileError as error:
-        yield failed(name, error)
+        yield failed_check(name, error)
         return
     if table.owned:
         yield Check(name, "ok", f"{folder} is a {table.type} table of ours")
@@ -98,7 +98,7 @@ def _foreign_checks(
         writer = _writer(origin(job.lake_path))
     except ReconcileError as error:
         writer = (f"checkpoint: its timeline was not read: {'; '.join(error.message.splitlines())}",)
-    for line in (*what_it_is(table), *writer, *what_is_done(table, found, adopt=job.adopt)):
+    for line in (*describe_table(table), *writer, *describe_adoption(table, found, adopt=job.adopt)):
         yield Check(name, "ok", line)
 
 

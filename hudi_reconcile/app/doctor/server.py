@@ -36,7 +36,7 @@ class Check:
     fix: str = ""
 
 
-def failed(name: str, error: ReconcileError) -> Check:
+def failed_check(name: str, error: ReconcileError) -> Check:
     """A precondition that ended in a named error."""
     return Check(name, "fail", "; ".join(error.message.splitlines()), error.fix)
 
@@ -218,7 +218,7 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
         now = watermark.now(engine.moment(), source.zone_offset_micros)
         signs = source.signs(found, watermark.order, reached=None, now=now)
     except ReconcileError as error:
-        yield failed(name, error)
+        yield failed_check(name, error)
         return
     fix = f"after pulls: hudi-reconcile sweep -t {table.name}"
     # Index and sequence have their own lines.

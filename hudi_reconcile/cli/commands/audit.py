@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudi_reconcile.cli.commands.look import room_of
-from hudi_reconcile.cli.commands.work import call_of, duration_of, told
+from hudi_reconcile.cli.commands.work import call_of, duration_of, print_result
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
 from hudi_reconcile.cli.streams import emit, emit_json, head
 from hudi_reconcile.core.errors import UsageError
@@ -53,9 +53,9 @@ def verify(
         raise UsageError("-t is for the lake's tables", fix="add --lake, or leave out -t: the log is one for all")
     found = room_of(settings, key_file=key_file).verify(published)
     if lake:
-        from hudi_reconcile.app.audit import lake_flaws  # noqa: PLC0415 - keeps Spark out of --help
+        from hudi_reconcile.app.audit import find_lake_flaws  # noqa: PLC0415 - keeps Spark out of --help
 
-        found.flaws += lake_flaws(call_of(settings, tables))
+        found.flaws += find_lake_flaws(call_of(settings, tables))
     outcome = Outcome.DRIFT if found.flaws else Outcome.CLEAN
     if output_format == "json":
         emit_json({**head("audit verify", outcome), **asdict(found)})
@@ -110,9 +110,9 @@ def purge(settings: Settings, older_than: str | None, *, yes: bool, output_forma
 @pass_settings
 def lake(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
     """List our commits in the lake, each with its run and plan, and hold them against the log. Exits 1 where one does not fit."""
-    from hudi_reconcile.app.audit import lake_commits  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.audit import list_lake_commits  # noqa: PLC0415 - keeps Spark out of --help
 
-    found = lake_commits(call_of(settings, tables))
+    found = list_lake_commits(call_of(settings, tables))
     outcome = Outcome.DRIFT if any(one.flaws for one in found) else Outcome.CLEAN
     if output_format == "json":
         emit_json({**head("audit lake", outcome), "commits": [asdict(one) for one in found]})
@@ -175,4 +175,4 @@ def approve(
     config = settings.load()
     found = plans_to_approve(config, run, tables, ids)
     call = Call(config, str(settings.config_path), config.select(tuple(found)))
-    return told(run_approve(call, found, name), output_format)
+    return print_result(run_approve(call, found, name), output_format)

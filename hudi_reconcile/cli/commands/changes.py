@@ -9,13 +9,13 @@ import click
 
 from hudi_reconcile.cli.options import Settings, pass_settings
 from hudi_reconcile.cli.streams import complain, emit_data, emit_json, flush, head
-from hudi_reconcile.core.changes.consumers import checked_name
+from hudi_reconcile.core.changes.consumers import check_name
 from hudi_reconcile.core.changes.queries import QUERY_TYPES, QueryType
 from hudi_reconcile.core.changes.range import EARLIEST, LATEST
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.text import ChangesFormat, format_changes
-from hudi_reconcile.report.words.verdict import counted
+from hudi_reconcile.report.words.verdict import count_text
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.changes import Answered, Target
@@ -75,21 +75,23 @@ def changes(
     Instants are completion times: Hudi's (yyyyMMddHHmmssSSS), ISO times in UTC, earliest or latest. What cannot be answered
     exactly is not answered: exit 2 with the reason and, where history is gone, the first usable instant.
     """
-    from hudi_reconcile.app.changes import Asked, feed, query, target_of  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.changes import ChangeQuery, feed, query, target_of  # noqa: PLC0415 - keeps Spark out of --help
 
     _check_consumer(consumer, output_format, commit=commit_position, prints=into is None)
     _check_into(into, into_table)
     if into_table is not None:
         _check_kept_in_step(kind, consumer, commit=commit_position, corrections_only=corrections_only)
     config = settings.load()
-    asked = replace(Asked.of(config.table(table), kind, start, end), corrections_only=corrections_only, merge=merge)
+    asked = replace(
+        ChangeQuery.of(config.table(table), kind, start, end), corrections_only=corrections_only, merge=merge
+    )
     target = None if into is None or into_table is None else target_of(into, into_table, insecure=insecure)
     output = _Output(table, kind, output_format, into, target)
     output.begin()
     if consumer is None:
         query(config, asked, output.deliver)
     else:
-        feed(config, asked, checked_name(consumer), output.deliver, commit=commit_position)
+        feed(config, asked, check_name(consumer), output.deliver, commit=commit_position)
     output.end()
     return Outcome.CLEAN
 
@@ -117,7 +119,7 @@ class _Output:
         span = {"from": found.span.after or EARLIEST, "to": found.span.upto or EARLIEST}
         if self.target is not None:
             count = found.apply(self.target)
-            complain(f"{self.target.table}: {counted(count, 'key')} changed, up to {span['to']}")
+            complain(f"{self.target.table}: {count_text(count, 'key')} changed, up to {span['to']}")
             self.delivered.append(span)
             return
         if self.into is not None:

@@ -182,15 +182,19 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
 
 
 def _asking(settings: Settings) -> AskLake:
-    from hudi_reconcile.app.corrected import corrected  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.corrected import read_corrected_rows  # noqa: PLC0415 - keeps Spark out of --help
 
-    return partial(corrected, settings.load())
+    return partial(read_corrected_rows, settings.load())
 
 
 def _consumers(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
-    from hudi_reconcile.app.changes import lags  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.changes import measure_lags  # noqa: PLC0415 - keeps Spark out of --help
 
-    found = [{"table": table, **lag.document} for table, all_ in lags(settings.load(), tables).items() for lag in all_]
+    found = [
+        {"table": table, **lag.document}
+        for table, all_ in measure_lags(settings.load(), tables).items()
+        for lag in all_
+    ]
     if output_format == "json":
         emit_json({**head("history", Outcome.CLEAN), "consumers": found})
         return Outcome.CLEAN

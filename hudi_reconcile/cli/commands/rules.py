@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from hudi_reconcile.cli.commands.work import call_of, told
+from hudi_reconcile.cli.commands.work import call_of, print_result
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, table_option
 from hudi_reconcile.cli.streams import complain, emit, emit_json, head
 from hudi_reconcile.core.outcome import Outcome
@@ -28,12 +28,12 @@ def check(
     settings: Settings, tables: tuple[str, ...], *, fail_on: Literal["warn", "error"], output_format: OutputFormat
 ) -> Outcome:
     """Judge the rules of the tables on the newest snapshot of the lake. Writes nothing but the run's folder."""
-    from hudi_reconcile.app.rules import run_check, with_rules_only  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.rules import run_check, select_ruled_tables  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, without = with_rules_only(call_of(settings, tables), tables)
+    call, without = select_ruled_tables(call_of(settings, tables), tables)
     if without:
         complain(f"note: no rules for {', '.join(without)}: not checked")
-    return told(run_check(call, fail_on), output_format)
+    return print_result(run_check(call, fail_on), output_format)
 
 
 @click.group()

@@ -156,9 +156,9 @@ def jars() -> None:
 @pass_settings
 def list_(settings: Settings, output_format: OutputFormat) -> Outcome:
     """Show every jar that a session loads: where it is, or that it must be fetched, and its sha256."""
-    from hudi_reconcile.app.setup import listed  # noqa: PLC0415 - keeps the work rooms out of --help
+    from hudi_reconcile.app.setup import list_jar_files  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    _show("jars list", listed(_config(settings), os.environ), output_format)
+    _show("jars list", list_jar_files(_config(settings), os.environ), output_format)
     return Outcome.CLEAN
 
 
@@ -168,9 +168,9 @@ def list_(settings: Settings, output_format: OutputFormat) -> Outcome:
 @pass_settings
 def fetch(settings: Settings, to: Path | None, output_format: OutputFormat) -> Outcome:
     """Fetch the jars once, checked, so that later starts need no network. Done twice, it does nothing."""
-    from hudi_reconcile.app.setup import fetched  # noqa: PLC0415 - keeps the work rooms out of --help
+    from hudi_reconcile.app.setup import fetch_jar_files  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    _show("jars fetch", fetched(_config(settings), to, os.environ), output_format)
+    _show("jars fetch", fetch_jar_files(_config(settings), to, os.environ), output_format)
     if to is not None and output_format == "text":
         emit(f"to use them: export HUDI_RECONCILE_JARS={to.resolve()}")
     return Outcome.CLEAN

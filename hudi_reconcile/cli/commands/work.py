@@ -83,7 +83,7 @@ def pull(
     if dry_run:
         return _planned(call, output_format, full=full)
     approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
-    return told(run_pull(call, full=full, approval=approval), output_format)
+    return print_result(run_pull(call, full=full, approval=approval), output_format)
 
 
 @click.command()
@@ -111,10 +111,10 @@ def sweep(
 ) -> Outcome:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
     seconds = None if budget is None else duration_of("--budget", budget).total_seconds()
-    from hudi_reconcile.app.commands import Asked, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
-    asked = Asked(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
-    return told(run_sweep(call_of(settings, tables), asked), output_format)
+    asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
+    return print_result(run_sweep(call_of(settings, tables), asked), output_format)
 
 
 @click.command()
@@ -164,7 +164,7 @@ def apply(
         ask("; ".join(f"{name}: {plan.upserts} upserts, {plan.deletes} deletes{part}" for name, plan, part in plans))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
     call = Call(config, str(settings.config_path), config.select((*found, *left)))
-    return told(run_apply(call, found, approval, left), output_format)
+    return print_result(run_apply(call, found, approval, left), output_format)
 
 
 @click.command()
@@ -177,7 +177,7 @@ def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    return told(run_all(call_of(settings, tables), Approval() if apply_too else None), output_format)
+    return print_result(run_all(call_of(settings, tables), Approval() if apply_too else None), output_format)
 
 
 def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
@@ -217,7 +217,7 @@ def _planned(call: Call, output_format: OutputFormat, *, full: bool) -> Outcome:
     return found.outcome
 
 
-def told(finished: Finished, output_format: OutputFormat) -> Outcome:
+def print_result(finished: Finished, output_format: OutputFormat) -> Outcome:
     """Print a finished run; its outcome."""
     from hudi_reconcile.cli.render import render_run  # noqa: PLC0415 - only needed once there is a result
     from hudi_reconcile.core.result import run_document  # noqa: PLC0415 - as above
@@ -275,16 +275,18 @@ def undo(settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, ou
     report: its commits are found in the lake by the run's id, in every table or in those named with -t.
     """
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
-    from hudi_reconcile.app.undo import applied_by, run_undo  # noqa: PLC0415 - as above
+    from hudi_reconcile.app.undo import find_applied_run, run_undo  # noqa: PLC0415 - as above
 
     config = settings.load()
-    run_id, found = applied_by(config, run, tables)
+    run_id, found = find_applied_run(config, run, tables)
     if not yes:
         rows = {name: "what" if many is None else f"{many} rows that" for name, many in found.items()}
         what = "; ".join(f"{name}: {many} run {run_id} wrote" for name, many in rows.items())
         killed = None in found.values()  # such a run has no report
         ask(what, command="undo", look="hudi-reconcile history" if killed else f"hudi-reconcile report {run_id}")
-    return told(run_undo(Call(config, str(settings.config_path), config.select(tuple(found))), run_id), output_format)
+    return print_result(
+        run_undo(Call(config, str(settings.config_path), config.select(tuple(found))), run_id), output_format
+    )
 
 
 _one_table = click.option("-t", "--table", "table", required=True, metavar="T", help="Table by its config name.")
@@ -340,7 +342,7 @@ def _set(settings: Settings, table: str, value: str | None, *, yes: bool, output
     if not yes:
         what = f"{table}: the checkpoint becomes {'none' if value is None else value}"
         ask(what, command="state", look=f"hudi-reconcile state show -t {table}")
-    return told(run_set_state(call, value), output_format)
+    return print_result(run_set_state(call, value), output_format)
 
 
 def _lines(one: Mapping[str, Any]) -> Iterator[str]:

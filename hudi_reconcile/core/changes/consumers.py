@@ -23,10 +23,10 @@ _INSTANT = re.compile(r"(\d{17})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ConsumerPosition:
     """Everything that completed up to `instant` is delivered; up to `pending` it may be, and will be again.
 
-    `kind` is what the consumer is fed with, as `fed_with` says it.
+    `kind` is what the consumer is fed with, as `delivery_options` says it.
     """
 
     consumer: str
@@ -59,7 +59,7 @@ class Lag:
         return found
 
 
-def lag_of(position: Position, commits: Sequence[Commit], cut: Cut | None, now_utc_micros: int) -> Lag:
+def lag_of(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut | None, now_utc_micros: int) -> Lag:
     """How far a consumer is behind the newest of the table's commits."""
     known = (position.consumer, position.kind, position.instant, position.pending)
     try:
@@ -73,14 +73,14 @@ def lag_of(position: Position, commits: Sequence[Commit], cut: Cut | None, now_u
     return Lag(*known, behind_commits=len(missing), waiting_seconds=max(0, waiting) / 1e6)
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     """The consumer's name. Raises UsageError for one that is no file name."""
     if not _NAME.fullmatch(name) or name.endswith("."):
         raise UsageError(f"--consumer {name!r} is no name", fix="use letters, digits, _ . and -, at most 100")
     return name
 
 
-def position_text(position: Position) -> str:
+def position_text(position: ConsumerPosition) -> str:
     """Canonical JSON of a position."""
     found = {
         "consumer": position.consumer,
@@ -91,7 +91,7 @@ def position_text(position: Position) -> str:
     return json.dumps({"version": VERSION, **found}, sort_keys=True) + "\n"
 
 
-def parse_position(text: str, consumer: str, path: str) -> Position:
+def parse_position(text: str, consumer: str, path: str) -> ConsumerPosition:
     """The consumer's position that `position_text` wrote.
 
     Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
@@ -107,14 +107,14 @@ def parse_position(text: str, consumer: str, path: str) -> Position:
     return position
 
 
-def _parsed(found: dict[str, Any]) -> Position | None:
-    position = Position(found["consumer"], found["type"], found["instant"], found["pending"])
+def _parsed(found: dict[str, Any]) -> ConsumerPosition | None:
+    position = ConsumerPosition(found["consumer"], found["type"], found["instant"], found["pending"])
     ends = (position.instant, position.pending or BEGINNING)
     is_known = found["version"] == VERSION and all(_INSTANT.fullmatch(end) for end in ends)
     return position if is_known else None
 
 
-def reached(upto: str, commits: Sequence[Commit]) -> str:
+def advance_position(upto: str, commits: Sequence[Commit]) -> str:
     """The position of who was given everything up to an instant: the last commit there.
 
     Never the instant itself, which may lie ahead of the clock: what completes until then would be passed over.
@@ -122,7 +122,7 @@ def reached(upto: str, commits: Sequence[Commit]) -> str:
     return max((one.instant.completed for one in commits if one.instant.completed <= upto), default=BEGINNING)
 
 
-def check_place(position: Position, commits: Sequence[Commit], cut: Cut | None) -> None:
+def check_place(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut | None) -> None:
     """Raises UsageError where the table has no commit that the position stands at: it was restored, or is another one."""
     first = BEGINNING if cut is None else cut.instant
     known = {first, *(one.instant.completed for one in commits)}
@@ -136,10 +136,10 @@ def check_place(position: Position, commits: Sequence[Commit], cut: Cut | None) 
         )
 
 
-def fed_with(kind: str, *, corrections_only: bool, merge: str | None) -> str:
+def delivery_options(kind: str, *, corrections_only: bool, merge: str | None) -> str:
     """What a consumer is fed with, as options of `changes`: a position in one kind of answer means nothing for another.
 
-    >>> fed_with("upsert", corrections_only=True, merge=None)
+    >>> delivery_options("upsert", corrections_only=True, merge=None)
     'upsert --corrections-only'
     """
     return " ".join(
@@ -147,14 +147,14 @@ def fed_with(kind: str, *, corrections_only: bool, merge: str | None) -> str:
     )
 
 
-def begun_at(position: Position, after: str, commits: Sequence[Commit], cut: Cut | None) -> Position:
+def position_at(position: ConsumerPosition, after: str, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:
     """The position of a consumer that is told to begin after an instant instead, at the last commit there.
 
     What it was given already is one range then, up to where it stood: in a longer one a row that came before and went after
     would be missing, and stay in what the consumer feeds. Raises UsageError where a delivery beyond is under way.
     """
     gone = BEGINNING if cut is None or cut.instant > after else cut.instant
-    at = max(gone, reached(after, commits))
+    at = max(gone, advance_position(after, commits))
     if position.pending is not None and at < position.pending:
         raise UsageError(
             f"consumer {position.consumer} may have been given changes up to {position.pending};"
@@ -164,10 +164,10 @@ def begun_at(position: Position, after: str, commits: Sequence[Commit], cut: Cut
     return replace(position, instant=at, pending=position.instant if at < position.instant else None)
 
 
-def deliveries(position: Position, end: str) -> tuple[tuple[str, str], ...]:
+def deliveries(position: ConsumerPosition, end: str) -> tuple[tuple[str, str], ...]:
     """The ranges to deliver, in order: what was under way once more, then the rest up to `end`.
 
-    >>> deliveries(Position("c", "upsert", "20260101000000000", "20260102000000000"), "20260103000000000")
+    >>> deliveries(ConsumerPosition("c", "upsert", "20260101000000000", "20260102000000000"), "20260103000000000")
     (('20260101000000000', '20260102000000000'), ('20260102000000000', '20260103000000000'))
     """
     edges = [position.instant, *([position.pending] if position.pending else []), end]

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hudi_reconcile.core.changes.range import BEGINNING, Commit, FileGroup, WrittenFile, before
+from hudi_reconcile.core.changes.range import BEGINNING, Commit, FileGroup, WrittenFile, instant_before
 
 _GLOB = frozenset("*?[]{}\\")  # characters that Spark takes for a pattern in a path
 _REPAIRED = "timestamp-millis"  # early releases wrote such columns as microseconds; Hudi's own reader mends them
@@ -120,7 +120,7 @@ def versions_of(chains: Sequence[Chain]) -> Iterator[Version]:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class FileState:
     """What a file group held at `place` of its chain, counted from 0, the oldest that is needed; as of `moment`.
 
     `requested` is the commit asked for that left it, and `n` its place among those. Both are None for the state before one of
@@ -135,7 +135,7 @@ class State:
     n: int | None
 
 
-StateChain = tuple[State, ...]
+StateChain = tuple[FileState, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def states_of(
     moments = _moments(reach for chain in chains for reach in chain)
     return tuple(
         tuple(
-            State(number, place, one.group, moments[one], one.requested, asked.get(one.requested or BEGINNING))
+            FileState(number, place, one.group, moments[one], one.requested, asked.get(one.requested or BEGINNING))
             for place, one in enumerate(chain)
         )
         for number, chain in enumerate(chains)
@@ -222,7 +222,7 @@ def latest_before(requested: str, done: Sequence[str], archived: str | None) -> 
     """
     earlier = max((one for one in done if one < requested), default=None)
     if archived is not None and (earlier is None or earlier < archived):
-        return before(requested)
+        return instant_before(requested)
     return earlier
 
 

@@ -52,7 +52,7 @@ def op_of(before: Image | None, after: Image | None) -> str:
     return "i" if before is None else "d" if after is None else "u"
 
 
-def same_image(left: Image, right: Image) -> bool:
+def is_same_image(left: Image, right: Image) -> bool:
     """Equality of rows, but for the tool's own read sequence: reading a row again is no change of it."""
     return {**left, READ_SEQ: None} == {**right, READ_SEQ: None}
 
@@ -62,7 +62,7 @@ def changes_of(commit: int, before: State, after: State, rewritten: Iterable[Key
     again = set(rewritten)
     for key in sorted({*before, *after}, key=repr):
         old, new = before.get(key), after.get(key)
-        if old is None or new is None or not same_image(old, new) or key in again:
+        if old is None or new is None or not is_same_image(old, new) or key in again:
             yield Change(commit, key, old, new)
 
 
@@ -78,7 +78,7 @@ def answer(kind: QueryType, log: Iterable[Change]) -> tuple[Change, ...]:
     return tuple(sorted(found, key=lambda one: (one.commit, repr(one.key))))
 
 
-def applied(state: State, changes: Iterable[Change]) -> dict[Key, Image]:
+def apply_changes(state: State, changes: Iterable[Change]) -> dict[Key, Image]:
     """The table after these changes, in their order."""
     found = dict(state)
     for change in changes:
@@ -98,7 +98,7 @@ def _net(chain: Sequence[Change]) -> Change | None:
     before, after = chain[0].before, chain[-1].after
     if before is None and after is None:
         return None
-    if before is not None and after is not None and same_image(before, after):
+    if before is not None and after is not None and is_same_image(before, after):
         return None
     return Change(chain[-1].commit, chain[0].key, before, after)
 
@@ -122,7 +122,7 @@ UNDONE_PLANS = "undone_plans"  # in the provenance of an undo: the plans whose c
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class CorrectionOrigin:
     """A corrective commit: the run that made it, its plan, and the sweep whose findings say why each key was corrected.
 
     An undo has neither plan nor findings; its `kind` is the kind of all its changes.
@@ -134,17 +134,17 @@ class Correction:
     kind: str | None = None
 
 
-def correction_of(labels: Mapping[str, str]) -> Correction | None:
+def correction_of(labels: Mapping[str, str]) -> CorrectionOrigin | None:
     """The correction that a commit's labels tell of; None for a commit that is none.
 
     >>> correction_of({"kind": "apply", "run_id": "r2", "sweep": "r1", "plan": "abc:all"})
-    Correction(run_id='r2', plan_id='abc', sweep='r1', kind=None)
+    CorrectionOrigin(run_id='r2', plan_id='abc', sweep='r1', kind=None)
     """
     match labels.get("kind"):
         case "apply":
             plan = labels.get("plan", "").split(":", 1)[0]
-            return Correction(labels.get("run_id", ""), plan or None, labels.get("sweep"))
+            return CorrectionOrigin(labels.get("run_id", ""), plan or None, labels.get("sweep"))
         case "undo":
-            return Correction(labels.get("run_id", ""), kind=UNDO_KIND)
+            return CorrectionOrigin(labels.get("run_id", ""), kind=UNDO_KIND)
         case _:
             return None

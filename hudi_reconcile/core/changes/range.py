@@ -116,10 +116,10 @@ def instant_text(text: str, option: str) -> str:
     raise UsageError(f"{option} {text!r} is no instant", fix=f"{option} takes {_FORMS}")
 
 
-def before(requested: str) -> str:
+def instant_before(requested: str) -> str:
     """The instant one millisecond earlier.
 
-    >>> before("20260301000000000"), before("20210301000000")
+    >>> instant_before("20260301000000000"), instant_before("20210301000000")
     ('20260228235959999', '20210228235959999')
     """
     return _instant_of(_moment_of(requested) - timedelta(milliseconds=1))
@@ -171,7 +171,7 @@ def cut_of(commits: Sequence[Commit], retained_from: str | None, archived: str |
     return max(cuts, key=lambda cut: cut.instant, default=None)
 
 
-def entangled(
+def find_entangled(
     asked: Sequence[Commit], commits: Sequence[Commit], services: Sequence[Commit] = ()
 ) -> tuple[Commit, Commit] | None:
     """Two commits, one of them asked for, that wrote one file group at the same time: its versions do not tell which was first.
@@ -283,7 +283,7 @@ def span_of_log(found: Sequence[LoggedCommit]) -> tuple[str, str] | None:
     logged = [one for one in found if one.has_log]
     if not logged:
         return None
-    return before(min(one.requested for one in logged)), max(one.completed for one in logged)
+    return instant_before(min(one.requested for one in logged)), max(one.completed for one in logged)
 
 
 def _is_told(file: WrittenFile, held: Mapping[tuple[FileGroup, str], int]) -> bool:

@@ -52,19 +52,19 @@ class Uncorrected:
     by_kind: Mapping[str, int] = field(default_factory=dict)
 
 
-def untouched(rows: int, plan_run: str, reason: str, why: str) -> Uncorrected:
+def count_untouched(rows: int, plan_run: str, reason: str, why: str) -> Uncorrected:
     """A plan of which this run wrote nothing: every row has the one reason, so the findings of its sweep are the list.
 
-    >>> untouched(3, "20261121T132616Z-400a1c", "refused", "guard max_deletes: limit 1, found 3").by_reason
+    >>> count_untouched(3, "20261121T132616Z-400a1c", "refused", "guard max_deletes: limit 1, found 3").by_reason
     {'refused': 3}
     """
     return Uncorrected(rows, {reason: rows}, why=why, plan_run=plan_run) if rows else Uncorrected()
 
 
-def unfinished(status: Mapping[str, int], rows: int, plan_run: str) -> Uncorrected:
+def count_unfinished(status: Mapping[str, int], rows: int, plan_run: str) -> Uncorrected:
     """An apply that an error ended after a commit: counted by status, and not listed. No status is what it was not asked for.
 
-    >>> unfinished({"applied": 1, "failed": 1}, 3, "20261121T132616Z-400a1c").by_reason
+    >>> count_unfinished({"applied": 1, "failed": 1}, 3, "20261121T132616Z-400a1c").by_reason
     {'failed': 1, 'not_asked': 2}
     """
     left = {reason: found for reason, found in status.items() if reason in REASONS and found}
@@ -74,17 +74,17 @@ def unfinished(status: Mapping[str, int], rows: int, plan_run: str) -> Uncorrect
     return Uncorrected(rows, left, why=why, plan_run=plan_run) if rows else Uncorrected()
 
 
-def told(left: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, str]:
+def infer_reasons(left: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, str]:
     """What the rows that an earlier commit left are to be called, from how they stood just after it.
 
     `left` are that commit's own counts; it does not say which row. `seen` are the rows by how they stood. One reason is the
     reason of all; where the others come out even, the one that is over is that of the rows that nothing is seen of.
 
-    >>> told({"moved": 2}, {"unknown": 1, "superseded": 1})
+    >>> infer_reasons({"moved": 2}, {"unknown": 1, "superseded": 1})
     {'unknown': 'moved', 'superseded': 'moved'}
-    >>> told({"superseded": 1, "held": 1}, {"unknown": 1, "superseded": 1})
+    >>> infer_reasons({"superseded": 1, "held": 1}, {"unknown": 1, "superseded": 1})
     {'unknown': 'held'}
-    >>> told({"superseded": 1, "held": 1}, {"unknown": 2})
+    >>> infer_reasons({"superseded": 1, "held": 1}, {"unknown": 2})
     {}
     """
     over = {reason: rows for reason, rows in left.items() if rows and rows != seen.get(reason)}

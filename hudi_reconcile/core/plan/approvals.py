@@ -53,7 +53,7 @@ def name_of(text: str) -> str:
     return name
 
 
-def approval_for(plan: Plan, said: Iterable[Approved], duties: Duties) -> Approved:
+def find_approval(plan: Plan, said: Iterable[Approved], duties: Duties) -> Approved:
     """The newest approval of exactly this plan that counts.
 
     Raises RefusedError where nobody approved it, or only people who planned it or are about to apply it, or where they have

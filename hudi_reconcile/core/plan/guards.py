@@ -91,7 +91,7 @@ def guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[
     )
 
 
-def stricter(found: tuple[Guard, ...], policy: Policy) -> tuple[Guard, ...]:
+def tighten_guards(found: tuple[Guard, ...], policy: Policy) -> tuple[Guard, ...]:
     """The guards of a plan under the limits of now, where those are lower: what was allowed then may not be any more."""
     limits = {
         "max_deletes": policy.max_deletes,
@@ -135,7 +135,7 @@ def _same_column(counts: PlanCounts) -> Guard:
     )
 
 
-def replica_deletes(deletes: int) -> Guard:
+def guard_replica_deletes(deletes: int) -> Guard:
     """Deletes from a replica: a row that the lake has from the primary, and that is not replayed yet, looks deleted."""
     return Guard(
         "replica_deletes",
@@ -146,7 +146,7 @@ def replica_deletes(deletes: int) -> Guard:
     )
 
 
-def shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> Guard:
+def guard_shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> Guard:
     """The source's rows at apply against those of the sweep: a source that is being emptied must not delete on."""
     least = planned_rows - max(LEAST_LOST_ROWS, int(planned_rows * policy.max_delete_share))
     return Guard(
@@ -158,7 +158,7 @@ def shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> Guard:
     )
 
 
-def refusals(
+def failed_guards(
     found: tuple[Guard, ...],
     *,
     deletes: int,

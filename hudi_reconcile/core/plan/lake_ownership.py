@@ -25,9 +25,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hudi_reconcile.core.errors import LakeError, RefusedError, fold, overlaid, respelled
-from hudi_reconcile.core.tables.agreement import comparable
-from hudi_reconcile.core.tables.schema_evolution import carried
+from hudi_reconcile.core.errors import LakeError, RefusedError, find_respelled, fold, overlay
+from hudi_reconcile.core.tables.agreement import is_comparable
+from hudi_reconcile.core.tables.schema_evolution import encode_columns
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeTable, PartitionField, SourceTable
 
 NEWEST = 20  # commits that are looked at
@@ -84,7 +84,7 @@ def refuse_silent(table: str, silent: Collection[str]) -> None:
         )
 
 
-def dead_ones(table: str, silent: Collection[str], named: Collection[str]) -> tuple[str, ...]:
+def check_dead_writers(table: str, silent: Collection[str], named: Collection[str]) -> tuple[str, ...]:
     """The instants that a person calls dead, oldest first. Raises RefusedError for one that is not in flight, or that lives."""
     others = sorted(set(named) - set(silent))
     if others:
@@ -155,14 +155,14 @@ def _unknown(table: LakeTable, names: Iterable[str]) -> set[str]:
 def _unwritable(table: LakeTable, source: SourceTable) -> list[str]:
     lake = {column.name: column for column in table.columns}
     found = []
-    for column in carried(source, table).columns:
+    for column in encode_columns(source, table).columns:
         there = lake.get(column.lake_name)
         if there is None:
             if table.columns:
                 found.append(f"it has no column {column.lake_name} (leave it out with source.columns)")
         elif there.stored is not None:
             found.append(f"Spark shows its partition field {there.name} as {there.type}, its files hold {there.stored}")
-        elif not comparable(column.kind, there.type):
+        elif not is_comparable(column.kind, there.type):
             found.append(f"{column.name} {column.declared} cannot be held by its {there.type}")
         elif there.fraction_digits is not None:
             found.append(f"its {there.name} holds milliseconds, and a write by Spark would make them microseconds")
@@ -171,7 +171,7 @@ def _unwritable(table: LakeTable, source: SourceTable) -> list[str]:
     return found
 
 
-def what_it_is(table: LakeTable) -> tuple[str, ...]:
+def describe_table(table: LakeTable) -> tuple[str, ...]:
     """The table in plain lines: version and type, ordering, keys, indexes."""
     fields = ", ".join(table.ordering_fields) or "nothing"
     lines = [
@@ -190,7 +190,7 @@ def what_it_is(table: LakeTable) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def what_is_done(table: LakeTable, found: Adoption, *, adopt: bool) -> tuple[str, ...]:
+def describe_adoption(table: LakeTable, found: Adoption, *, adopt: bool) -> tuple[str, ...]:
     """What sweep, pull and apply do with a table of another tool, or why not."""
     lines = ["sweep: reads it"]
     for command, reasons in (("pull", found.pull), ("apply", found.apply)):
@@ -252,7 +252,7 @@ def reserved_of(options: Iterable[str]) -> list[str]:
 def lake_option_problems(options: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What is wrong with `lake.options`: key and text."""
     keys = tuple(options)
-    reserved, twice = set(reserved_of(keys)), dict(respelled(keys))
+    reserved, twice = set(reserved_of(keys)), dict(find_respelled(keys))
     for key in keys:
         if _KEY.fullmatch(key) is None:
             yield key, "holds a character that no option of Hudi's has (legal: letters, digits and _ . -)"
@@ -264,14 +264,14 @@ def lake_option_problems(options: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield key, f"is another spelling of {twice[key]}; case does not count"
 
 
-def with_overrides(ours: Mapping[str, str], overrides: Mapping[str, str]) -> dict[str, str]:
+def override_options(ours: Mapping[str, str], overrides: Mapping[str, str]) -> dict[str, str]:
     """Our options, with the config's over those that it may set; reserved ones stay ours even where no check came before.
 
-    >>> with_overrides({"hoodie.table.name": "a", "hoodie.keep.max.commits": "9"}, {"hoodie.Table.name": "b"})
+    >>> override_options({"hoodie.table.name": "a", "hoodie.keep.max.commits": "9"}, {"hoodie.Table.name": "b"})
     {'hoodie.table.name': 'a', 'hoodie.keep.max.commits': '9'}
     """
     reserved = set(reserved_of(overrides))
-    return overlaid(ours, {fold(key): value for key, value in overrides.items() if key not in reserved})
+    return overlay(ours, {fold(key): value for key, value in overrides.items() if key not in reserved})
 
 
 # "Please ensure sufficient commits are retained ..." is of Hudi's time travel, the other one of its storage.
@@ -282,12 +282,12 @@ FIX = (
 )
 
 
-def cleaner_passed(text: str) -> LakeError | None:
+def cleaner_error(text: str) -> LakeError | None:
     """The named error where a Java exception's text says so; None for any other. Never shows that text.
 
-    >>> cleaner_passed("Please ensure sufficient commits are retained with cleaner").message
+    >>> cleaner_error("Please ensure sufficient commits are retained with cleaner").message
     'the cleaner passed the lake snapshot that was being read: its files are gone'
-    >>> cleaner_passed("NullPointerException") is None
+    >>> cleaner_error("NullPointerException") is None
     True
     """
     if _PASSED in text:

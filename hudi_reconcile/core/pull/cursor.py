@@ -78,10 +78,10 @@ def is_before(edge: Edge | None, mark: Mark) -> bool:
     return rank(mark) < rank(edge.mark) or (edge.inclusive and rank(mark) == rank(edge.mark))
 
 
-def beyond(value: Value) -> Value:
+def value_above(value: Value) -> Value:
     """A value above this one, as an open end for all that there is now.
 
-    >>> beyond(7), beyond("2026-01-01")
+    >>> value_above(7), value_above("2026-01-01")
     (Decimal('8'), '2026-01-01~')
     """
     return f"{value}~" if isinstance(value, str) else _EXACT.add(Decimal(value), 1)
@@ -177,7 +177,7 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRange:
     """One page's rows, and the window that is left after it; None after the last. `is_group`: rows of one mark, whole."""
 
     window: Window
@@ -189,14 +189,14 @@ class Page:
 Look = Callable[[Window, int, Value | None], Ahead]
 
 
-def next_page(window: Window, limit_rows: int, look: Look) -> Page:
+def next_page(window: Window, limit_rows: int, look: Look) -> PageRange:
     """The first rows of the window, at most `limit_rows`, or more where so many stand at one mark.
 
     Rows without a watermark come with the first page, rows without an id with the first of their watermark.
     """
     found = look(window, limit_rows + 1, None)
     if found.rows <= limit_rows or found.last is None:
-        return Page(window, None)
+        return PageRange(window, None)
     if found.first != found.last:
         return _cut(window, Edge(Mark(found.last)))
     if window.order.id_column is None:
@@ -208,9 +208,9 @@ def next_page(window: Window, limit_rows: int, look: Look) -> Page:
     return _cut(window, Edge(Mark(found.last, last), inclusive=True), is_group=True)
 
 
-def _cut(window: Window, end: Edge, *, is_group: bool = False) -> Page:
+def _cut(window: Window, end: Edge, *, is_group: bool = False) -> PageRange:
     rest = replace(window, lower=Edge(end.mark, inclusive=not end.inclusive))
-    return Page(replace(window, upper=end), rest, is_group)
+    return PageRange(replace(window, upper=end), rest, is_group)
 
 
 def _number(value: Value | None) -> Number | None:

@@ -20,18 +20,18 @@ _EAST_MICROS, _WEST_MICROS = 14 * _HOUR_MICROS, 12 * _HOUR_MICROS  # no zone is 
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class StreamerPosition:
     """How far HoodieStreamer read, in the watermark's own values: every row below `earliest`, none above `latest`."""
 
     earliest: Value
     latest: Value
 
 
-def position(kind: Kind, text: str) -> Position | None:
+def position(kind: Kind, text: str) -> StreamerPosition | None:
     """What a checkpoint's text can mean; None for one that is no watermark of this kind, as those of Kafka and files.
 
     >>> position(Kind.TIMESTAMP, "1970-01-01 00:00:01.5"), position(Kind.DATE, "orders,0:7")
-    (Position(earliest=1499999, latest=1500000), None)
+    (StreamerPosition(earliest=1499999, latest=1500000), None)
     """
     try:
         if kind in (Kind.INTEGER, Kind.DECIMAL):
@@ -40,7 +40,7 @@ def position(kind: Kind, text: str) -> Position | None:
             if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS or len(text) > _MOST_DIGITS:
                 return None
             with localcontext(prec=4 * _MOST_DIGITS):
-                return Position(number - 1, number)
+                return StreamerPosition(number - 1, number)
         if kind not in CALENDAR_KINDS:
             return None
         shown = text.strip()
@@ -51,7 +51,7 @@ def position(kind: Kind, text: str) -> Position | None:
         return None
     east, west = (_EAST_MICROS, _WEST_MICROS) if kind is Kind.TIMESTAMPTZ else (0, 0)
     # Rows that share the last watermark may have been committed after they were read, and `>` passes them over.
-    return Position(micros - 1 - east, micros + west)
+    return StreamerPosition(micros - 1 - east, micros + west)
 
 
 def text_of(kind: Kind, value: Value) -> str | None:

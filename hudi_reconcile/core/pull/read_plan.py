@@ -62,7 +62,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReadPart:
     """One part of a read: keys in `[low, high)`, None an open end, `nulls` adds NULL keys. `rows` are expected.
 
     Of a plan by hash, `low` and `high` mean nothing: part i is share i.
@@ -79,7 +79,7 @@ class Parts:
     """The parts of a read, how they are told apart, how many rows come at a time, and why, in words."""
 
     how: How
-    parts: tuple[Part, ...]
+    parts: tuple[ReadPart, ...]
     fetch_rows: int
     why: tuple[str, ...]
 
@@ -130,7 +130,7 @@ def plan(found: Statistics, limits: Limits, *, columns: int, can_hash: bool, can
     fetch = fetch_rows(found.row_bytes, columns)
     if found.rows < SERIAL_ROWS or (limits.lanes == 1 and _by_size(found) == 1):
         few = f"about {found.rows:,} rows: one part" if found.rows < SERIAL_ROWS else "one connection, one part"
-        return Parts("whole", (Part(None, None, nulls=True, rows=found.rows),), fetch, (few, found.why))
+        return Parts("whole", (ReadPart(None, None, nulls=True, rows=found.rows),), fetch, (few, found.why))
     ranges = _by_range(found, _count(found, limits)) if can_range else ()
     largest, mean = max((p.rows for p in ranges), default=0), found.rows / (len(ranges) or 1)
     is_even = largest <= UNEVEN * mean
@@ -139,10 +139,10 @@ def plan(found: Statistics, limits: Limits, *, columns: int, can_hash: bool, can
         return Parts("range", ranges, fetch, (why, found.why))
     if can_hash and limits.lanes > 1:
         count = limits.lanes  # each share scans the whole table: no more of them than run at once
-        shares = tuple(Part(None, None, nulls=i == 0, rows=found.rows // count) for i in range(count))
+        shares = tuple(ReadPart(None, None, nulls=i == 0, rows=found.rows // count) for i in range(count))
         uneven = () if is_even else ("few key values hold most rows",)
         return Parts("hash", shares, fetch, (f"{count} shares by a hash of the key", *uneven, found.why))
-    alone = Part(None, None, nulls=True, rows=found.rows)
+    alone = ReadPart(None, None, nulls=True, rows=found.rows)
     return Parts("whole", (alone,), fetch, ("no way to cut this key here: one part", found.why))
 
 
@@ -171,7 +171,7 @@ class _Piece:
     rows: float
 
 
-def _by_range(found: Statistics, count: int) -> tuple[Part, ...]:
+def _by_range(found: Statistics, count: int) -> tuple[ReadPart, ...]:
     pieces = _pieces(found)
     if not pieces:
         return ()
@@ -184,7 +184,7 @@ def _by_range(found: Statistics, count: int) -> tuple[Part, ...]:
     shares = [(high - low) / whole * (found.rows - nulls) for low, high in pairwise(below)]
     shares[0] += nulls
     return tuple(
-        Part(low, high, nulls=index == 0, rows=round(rows))
+        ReadPart(low, high, nulls=index == 0, rows=round(rows))
         for index, (low, high, rows) in enumerate(zip([None, *edges], [*edges, None], shares, strict=True))
     )
 

@@ -26,7 +26,7 @@ WORDS = (FILTER, RESTORED)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SourceLineage:
     """`where` is a digest of the filter, `timeline` the number of the server's history; None where it is not known.
 
     `position` are the ids of a server's transactions, for servers that number no histories (`core/pull/source_lineage.py`).
@@ -37,7 +37,7 @@ class Standing:
     position: str | None = None
 
 
-UNKNOWN = Standing()
+UNKNOWN = SourceLineage()
 _KEPT = ("where", "timeline", "position")
 
 
@@ -46,20 +46,20 @@ def digest_of(where: str | None) -> str:
     return "none" if where is None else sha256(where.encode()).hexdigest()[:16]
 
 
-def standing_after(before: Checkpoint | None, now: Standing, *, anew: bool) -> Standing:
+def lineage_after(before: Checkpoint | None, now: SourceLineage, *, anew: bool) -> SourceLineage:
     """What the lake's rows stand on after a commit. `anew`: it made all of them; one that adds leaves it as it was.
 
-    What is not on record is taken from now on as it is (`unrecorded` says so), so that the next change is noticed.
+    What is not on record is taken from now on as it is (`find_unrecorded` says so), so that the next change is noticed.
     """
     if anew or before is None:
         return now
     position = position_after(before.position, now.position)
-    return Standing(before.where or now.where, before.timeline or now.timeline, position)
+    return SourceLineage(before.where or now.where, before.timeline or now.timeline, position)
 
 
-def unrecorded(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
+def find_unrecorded(before: Checkpoint | None, now: SourceLineage) -> tuple[str, ...]:
     """What is known now and not of the lake's rows: of checkpoints of earlier versions, and of other tools' tables."""
-    was = UNKNOWN if before is None else Standing(before.where, before.timeline, before.position)
+    was = UNKNOWN if before is None else SourceLineage(before.where, before.timeline, before.position)
     pairs = (
         ("source.where", was.where, now.where),
         ("the server's timeline", was.timeline, now.timeline),
@@ -68,9 +68,9 @@ def unrecorded(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
     return tuple(what for what, then, here in pairs if then is None and here is not None)
 
 
-def taken_over_notes(before: Checkpoint | None, now: Standing) -> tuple[str, ...]:
+def accepted_lineage_notes(before: Checkpoint | None, now: SourceLineage) -> tuple[str, ...]:
     """What a pull says that adds rows to those of which the record lacks something."""
-    what = " and ".join(unrecorded(before, now))
+    what = " and ".join(find_unrecorded(before, now))
     if not what:
         return ()
     return (
@@ -78,11 +78,11 @@ def taken_over_notes(before: Checkpoint | None, now: Standing) -> tuple[str, ...
     )
 
 
-def unknown_notes(before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int) -> tuple[str, ...]:
+def unknown_notes(before: Checkpoint | None, now: SourceLineage, *, deletes: int, regressed: int) -> tuple[str, ...]:
     """What a sweep says that found deletes or steps back which a change could explain that nobody can tell of."""
     if not deletes + regressed:
         return ()
-    what = " and ".join(unrecorded(before, now))
+    what = " and ".join(find_unrecorded(before, now))
     untold = before is not None and before.timeline is not None and now.timeline is None
     return (
         *(
@@ -93,20 +93,20 @@ def unknown_notes(before: Checkpoint | None, now: Standing, *, deletes: int, reg
     )
 
 
-def accepted(now: Standing, words: Collection[str]) -> Standing:
+def accept_lineage(now: SourceLineage, words: Collection[str]) -> SourceLineage:
     """What a person took over by the words of `--accept`."""
     if RESTORED not in words:
-        return Standing(now.where if FILTER in words else None)
-    return Standing(now.where if FILTER in words else None, now.timeline, now.position)
+        return SourceLineage(now.where if FILTER in words else None)
+    return SourceLineage(now.where if FILTER in words else None, now.timeline, now.position)
 
 
-def stood_text(before: Checkpoint, after: Checkpoint) -> str | None:
+def replaced_lineage_text(before: Checkpoint, after: Checkpoint) -> str | None:
     """What a word replaced, from and to, as the commit carries it for its undo; None where it replaced nothing."""
     changed = {name: (was, now) for name in _KEPT if (was := getattr(before, name)) != (now := getattr(after, name))}
     return json.dumps(changed, sort_keys=True, separators=(",", ":")) if changed else None
 
 
-def stood_again(now: Checkpoint, stood: str | None) -> Checkpoint:
+def restore_lineage(now: Checkpoint, stood: str | None) -> Checkpoint:
     """The checkpoint with what a word replaced put back, so that the word is asked for again.
 
     Where a later commit stands on something else, that stays. A position is marked for good: the server went back from it.
@@ -119,8 +119,8 @@ def stood_again(now: Checkpoint, stood: str | None) -> Checkpoint:
     return now
 
 
-def standing_guards(
-    before: Checkpoint | None, now: Standing, *, deletes: int, regressed: int, verb: str = "apply"
+def lineage_guards(
+    before: Checkpoint | None, now: SourceLineage, *, deletes: int, regressed: int, verb: str = "apply"
 ) -> tuple[Guard, ...]:
     """The guards against deletes and steps back that another filter or another history explains; none where both are the same.
 
@@ -152,12 +152,12 @@ def standing_guards(
     return tuple(found)
 
 
-def _other_history(before: Checkpoint | None, now: Standing) -> str:
+def _other_history(before: Checkpoint | None, now: SourceLineage) -> str:
     if before is None:
         return ""
     if None not in (before.timeline, now.timeline) and before.timeline != now.timeline:
         return f"pulled on the server's timeline {before.timeline}, now {now.timeline}"
-    if before.position is not None and now.position is not None and went_back(before.position, now.position):
+    if before.position is not None and now.position is not None and is_rewound(before.position, now.position):
         return "the server's GTIDs do not reach, or did not once, as far as when it was pulled"
     return ""
 
@@ -166,12 +166,12 @@ _BACK = "!"  # went back once: later numbers are of another history
 _NUMBER = re.compile(r"\d+")
 
 
-def went_back(kept: str, now: str) -> bool:
+def is_rewound(kept: str, now: str) -> bool:
     """True where the server has come less far than it had, or had so once.
 
-    >>> went_back("0-1-7", "0-2-9"), went_back("0-1-7", "0-1-6"), went_back("0-1-7,1-1-3", "0-1-7")
+    >>> is_rewound("0-1-7", "0-2-9"), is_rewound("0-1-7", "0-1-6"), is_rewound("0-1-7,1-1-3", "0-1-7")
     (False, True, True)
-    >>> went_back("a:1-5,b:1-2", "b:1-3,a:1-5:7"), went_back("a:1-5", "a:1-4"), went_back("0-1-7!", "0-1-9")
+    >>> is_rewound("a:1-5,b:1-2", "b:1-3,a:1-5:7"), is_rewound("a:1-5", "a:1-4"), is_rewound("0-1-7!", "0-1-9")
     (False, True, True)
     """
     here = _reached(now)
@@ -186,7 +186,7 @@ def position_after(kept: str | None, now: str | None) -> str | None:
     """
     if kept is None or now is None:
         return now if kept is None else kept
-    return f"{kept.removesuffix(_BACK)}{_BACK}" if went_back(kept, now) else now
+    return f"{kept.removesuffix(_BACK)}{_BACK}" if is_rewound(kept, now) else now
 
 
 def _reached(text: str) -> dict[str, int]:

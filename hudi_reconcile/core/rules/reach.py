@@ -107,7 +107,7 @@ def sql_of(check: Check) -> tuple[str, ...]:
     """
     match check:
         case Sql(query):
-            return (bare(_own(query).replace("{batch}", BATCH)),)
+            return (strip_semicolons(_own(query).replace("{batch}", BATCH)),)
         case Gx(_, kwargs):
             own = [_filled(kwargs["unexpected_rows_query"])] if "unexpected_rows_query" in kwargs else []
             conditions = _conditions(kwargs.get("row_condition"), kwargs.get("condition_parser"))
@@ -116,12 +116,12 @@ def sql_of(check: Check) -> tuple[str, ...]:
             return ()
 
 
-def bare(query: str) -> str:
+def strip_semicolons(query: str) -> str:
     """The query without the semicolons that end it."""
     return query.rstrip("; \t\r\n\v\f")
 
 
-def out_of_reach(kind: str, kwargs: Mapping[str, Any]) -> str | None:
+def find_reach_fault(kind: str, kwargs: Mapping[str, Any]) -> str | None:
     """Why an expectation may not be asked: its type or an argument is not known to read the batch only; None where it may."""
     if kind in OTHER_TABLES:
         return f"{kind} reads another table: {RULE}"
@@ -150,7 +150,7 @@ def _filled(query: object) -> str:
             raise ValueError(
                 "unexpected_rows_query has a placeholder that is not {batch}; other braces are doubled: {{1}}"
             )
-    return bare(_own(query).format(batch=BATCH))
+    return strip_semicolons(_own(query).format(batch=BATCH))
 
 
 def _own(text: str) -> str:

@@ -55,7 +55,7 @@ class Unique:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class ValueRange:
     """Values lie between the ends, both included; an end that is None is open."""
 
     column: str
@@ -117,7 +117,7 @@ class Freshness:
     max_age: timedelta
 
 
-OnBatch = NotNull | Unique | Between | InSet | Matches | Sql | Gx
+OnBatch = NotNull | Unique | ValueRange | InSet | Matches | Sql | Gx
 Check = OnBatch | Drift | Total | Freshness
 
 
@@ -141,7 +141,7 @@ class Rule:
 _NAMES: Mapping[type, str] = {
     NotNull: "not_null",
     Unique: "unique",
-    Between: "between",
+    ValueRange: "between",
     InSet: "in_set",
     Matches: "matches",
     Sql: "sql",
@@ -172,7 +172,7 @@ def day_of(utc_micros: int) -> date:
     return datetime.fromtimestamp(utc_micros / 1e6, tz=UTC).date()
 
 
-ON_ONE_ROW = NotNull | Between | InSet | Matches
+ON_ONE_ROW = NotNull | ValueRange | InSet | Matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def sentence(check: Check, *, hidden: bool = False) -> str:
 
     `hidden`: the column is masked, so the rule's own values, which may be those of rows, are counted and not told.
 
-    >>> sentence(Between("amount", min=0, max=None)), sentence(Unique(("a", "b")))
+    >>> sentence(ValueRange("amount", min=0, max=None)), sentence(Unique(("a", "b")))
     ('amount is at least 0', 'a, b together are unique')
     >>> sentence(InSet("email", ("a@x.org", "b@x.org")), hidden=True)
     'email is one of 2 values'
@@ -224,9 +224,9 @@ def duration_text(duration: timedelta) -> str:
     return f"{duration // timedelta(milliseconds=1)} ms" if duration else "0 s"
 
 
-def _on_hidden(check: NotNull | Unique | Between | InSet | Matches) -> str:
+def _on_hidden(check: NotNull | Unique | ValueRange | InSet | Matches) -> str:
     match check:
-        case Between(column, low, high):
+        case ValueRange(column, low, high):
             ends = ["at least a value"] * (low is not None) + ["at most a value"] * (high is not None)
             return f"{column} is {' and '.join(ends)}"
         case InSet(column, values):
@@ -237,13 +237,13 @@ def _on_hidden(check: NotNull | Unique | Between | InSet | Matches) -> str:
             return _on_values(check)
 
 
-def _on_values(check: NotNull | Unique | Between | InSet | Matches) -> str:
+def _on_values(check: NotNull | Unique | ValueRange | InSet | Matches) -> str:
     match check:
         case NotNull(column):
             return f"{column} is not null"
         case Unique(columns):
             return f"{', '.join(columns)} together are unique" if len(columns) > 1 else f"{columns[0]} is unique"
-        case Between(column, low, high):
+        case ValueRange(column, low, high):
             ends = [f"at least {_text(low)}"] * (low is not None) + [f"at most {_text(high)}"] * (high is not None)
             return f"{column} is {' and '.join(ends)}"
         case InSet(column, values):

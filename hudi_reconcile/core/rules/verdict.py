@@ -20,13 +20,13 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.rules.rules import (
     ON_ONE_ROW,
     Allow,
-    Between,
     Check,
     Matches,
     Rule,
     RuleSet,
     Scalar,
     Severity,
+    ValueRange,
     Waiver,
     sentence,
 )
@@ -53,7 +53,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class FailedKeys:
     """The keys of failed rows: how many were written, where (below the run's folder), and the first of them."""
 
     rows: int
@@ -76,12 +76,12 @@ class RuleResult:
     why: str = ""
     fix: str = ""
     waiver: Waiver | None = None
-    keys: Keys | None = None
+    keys: FailedKeys | None = None
     totals: BothTotals | None = None
     notes: tuple[str, ...] = ()
 
 
-def judged(
+def judge_rule(
     rule: Rule, measured: Measured, waivers: tuple[Waiver, ...], today: date, *, hidden: bool = False
 ) -> RuleResult:
     """The verdict on a rule from what was counted. A waiver changes `fail` only: an error is never waived.
@@ -133,7 +133,7 @@ def counts(result: RuleResult, fail_on: Severity) -> bool:
     return result.status == "fail" and (fail_on == "warn" or result.severity == "error")
 
 
-def quarantining(rules: RuleSet, today: date, *, every: bool) -> tuple[Rule, ...]:
+def select_quarantine_rules(rules: RuleSet, today: date, *, every: bool) -> tuple[Rule, ...]:
     """The rules that hold corrections back: on single rows, of severity error, not waived today, and marked (or `every`)."""
     waived = {waiver.rule for waiver in rules.waivers if waiver.holds(today)}
     return tuple(
@@ -149,7 +149,7 @@ def can_hold(rule: Rule) -> bool:
 def not_run(rules: RuleSet, why: str, fix: str) -> tuple[RuleResult, ...]:
     """Every rule of a table as `error`: nothing could be asked, so which columns are masked is not known either."""
     problem = Measured(problem=why, fix=fix)
-    return tuple(judged(rule, problem, (), date.min, hidden=True) for rule in rules.rules)
+    return tuple(judge_rule(rule, problem, (), date.min, hidden=True) for rule in rules.rules)
 
 
 # Where these stand, brackets are counted otherwise, or not at all: only Java can tell.
@@ -160,7 +160,7 @@ _ESCAPED = re.compile(r"\\.", re.DOTALL)
 def doubt(check: Check) -> str | None:
     """Why no run of the check can be what its author means; None where nothing is certainly wrong."""
     match check:
-        case Between(_, low, high) if low is not None and high is not None and _is_above(low, high):
+        case ValueRange(_, low, high) if low is not None and high is not None and _is_above(low, high):
             return "min is above max: no value lies between them"
         case Matches(_, regex) if why := _unbalanced(regex):
             return f"regex: {why}"

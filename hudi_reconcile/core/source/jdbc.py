@@ -28,7 +28,7 @@ _DECIMAL_CODES = frozenset({2, 3})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
+class JdbcLogin:
     """How the driver is called. Nothing of it is ever printed but its place."""
 
     url: str = field(repr=False)
@@ -137,7 +137,7 @@ def place_of(url: str) -> str:
     return (product + rest).rstrip("/:")
 
 
-def without_secrets(text: str, url: str, password: str) -> str:
+def redact_secrets(text: str, url: str, password: str) -> str:
     """A driver's message with the URL shortened to its place and the password taken out."""
     shown = text.replace(url, place_of(url))
     if len(password) >= _LEAST_SECRET_CHARS:

@@ -58,7 +58,7 @@ def segments_of(cut: Segmentation) -> int:
     return cut.count + 1 if isinstance(cut, RangeSegments) else cut.count
 
 
-def continued(
+def continue_coverage(
     earlier: Iterable[Coverage], subject: str, fresh: Segmentation, wanted: int | None
 ) -> tuple[Segmentation, Coverage | None]:
     """The newest earlier coverage that can go on, with its cut; else a fresh cut of which nothing was compared.
@@ -71,19 +71,19 @@ def continued(
     return fresh, None
 
 
-def oldest_first(coverage: Coverage | None, segments: int) -> tuple[int, ...]:
+def order_by_age(coverage: Coverage | None, segments: int) -> tuple[int, ...]:
     """All segments: those never compared, then by the age of their last comparison, neighbours together."""
     compared = dict(_by_segment(coverage))
     return tuple(sorted(range(segments), key=lambda one: (one in compared, compared.get(one, (0, ""))[0], one)))
 
 
-def renewed(coverage: Coverage, segments: Collection[int], micros: int, run_id: str) -> Coverage:
+def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, run_id: str) -> Coverage:
     """The same, after a run compared some segments."""
     found = {**dict(_by_segment(coverage)), **dict.fromkeys(segments, (micros, run_id))}
     return Coverage(coverage.subject, coverage.cut, coverage.wanted, _stretches(found))
 
 
-def age(coverage: Coverage) -> Age:
+def coverage_age(coverage: Coverage) -> Age:
     """How old it is."""
     segments = segments_of(coverage.cut)
     known = sum(one.high - one.low for one in coverage.stretches)

@@ -34,7 +34,7 @@ class FindingKind(StrEnum):
     MOVING = "moving"
 
 
-class Action(StrEnum):
+class RepairAction(StrEnum):
     """What would repair the row."""
 
     UPSERT = "upsert"
@@ -125,11 +125,11 @@ def _late_or_updated(facts: Facts) -> FindingKind:
     return FindingKind.LATE_ARRIVING
 
 
-def action_for(kind: FindingKind) -> Action:
+def repair_of(kind: FindingKind) -> RepairAction:
     """What would repair a finding of this kind."""
     if kind in NOT_DRIFT:
-        return Action.NONE
-    return Action.DELETE if kind is FindingKind.DELETED else Action.UPSERT
+        return RepairAction.NONE
+    return RepairAction.DELETE if kind is FindingKind.DELETED else RepairAction.UPSERT
 
 
 Change = Literal["gained", "lost", "kept"]

@@ -15,7 +15,7 @@ LATENESS_SECONDS: tuple[int, ...] = (1, 10, 60, 600, 3_600, 86_400, 604_800)
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class DriftCell:
     """Drifted rows of one kind, lake partition and day of the watermark.
 
     `partition` is None for rows that the lake does not hold, `day` where the watermark is NULL or no time.
@@ -49,7 +49,7 @@ class Anatomy:
     all findings of drift; None where they were not counted.
     """
 
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[DriftCell, ...] = ()
     other_rows: int = 0
     columns: Mapping[str, int] = field(default_factory=dict)
     lateness: Lateness | None = None
@@ -97,7 +97,7 @@ def lateness(
     return Lateness(rows, greatest_seconds, all_rows - marked_rows, marked_rows - behind_rows[0])
 
 
-def fullest(cells: Iterable[Cell], all_rows: int) -> tuple[tuple[Cell, ...], int]:
+def fullest_cells(cells: Iterable[DriftCell], all_rows: int) -> tuple[tuple[DriftCell, ...], int]:
     """At most `MOST_CELLS` cells, the fullest first, and the rows that none of them holds."""
     ordered = sorted(cells, key=lambda one: (-one.rows, one.kind, one.partition or "", one.day or ""))[:MOST_CELLS]
     return tuple(ordered), all_rows - sum(one.rows for one in ordered)

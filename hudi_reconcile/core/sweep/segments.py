@@ -237,7 +237,7 @@ class Choice:
     why: str
 
 
-def cheaper(probe: Probe, rows: int, *, cores: int) -> Choice:
+def choose_cheaper(probe: Probe, rows: int, *, cores: int) -> Choice:
     """The way that ends sooner. Equal times stream: that is easier on the source.
 
     The probe is held to be what the source gives: how many processors it has free for statements side by side is not known.

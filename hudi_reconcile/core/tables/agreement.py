@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.result_parts import Unverified
-from hudi_reconcile.core.tables.kinds import MOST_DIGITS, Column, Kind, decimal_digits, stored_type, widened
+from hudi_reconcile.core.tables.kinds import MOST_DIGITS, Column, Kind, decimal_digits, stored_type, widen_type
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, PartitionField, SourceTable
 
 _MEETS = {
@@ -34,7 +34,7 @@ NO_TOLERANCE: Mapping[str, Decimal] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedColumn:
     """One column on which both sides are compared. `index` is its place in the source read (`c0, c1, …`).
 
     `digits` is the (precision, scale) of a DECIMAL wide enough for both sides: 1.10 meets 1.1 exactly. `fraction_digits`
@@ -52,7 +52,7 @@ class Compared:
     @property
     def written_type(self) -> str:
         """The lake's type once a correction has widened it: a source value in it is the value that the correction writes."""
-        return widened(self.lake_type, stored_type(self.column)) or self.lake_type
+        return widen_type(self.lake_type, stored_type(self.column)) or self.lake_type
 
     @property
     def as_float(self) -> bool:
@@ -74,20 +74,20 @@ class Compared:
 class Agreement:
     """What is compared, what names the row, and what is not compared and why."""
 
-    columns: tuple[Compared, ...]
-    key: tuple[Compared, ...]
-    watermark: tuple[Compared, ...]
+    columns: tuple[ComparedColumn, ...]
+    key: tuple[ComparedColumn, ...]
+    watermark: tuple[ComparedColumn, ...]
     unverified: tuple[Unverified, ...]
-    incrementing: Compared | None = None
-    version: Compared | None = None
+    incrementing: ComparedColumn | None = None
+    version: ComparedColumn | None = None
 
     @property
-    def moving(self) -> tuple[Compared, ...]:
+    def moving(self) -> tuple[ComparedColumn, ...]:
         """What tells when the source's row changed: its watermark, or the database's own number of its version."""
         return self.watermark if self.version is None else (self.version,)
 
     @property
-    def cut(self) -> tuple[Compared, ...]:
+    def cut(self) -> tuple[ComparedColumn, ...]:
         """The columns that meet on fewer digits than the source has."""
         return tuple(item for item in self.columns if item.cut_to)
 
@@ -110,11 +110,11 @@ def agree(
     two keys would become one.
     """
     lake_columns = {column.name: column for column in lake.columns}
-    met: dict[str, Compared] = {}
+    met: dict[str, ComparedColumn] = {}
     unverified: list[Unverified] = []
     for index, column in enumerate(source.columns):
         found = _meet(index, column, lake_columns.get(column.lake_name))
-        if isinstance(found, Compared):
+        if isinstance(found, ComparedColumn):
             met[column.name] = _exactness(found, tolerance.get(column.name), is_key=column.name in source.key)
         elif column.name not in exclude:
             unverified.append(found)
@@ -128,17 +128,17 @@ def agree(
         watermark=tuple(met[name] for name in watermark if name in met),
         unverified=tuple(unverified),
         incrementing=None if incrementing is None else met.get(incrementing),
-        version=None if source.version is None else Compared(len(source.columns), source.version, ""),
+        version=None if source.version is None else ComparedColumn(len(source.columns), source.version, ""),
     )
 
 
-def without(source: SourceTable, excluded: frozenset[str]) -> SourceTable:
+def drop_columns(source: SourceTable, excluded: frozenset[str]) -> SourceTable:
     """The source table without some columns: they are not even read. Key columns always stay."""
     kept = tuple(c for c in source.columns if c.name not in excluded or c.name in source.key)
     return replace(source, columns=kept)
 
 
-def comparable(kind: Kind, lake_type: str) -> bool:
+def is_comparable(kind: Kind, lake_type: str) -> bool:
     """True where values of this kind can be held against a lake column of this type."""
     if kind is Kind.DECIMAL:
         return lake_digits(lake_type) is not None
@@ -168,7 +168,7 @@ def exclude_fix(name: str) -> str:
     return f"leave it out on purpose: compare: {{exclude: [{name}]}}"
 
 
-def _meet(index: int, column: Column, lake: LakeColumn | None) -> Compared | Unverified:
+def _meet(index: int, column: Column, lake: LakeColumn | None) -> ComparedColumn | Unverified:
     if column.kind is Kind.OTHER:
         return Unverified("column", column.name, column.why, exclude_fix(column.name))
     if lake is None:
@@ -177,7 +177,7 @@ def _meet(index: int, column: Column, lake: LakeColumn | None) -> Compared | Unv
     if lake.stored is not None:
         why = f"Spark shows the lake's {lake.name} as {lake.type}, its files hold {lake.stored} (it makes partition paths)"
         return Unverified("column", column.name, why, exclude_fix(column.name))
-    if not comparable(column.kind, lake.type):
+    if not is_comparable(column.kind, lake.type):
         legal = "decimal" if column.kind is Kind.DECIMAL else ", ".join(sorted(_MEETS[column.kind]))
         why = f"source {column.declared} cannot be compared with lake {lake.type} (comparable: {legal})"
         return Unverified("column", column.name, why, exclude_fix(column.name))
@@ -186,12 +186,12 @@ def _meet(index: int, column: Column, lake: LakeColumn | None) -> Compared | Unv
     own = MICROS_DIGITS if column.precision is None else column.precision
     held = lake.fraction_digits
     zoned = column.kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
-    return Compared(
+    return ComparedColumn(
         index, column, lake.type, fraction_digits=held if zoned and held is not None and held < own else None
     )
 
 
-def _meet_decimal(index: int, column: Column, lake: LakeColumn) -> Compared | Unverified:
+def _meet_decimal(index: int, column: Column, lake: LakeColumn) -> ComparedColumn | Unverified:
     precision, scale = lake_digits(lake.type) or (0, 0)
     own_precision, own_scale = column.precision or 0, column.scale or 0
     whole = max(precision - scale, own_precision - own_scale)
@@ -199,9 +199,9 @@ def _meet_decimal(index: int, column: Column, lake: LakeColumn) -> Compared | Un
     if whole + widest > MOST_DIGITS:
         why = f"source {column.declared} and lake {lake.type} together need more than 38 digits"
         return Unverified("column", column.name, why, exclude_fix(column.name))
-    return Compared(index, column, lake.type, (whole + widest, widest), scale if own_scale > scale else None)
+    return ComparedColumn(index, column, lake.type, (whole + widest, widest), scale if own_scale > scale else None)
 
 
-def _exactness(item: Compared, tolerance: Decimal | None, *, is_key: bool) -> Compared:
+def _exactness(item: ComparedColumn, tolerance: Decimal | None, *, is_key: bool) -> ComparedColumn:
     exact = is_key or tolerance is not None
     return replace(item, tolerance=tolerance, fraction_digits=None if exact else item.fraction_digits)

@@ -85,7 +85,7 @@ def bucket(key_texts: Iterable[str | None], count: int) -> int:
     return _md5_number(row_text(key_texts), BUCKET_HEX_DIGITS) % count
 
 
-def summed(rows: Iterable[tuple[int, int]]) -> tuple[SegmentSum, ...]:
+def sum_digests(rows: Iterable[tuple[int, int]]) -> tuple[SegmentSum, ...]:
     """Digests of (segment, row digest) pairs, ordered by segment."""
     sums: dict[int, SegmentSum] = {}
     for segment, digest in rows:

@@ -131,12 +131,12 @@ def holds(wide: str, narrow: str) -> bool:
     return ours[1] >= theirs[1] and ours[0] - ours[1] >= theirs[0] - theirs[1]
 
 
-def widened(lake: str, wanted: str) -> str | None:
+def widen_type(lake: str, wanted: str) -> str | None:
     """The type of a lake column that holds what it has and what is wanted; None where Hudi cannot widen it exactly.
 
-    >>> widened("int", "bigint"), widened("bigint", "int"), widened("decimal(10,2)", "decimal(12,2)")
+    >>> widen_type("int", "bigint"), widen_type("bigint", "int"), widen_type("decimal(10,2)", "decimal(12,2)")
     ('bigint', 'bigint', 'decimal(12,2)')
-    >>> widened("string", "int"), widened("date", "timestamp_ntz"), widened("decimal(10,2)", "decimal(12,4)")
+    >>> widen_type("string", "int"), widen_type("date", "timestamp_ntz"), widen_type("decimal(10,2)", "decimal(12,4)")
     (None, None, None)
     """
     if holds(lake, wanted):

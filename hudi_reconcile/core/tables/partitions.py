@@ -76,7 +76,7 @@ class Equals:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class CalendarRange:
     """The calendar column lies in `[low, high)`, microseconds of its own clock."""
 
     column: Column
@@ -86,7 +86,7 @@ class Between:
 
 _IN_FULL = ("identity", "day")
 
-Condition = IsEmpty | Equals | Between
+Condition = IsEmpty | Equals | CalendarRange
 Near = tuple[tuple[Condition, ...], ...]
 
 
@@ -197,26 +197,26 @@ def _values(rule: PathRule, path: str) -> tuple[str | None, ...] | None:
             values.append(None)
             continue
         if rule.encoded:
-            if escaped(unescaped(text)) != text:
+            if escape_value(unescape_value(text)) != text:
                 return None
-            text = unescaped(text)
+            text = unescape_value(text)
         if not _is_legal(field, text):
             return None
         values.append(text)
     return tuple(values)
 
 
-def escaped(text: str) -> str:
+def escape_value(text: str) -> str:
     """A value as it stands in a path that is encoded: characters that folders do not bear as `%` and two hex digits.
 
-    >>> escaped("a=b/c"), unescaped("a%3Db%2Fc")
+    >>> escape_value("a=b/c"), unescape_value("a%3Db%2Fc")
     ('a%3Db%2Fc', 'a=b/c')
     """
     return re.sub(f"[{ESCAPED}]", lambda found: f"%{ord(found[0]):02X}", text)
 
 
-def unescaped(text: str) -> str:
-    """The value that `escaped` wrote."""
+def unescape_value(text: str) -> str:
+    """The value that `escape_value` wrote."""
     return re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
@@ -277,9 +277,9 @@ def _calendar(text: str) -> tuple[date, date] | None:
     return low, date(year + 1, 1, 1)
 
 
-def _between(column: Column, low: date, high: date) -> Between | None:
+def _between(column: Column, low: date, high: date) -> CalendarRange | None:
     if low == high:
         return None
     first, after = (datetime(one.year, one.month, one.day, tzinfo=UTC) for one in (low, high))
     micros = [int((one - _EPOCH).total_seconds()) * 1_000_000 for one in (first, after)]
-    return Between(column, *micros)
+    return CalendarRange(column, *micros)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.result_parts import ChangeKind, SchemaChange
-from hudi_reconcile.core.tables.agreement import Agreement, comparable, exclude_fix, lake_digits, only_in_lake
+from hudi_reconcile.core.tables.agreement import Agreement, exclude_fix, is_comparable, lake_digits, only_in_lake
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -70,7 +70,7 @@ def changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, ...]:
     found: list[SchemaChange] = []
     kept = [column for column in extra if column.name in columns.dropped]
     extra = [column for column in extra if column.name not in columns.dropped]
-    if len(missing) == len(extra) == 1 and comparable(missing[0].kind, extra[0].type):
+    if len(missing) == len(extra) == 1 and is_comparable(missing[0].kind, extra[0].type):
         found.append(_renamed(missing.pop(), extra.pop()))
     found += [_missing(column, known) for column in missing]
     found += [_extra(column, columns.lake, known) for column in extra]
@@ -130,11 +130,11 @@ def _altered(
     lake_was = known.lake.get(column.lake_name, lake_type)
     source_was = known.source.get(column.name, column.declared)
     on_purpose = _is_text_on_purpose(column, columns, lake_type) or _was_text(column, known, lake_type)
-    what = None if on_purpose else against_lake(column, lake_type)
+    what = None if on_purpose else compare_with_lake(column, lake_type)
     on_lake = source_was == column.declared and lake_was != lake_type
     if what is None:
         # The lake's type holds both: only an earlier run knows that the source's was another.
-        what = redeclared(source_was, column.declared)
+        what = compare_declared(source_was, column.declared)
     elif on_lake:
         what = _OPPOSITE.get(what, what)
     if what is not None:
@@ -158,7 +158,7 @@ def _was_text(column: Column, known: KnownColumns, lake_type: str) -> bool:
     return lake_type == "string" and unchanged and all(past.column != column.name for past in known.changes)
 
 
-def against_lake(column: Column, lake_type: str) -> ChangeKind | None:
+def compare_with_lake(column: Column, lake_type: str) -> ChangeKind | None:
     """How the source's type differs from the lake's; None where the lake's is the one that a pull would make."""
     if column.kind is Kind.INTEGER and lake_type in _INTEGER_BITS:
         wanted = _MOST_STORED_BITS if column.bits == _MOST_STORED_BITS else _LEAST_STORED_BITS
@@ -174,14 +174,16 @@ def against_lake(column: Column, lake_type: str) -> ChangeKind | None:
     if (column.kind, lake_type) == (Kind.DOUBLE, "float") or (column.kind is Kind.NUMBER and digits is not None):
         return "widened"
     fits = column.kind is Kind.OTHER and lake_type == "string"
-    return None if fits or comparable(column.kind, lake_type) else "retyped"
+    return None if fits or is_comparable(column.kind, lake_type) else "retyped"
 
 
-def redeclared(was: str, now: str) -> ChangeKind | None:
+def compare_declared(was: str, now: str) -> ChangeKind | None:
     """How a declared type changed, by its text; None where it did not.
 
-    >>> redeclared("character varying(20)", "text"), redeclared("varchar(40)", "varchar(20)"), redeclared("date", "text")
-    ('widened', 'narrowed', 'retyped')
+    >>> compare_declared("character varying(20)", "text"), compare_declared("varchar(40)", "varchar(20)")
+    ('widened', 'narrowed')
+    >>> compare_declared("date", "text")
+    'retyped'
     """
     if was == now:
         return None

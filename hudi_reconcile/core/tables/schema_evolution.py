@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.tables.agreement import comparable, only_in_lake
-from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind, stored_type, widened
+from hudi_reconcile.core.tables.agreement import is_comparable, only_in_lake
+from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind, stored_type, widen_type
 from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, LakeColumn, LakeTable, PartitionField, SourceTable
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -127,7 +127,7 @@ def _ours(partition_by: tuple[PartitionField, ...]) -> frozenset[str]:
 def _follow(column: Column, held: LakeColumn, lake: LakeTable) -> SchemaChange | Refused | None:
     """How the lake's column follows; None where it holds the source's values as it is, and be it for being wider."""
     wanted = stored_type(column)
-    becomes = widened(held.type, wanted)
+    becomes = widen_type(held.type, wanted)
     if becomes == held.type:
         return None
     if becomes is None:
@@ -187,7 +187,7 @@ def _foreign(fresh: Collection[LakeColumn], lake: LakeTable, past: Past) -> Iter
 
 def _renames(fresh: Collection[LakeColumn], new: Collection[Column]) -> Iterator[Refused]:
     for was in fresh:
-        pairs = [column.name for column in new if comparable(column.kind, was.type)]
+        pairs = [column.name for column in new if is_comparable(column.kind, was.type)]
         if pairs:
             why = f"gone at the source, where {', '.join(pairs)} came in: that may be one column under a new name"
             rename = f"compare: {{rename: {{{_yaml(pairs[0])}: {_yaml(was.name)}}}}}"
@@ -229,19 +229,19 @@ _NO_RECORD_KEY = frozenset({Kind.TIMESTAMPTZ, Kind.BYTES})
 _NO_TEXT = frozenset({Kind.REAL, Kind.DOUBLE})
 
 
-def carried(table: SourceTable, lake: LakeTable) -> SourceTable:
+def encode_columns(table: SourceTable, lake: LakeTable) -> SourceTable:
     """The source table as it meets an existing lake table: typed columns that the lake holds as text become text."""
     types = {column.name: column.type for column in lake.columns if column.stored is None}
-    return with_text(table, frozenset(c.name for c in table.columns if types.get(c.lake_name) == "string"))
+    return encode_as_text(table, frozenset(c.name for c in table.columns if types.get(c.lake_name) == "string"))
 
 
-def carried_anew(table: SourceTable, uncarried: frozenset[str]) -> SourceTable:
+def encode_new_columns(table: SourceTable, uncarried: frozenset[str]) -> SourceTable:
     """The source table as a new lake table holds it.
 
     Text are key columns that Hudi's record key would alter, and columns with values that no lake type holds (`uncarried`).
     """
     keys = frozenset(column.name for column in table.key_columns if column.kind in _NO_RECORD_KEY)
-    return with_text(table, keys | uncarried)
+    return encode_as_text(table, keys | uncarried)
 
 
 def as_text(column: Column) -> Column:
@@ -252,6 +252,6 @@ def as_text(column: Column) -> Column:
     return replace(column, kind=kind, precision=None, scale=None, bits=None)
 
 
-def with_text(table: SourceTable, names: frozenset[str]) -> SourceTable:
+def encode_as_text(table: SourceTable, names: frozenset[str]) -> SourceTable:
     """The source table with these columns carried as text."""
     return replace(table, columns=tuple(as_text(c) if c.name in names else c for c in table.columns))

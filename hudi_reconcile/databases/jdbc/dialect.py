@@ -146,7 +146,7 @@ class GenericDialect:
 
         Many ranges are joined over their smallest gaps into at most a hundred: more rows come, and Spark drops them.
         """
-        tests = [f"({reads.range_predicate(self.quote(key), one)})" for one in few(ranges, _MOST_RANGES)]
+        tests = [f"({reads.range_predicate(self.quote(key), one)})" for one in merge_ranges(ranges, _MOST_RANGES)]
         return f"select {select} from {table}{reads.where_clause((*predicates, ' or '.join(tests)))}"
 
     def hash_predicate(self, columns: tuple[tuple[str, Column], ...], part: int, parts: int) -> None:  # noqa: ARG002
@@ -176,7 +176,7 @@ class GenericDialect:
         return tests
 
 
-def few(ranges: tuple[KeyRange, ...], most: int) -> tuple[KeyRange, ...]:
+def merge_ranges(ranges: tuple[KeyRange, ...], most: int) -> tuple[KeyRange, ...]:
     """At most that many ranges that hold all of these; ascending ranges with the smallest gaps are joined."""
     keyed = sorted((r for r in ranges if r.keys), key=lambda r: (r.low is not None, r.low or 0))
     gaps = [

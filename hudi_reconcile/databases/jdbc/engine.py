@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from hudi_reconcile.core.errors import SourceError, UsageError, overlaid
+from hudi_reconcile.core.errors import SourceError, UsageError, overlay
 from hudi_reconcile.core.source.jdbc import (
     Cell,
     DriverFacts,
     DriverIndex,
+    JdbcLogin,
     JdbcTls,
-    Login,
     Relation,
     Reported,
     jdbc_tls,
@@ -36,12 +36,12 @@ from hudi_reconcile.databases.base import (
     TableFacts,
     TableRequest,
 )
-from hudi_reconcile.databases.catalog import UniqueKey, described
+from hudi_reconcile.databases.catalog import UniqueKey, describe_table
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.names import find, parts_of
 from hudi_reconcile.databases.jdbc.products import product
 from hudi_reconcile.sql import reads
-from hudi_reconcile.sql.connection_properties import DRIVERS, settled
+from hudi_reconcile.sql.connection_properties import DRIVERS, merge_properties
 
 DELAY_MICROS = 5_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -88,7 +88,7 @@ class Database(Protocol):
         ...
 
 
-Connect = Callable[[Login], Database]
+Connect = Callable[[JdbcLogin], Database]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ class JdbcEngine:
 
     def jdbc(self) -> JdbcTarget:
         """How Spark reads rows."""
-        return JdbcTarget(self._login.url, overlaid(self._login.properties, {"driver": self._login.driver}))
+        return JdbcTarget(self._login.url, overlay(self._login.properties, {"driver": self._login.driver}))
 
     def server_facts(self) -> ServerFacts:
         """The server as its driver describes it. TLS is the driver's own matter: known as far as the URL tells."""
@@ -238,7 +238,7 @@ class JdbcEngine:
         columns = tuple(self._dialect.column_of(one) for one in database.columns(table))
         indexes = database.indexes(table)
         count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
-        found = described(
+        found = describe_table(
             request,
             columns,
             _unique(database.primary_key(table), indexes, {c.name for c in columns if c.nullable}),
@@ -256,10 +256,10 @@ class JdbcEngine:
         return found, indexes
 
     def _describe_query(self, request: TableRequest, database: Database) -> Described:
-        name = reads.derived(request.query or "")
+        name = reads.as_subquery(request.query or "")
         columns = tuple(self._dialect.column_of(one) for one in database.shape(f"select * from {name} where 1 = 0"))
         count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
-        return described(
+        return describe_table(
             request, columns, (), name=name, identity=f"{self.place}/{request.query_id}", rows_estimate=int(count)
         )
 
@@ -281,7 +281,7 @@ class JdbcEngine:
         raise refused or SourceError(f"{self.place}: no clock is known", fix="use strategy: full")
 
 
-def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> Login:
+def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> JdbcLogin:
     if product_of(source.url) == "postgresql":
         raise UsageError(
             "source.url: PostgreSQL is read with its own engine, which sees open transactions and knows its types",
@@ -295,10 +295,10 @@ def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> 
             fix="name the driver's class as source.driver and its jar under jars.paths",
         )
     ours = {**fixed, "password": source.password} if source.password else dict(fixed)
-    return Login(
+    return JdbcLogin(
         url=source.url,
         driver=chosen,
-        properties=settled(product_of(source.url), {}, source.options.items(), ours),
+        properties=merge_properties(product_of(source.url), {}, source.options.items(), ours),
         timeout_seconds=int(source.statement_timeout_seconds),
     )
 

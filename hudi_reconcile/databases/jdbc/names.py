@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hudi_reconcile.core.errors import UsageError, nearest
+from hudi_reconcile.core.errors import UsageError, nearest_name
 from hudi_reconcile.core.source.jdbc import DriverFacts, Relation
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".\s]+)')
@@ -23,7 +23,7 @@ class Lister(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NamePart:
     """One part of a dotted name. What stands in quotes is meant letter by letter."""
 
     text: str
@@ -42,7 +42,7 @@ class Part:
         return name is not None and name.lower() == self.text.lower()
 
 
-def parts_of(name: str) -> tuple[Part, ...]:
+def parts_of(name: str) -> tuple[NamePart, ...]:
     """The parts of a SQL-quoted name. Raises UsageError for what is no name.
 
     >>> [part.text for part in parts_of('shop."Order Items"')]
@@ -52,7 +52,7 @@ def parts_of(name: str) -> tuple[Part, ...]:
     while match := _PART.match(name, at):
         quoted, plain = match.groups()
         found.append(
-            Part(plain, is_quoted=False) if quoted is None else Part(quoted.replace('""', '"'), is_quoted=True)
+            NamePart(plain, is_quoted=False) if quoted is None else NamePart(quoted.replace('""', '"'), is_quoted=True)
         )
         at = match.end()
         if at == len(name) and len(found) <= _MOST_PARTS:
@@ -81,7 +81,7 @@ def find(lister: Lister, facts: DriverFacts, name: str, place: str) -> Relation:
     )
 
 
-def _within(parts: tuple[Part, ...], facts: DriverFacts) -> tuple[str | None, str | None]:
+def _within(parts: tuple[NamePart, ...], facts: DriverFacts) -> tuple[str | None, str | None]:
     qualifiers = [part.folded(facts.folds) for part in parts[:-1]]
     if not qualifiers:
         return facts.catalog, facts.schema
@@ -92,13 +92,13 @@ def _within(parts: tuple[Part, ...], facts: DriverFacts) -> tuple[str | None, st
     return (facts.catalog if len(qualifiers) == 1 else qualifiers[0]), qualifiers[-1]
 
 
-def _meant(found: Relation, parts: tuple[Part, ...], facts: DriverFacts) -> bool:
+def _meant(found: Relation, parts: tuple[NamePart, ...], facts: DriverFacts) -> bool:
     if not parts[-1].means(found.name, facts.folds):
         return False
     return len(parts) == 1 or parts[-2].means(found.schema or found.catalog, facts.folds)
 
 
-def _hint(part: Part, there: Sequence[str]) -> str:
+def _hint(part: NamePart, there: Sequence[str]) -> str:
     same = next((one for one in there if one.lower() == part.text.lower()), None)
-    near = same or nearest(part.text, there)
+    near = same or nearest_name(part.text, there)
     return f' (did you mean "{near}", in quotes?)' if near else ""

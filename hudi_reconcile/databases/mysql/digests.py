@@ -6,7 +6,7 @@ collation takes part. Doubles go by arithmetic that is exact: MariaDB has no fun
 
 from __future__ import annotations
 
-from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, Compared
+from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.databases.mysql import dialect
 from hudi_reconcile.sql.dialect import Dialect
@@ -19,7 +19,7 @@ _INFINITY_BITS = 2047 * _ONE
 _ALL_ROWS = 2**64 - 1
 
 
-def canonical(item: Compared) -> str:
+def canonical(item: ComparedColumn) -> str:
     """The canonical text. A calendar value that is no day (2024-02-31) has none, so that its row shows as a difference."""
     name, kind = dialect.quote(item.column.name), item.column.kind
     if kind in (Kind.TEXT, Kind.CHAR):
@@ -38,7 +38,7 @@ def canonical(item: Compared) -> str:
     return _number(name, item)
 
 
-def _number(name: str, item: Compared) -> str:
+def _number(name: str, item: ComparedColumn) -> str:
     column = item.column
     # As text a year is 0000, and zerofill writes zeros.
     as_number = column.kind is Kind.BOOLEAN or column.native == "year" or "zerofill" in column.declared
@@ -55,7 +55,7 @@ def _cut(what: str, text: str) -> str:
     return f"trim(trailing '{what}' from {text})"
 
 
-def _since_1970(name: str, item: Compared) -> str:
+def _since_1970(name: str, item: ComparedColumn) -> str:
     if item.column.kind is Kind.DATE:
         return f"datediff({name}, '1970-01-01')"
     micros = f"timestampdiff(microsecond, '1970-01-01', {name})"
@@ -65,7 +65,7 @@ def _since_1970(name: str, item: Compared) -> str:
     return f"{floored(micros, step)} * {step}"
 
 
-def _fixed(plain: str, item: Compared, scale: int) -> str:
+def _fixed(plain: str, item: ComparedColumn, scale: int) -> str:
     """The column's own digits, and zeros up to the agreed scale: MySQL has no decimal of more than 30 after the point."""
     own, digits = item.column.scale or 0, item.fraction_digits
     if digits is not None:  # + 0, because what is cut to nothing may keep its minus

@@ -25,9 +25,9 @@ from hudi_reconcile.databases.base import (
     ServerFacts,
     TableFacts,
     TableRequest,
-    from_mysql,
+    parse_mysql_catalog,
 )
-from hudi_reconcile.databases.catalog import UniqueKey, described
+from hudi_reconcile.databases.catalog import UniqueKey, describe_table
 from hudi_reconcile.databases.control import ControlPlane, ServerEngine
 from hudi_reconcile.databases.mysql import dialect, digests, session
 from hudi_reconcile.databases.mysql.dialect import NONE, QUERIES, replication
@@ -92,7 +92,7 @@ class MysqlEngine(ServerEngine):
             for r in self._plane.rows(dialect.COLUMNS_QUERY, here)
         )  # fmt: skip
         name = f"{dialect.quote(here['schema'])}.{dialect.quote(here['name'])}"
-        return described(
+        return describe_table(
             request,
             columns,
             _unique(self._plane.rows(dialect.INDEXES_QUERY, here)),
@@ -181,7 +181,7 @@ class MysqlEngine(ServerEngine):
         """information_schema's row length."""
         schema, name = dialect.split_name(table.name)
         rows = self._plane.rows(dialect.STATISTICS_QUERY, {"schema": schema, "name": name})
-        return from_mysql([dict(row) for row in rows])
+        return parse_mysql_catalog([dict(row) for row in rows])
 
     def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
         """The planner's estimate."""
@@ -288,14 +288,14 @@ _TELLING = {1054, 1064, 1146, 1227, 1345, 1356, 1305, 1193, 1235}
 def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
     code, reason = (*getattr(error.orig, "args", ()), None, None)[:2]
     if code in _REFUSED:
-        return control.password_refused(connection)
+        return control.password_error(connection)
     if code in _UNREACHABLE or not isinstance(code, int):
-        return control.unreachable(connection, str(reason or type(error.orig).__name__))
+        return control.unreachable_error(connection, str(reason or type(error.orig).__name__))
     if code == 1049:  # noqa: PLR2004 - the server's number
-        return control.no_database(connection)
+        return control.missing_database_error(connection)
     if code in _NOT_GRANTED:
         return control.not_granted(connection, f"{reason} (error {code})")
     if code in _TIMED_OUT:
-        return control.cancelled(connection, f" (error {code})")
+        return control.cancelled_error(connection, f" (error {code})")
     shown = f"{reason} " if code in _TELLING else ""
     return SourceError(f"{connection.place}: {shown}(error {code})", fix="run: hudi-reconcile doctor")

@@ -26,11 +26,11 @@ from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.databases.base import Described, JdbcTarget, TableRequest
-from hudi_reconcile.databases.catalog import described
+from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import CONNECT_SECONDS, ControlPlane
 from hudi_reconcile.databases.mysql import dialect
 from hudi_reconcile.sql import reads
-from hudi_reconcile.sql.connection_properties import settled
+from hudi_reconcile.sql.connection_properties import merge_properties
 
 TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert"})
 JDBC_DRIVER = "org.mariadb.jdbc.Driver"
@@ -99,7 +99,8 @@ def jdbc_target(connection: Connection) -> JdbcTarget:
     if _PLAIN.fullmatch(database) is None:  # the driver decodes nothing in its URL: `?` there would begin parameters
         properties["database"], database = database, ""
     url = f"jdbc:mysql://{host}:{connection.port}/{database}?permitMysqlScheme"
-    return JdbcTarget(url, settled("mysql", defaults, connection.jdbc_options, properties), proof=dialect.PROOF)
+    merged = merge_properties("mysql", defaults, connection.jdbc_options, properties)
+    return JdbcTarget(url, merged, proof=dialect.PROOF)
 
 
 def _mode(connection: Connection) -> str:
@@ -131,7 +132,7 @@ _GRAMMAR = ("(error 1064)", "(error 1054)", "(error 1146)", "(error 1060)", "(er
 
 def describe_query(plane: ControlPlane, request: TableRequest, *, server: str) -> Described:
     """The query's answer as a table without any key of its own. Raises UsageError for a query that is not understood."""
-    name = reads.derived(request.query or "")
+    name = reads.as_subquery(request.query or "")
     try:
         columns = plane.shape(f"select * from {name} limit 0", _columns)
         lines = plane.rows(dialect.estimate_query(name, request.predicates))
@@ -145,7 +146,7 @@ def describe_query(plane: ControlPlane, request: TableRequest, *, server: str) -
     estimate = max((int(line["rows"] or 0) for line in lines), default=0)
     database = plane.one("select database() as name")["name"]
     identity = f"{server}/{database}/{request.query_id}"
-    return described(request, columns, (), name=name, identity=identity, rows_estimate=estimate)
+    return describe_table(request, columns, (), name=name, identity=identity, rows_estimate=estimate)
 
 
 def _columns(cursor: Any) -> tuple[Column, ...]:
@@ -176,7 +177,7 @@ _TELLING: Final = ("caching_sha2_password", "sha256_password", "mysql_old_passwo
 NO_TLS, NOT_TOLD = 2026, 2059  # the client's own error numbers: CR_SSL_CONNECTION_ERROR, CR_AUTH_PLUGIN_CANNOT_LOAD
 
 
-class Login(connections.Connection):  # type: ignore[misc]  # PyMySQL has no types
+class MysqlLogin(connections.Connection):  # type: ignore[misc]  # PyMySQL has no types
     """A connection that stops before the password where the server does not offer what was asked for."""
 
     _auth_plugin_name: str
@@ -201,11 +202,11 @@ def refusals() -> dict[str, type]:
     return dict.fromkeys(_TELLING, _Refusal)
 
 
-def is_encrypted(opened: Login) -> bool:
+def is_encrypted(opened: MysqlLogin) -> bool:
     """Whether the connection itself speaks TLS."""
     return bool(opened._secure)  # noqa: SLF001 - it has no public name
 
 
-def login(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Login:
+def login(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> MysqlLogin:
     """SQLAlchemy's `do_connect`."""
-    return Login(*arguments, **named)
+    return MysqlLogin(*arguments, **named)

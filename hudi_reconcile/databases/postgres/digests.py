@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, Compared
+from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, TEXT_KINDS, Column, Kind
 from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.sql.dialect import Dialect
@@ -14,7 +14,7 @@ _FLOAT_END, _FLOAT_LEAST = 2.0**128 - 2.0**103, 2.0**-150  # halfway to infinity
 _IS_UTF8 = "(select getdatabaseencoding() = 'UTF8')"  # asked once a statement, not once a row
 
 
-def canonical(item: Compared) -> str:
+def canonical(item: ComparedColumn) -> str:
     """The canonical text. An infinite date or timestamp keeps its word: it equals nothing that the lake can hold."""
     name, kind = dialect.quote(item.column.name), item.column.kind
     if kind is Kind.BOOLEAN:

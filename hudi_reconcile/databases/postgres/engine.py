@@ -26,23 +26,23 @@ from hudi_reconcile.databases.base import (
     TableFacts,
     TableRequest,
     Witness,
-    from_postgres,
+    parse_postgres_catalog,
 )
-from hudi_reconcile.databases.catalog import UniqueKey, described
+from hudi_reconcile.databases.catalog import UniqueKey, describe_table
 from hudi_reconcile.databases.control import CONNECT_SECONDS, ControlPlane, ServerEngine
 from hudi_reconcile.databases.postgres import catalog, dialect, digests, session
 from hudi_reconcile.databases.postgres.names import PostgresNames, name_of
 from hudi_reconcile.databases.postgres.session import (
     OneStatement,
     describe_query,
-    named,
+    error_of_sqlalchemy,
+    error_of_sqlstate,
     own_schemas,
-    proof,
     refuse_pooler,
-    said,
     session_options,
+    session_proof,
 )
-from hudi_reconcile.sql.connection_properties import settled
+from hudi_reconcile.sql.connection_properties import merge_properties
 from hudi_reconcile.sql.dialect import Dialect, Digests
 
 JDBC_DRIVER = "org.postgresql.Driver"
@@ -78,7 +78,7 @@ class PostgresEngine(ServerEngine):
         }  # fmt: skip
         tls = session.tls_parameters(connection, no_clear_text="require_auth")
         settings = {**arguments, "cursor_factory": OneStatement}
-        control = ControlPlane(connection, "postgresql+psycopg", settings, named=named, query=tls)
+        control = ControlPlane(connection, "postgresql+psycopg", settings, named=error_of_sqlalchemy, query=tls)
         super().__init__(connection, control)
         self._names = PostgresNames(control, partial(_own_schemas, connection, arguments))
 
@@ -134,8 +134,8 @@ class PostgresEngine(ServerEngine):
             UniqueKey(tuple(r["names"]), r["is_primary"], r["not_null"])
             for r in self._plane.rows(catalog.UNIQUE_KEYS_QUERY, {"oid": found["oid"]})
         ]
-        server = standing(self._plane, request, found["oid"]) if request.by_version else self._identity()
-        return described(
+        server = version_lineage(self._plane, request, found["oid"]) if request.by_version else self._identity()
+        return describe_table(
             request,
             columns,
             unique,
@@ -192,8 +192,8 @@ class PostgresEngine(ServerEngine):
                 f"set transaction snapshot '{self._held[0]}'"
             )
         witness = None if self._held is None else self._held[1]
-        target = settled("postgresql", defaults, found.jdbc_options, properties)
-        return JdbcTarget(plane.pgjdbc_url(found), target, witness, proof())
+        target = merge_properties("postgresql", defaults, found.jdbc_options, properties)
+        return JdbcTarget(plane.pgjdbc_url(found), target, witness, session_proof())
 
     def server_facts(self) -> ServerFacts:
         """Connect and ask."""
@@ -237,7 +237,7 @@ class PostgresEngine(ServerEngine):
     def statistics(self, table: SourceTable) -> Catalogued:
         """pg_class and pg_stats, as far as this role may see them."""
         names = {"name": table.name, "key": table.key[0], "columns": [column.name for column in table.columns]}
-        return from_postgres([dict(row) for row in self._plane.rows(catalog.STATISTICS_QUERY, names)])
+        return parse_postgres_catalog([dict(row) for row in self._plane.rows(catalog.STATISTICS_QUERY, names)])
 
     def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
         """The planner's estimate."""
@@ -265,13 +265,13 @@ def _own_schemas(connection: Connection, arguments: Mapping[str, Any]) -> tuple[
     try:
         return own_schemas(connection, arguments)
     except psycopg.Error as error:
-        raise said(error, connection) from None
+        raise error_of_sqlstate(error, connection) from None
 
 
 _INSTEAD = "use strategy timestamp, or full: pull.strategy of this table in reconcile.yaml"
 
 
-def standing(plane: ControlPlane, request: TableRequest, oid: int) -> str:
+def version_lineage(plane: ControlPlane, request: TableRequest, oid: int) -> str:
     """What the numbers of a table's row versions are bound to: system id, timeline, table.
 
     Raises UsageError for a view, a foreign table, storage that keeps no xmin, a replica, and a server that hides its system

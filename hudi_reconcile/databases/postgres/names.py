@@ -15,7 +15,7 @@ from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.control import ControlPlane
 from hudi_reconcile.databases.postgres import catalog, dialect
 from hudi_reconcile.sql import user_columns, user_sql
-from hudi_reconcile.sql.reads import bare
+from hudi_reconcile.sql.reads import strip_end
 
 # Ordinary, partitioned, foreign tables, views, materialised views.
 _READABLE = {"r", "p", "f", "v", "m"}
@@ -57,7 +57,7 @@ class PostgresNames:
         """
         if request.where is None and request.query is None:
             return request
-        query, where = bare(request.query or ""), request.where or ""
+        query, where = strip_end(request.query or ""), request.where or ""
         of_query, of_where = user_sql.tables(query, dialect.NAME), user_sql.condition_tables(where, dialect.NAME)
         every = (*of_query, *of_where)
         rows = {text: self._found(text) for text in dict.fromkeys(one.text for one in every if one.is_bare)}
@@ -86,7 +86,9 @@ class PostgresNames:
         if not columns and not kinds:
             return
         for setting, text in texts.items():
-            for name in user_columns.compared(text, dialect.NAME, tuple(columns), tuple(kinds)) if text else ():
+            for name in (
+                user_columns.find_compared_columns(text, dialect.NAME, tuple(columns), tuple(kinds)) if text else ()
+            ):
                 row = columns.get(name) or kinds[name]
                 raise UsageError(
                     f"table {request.name}: source.{setting} compares or passes on {name}, which is {row['type']}: "

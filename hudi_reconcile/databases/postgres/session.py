@@ -27,7 +27,7 @@ from hudi_reconcile.core.source.connection import NO_CLEAR_TEXT, Connection
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.databases import control
 from hudi_reconcile.databases.base import Described, TableRequest
-from hudi_reconcile.databases.catalog import described
+from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import ControlPlane
 from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.databases.postgres.catalog import TYPE_NAME
@@ -102,7 +102,7 @@ def own_schemas(connection: Connection, arguments: Mapping[str, Any]) -> tuple[s
     return () if row is None else tuple(map(str, row[0]))
 
 
-def proof() -> str:
+def session_proof() -> str:
     """True where a session of Spark's has the settings that reads rely on; an error that names the others where it has not.
 
     It holds no column of a row, so the server decides it once per statement. Whatever the session's path is, what it calls is
@@ -141,22 +141,23 @@ def refuse_pooler(plane: ControlPlane, environ: Mapping[str, str] = os.environ) 
     UsageError where a variable of the environment is why, else SourceError.
     """
     first, second = dict(plane.one(_SETTINGS_QUERY)), plane.one(_PID_QUERY)
-    if overruling := overrules(first, environ):
+    if overruling := overruled_settings(first, environ):
         names = ", ".join(overruling)
         raise UsageError(
             f"{plane.connection.place}: {names} in the environment overrules the settings of our session, and values would be "
             "read wrong",
             fix=f"unset {' '.join(overruling)}",
         )
-    why = pooled({str(name): value for name, value in first.items()}, second["pid"])
+    why = pooler_signs({str(name): value for name, value in first.items()}, second["pid"])
     if why:
         raise SourceError(f"{plane.connection.place}: {why}", fix=_FIX)
 
 
-def overrules(first: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, ...]:
+def overruled_settings(first: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, ...]:
     """The variables of libpq's that took a setting from us: it sends them so that they beat what we ask for.
 
-    >>> overrules({"TimeZone": "Europe/Berlin", "DateStyle": "ISO, MDY", "client_encoding": "UTF8"}, {"PGTZ": "Europe/Berlin"})
+    >>> first = {"TimeZone": "Europe/Berlin", "DateStyle": "ISO, MDY", "client_encoding": "UTF8"}
+    >>> overruled_settings(first, {"PGTZ": "Europe/Berlin"})
     ('PGTZ',)
     """
     return tuple(name for setting, name in _VARIABLES.items() if environ.get(name) and not _is_kept(first, setting))
@@ -167,7 +168,7 @@ def _is_kept(first: Mapping[str, Any], setting: str) -> bool:
     return str(first[setting]).split(",", maxsplit=1)[0] == _SETTINGS[setting]
 
 
-def pooled(first: Mapping[str, Any], next_pid: int) -> str:
+def pooler_signs(first: Mapping[str, Any], next_pid: int) -> str:
     """What two statements in a row give away of a pooler; empty where all is as it was asked for."""
     lost = [name for name in _SETTINGS if not _is_kept(first, name)]
     if lost:
@@ -188,7 +189,7 @@ def is_poolers_refusal(reason: str) -> bool:
     return _REFUSAL in reason
 
 
-def turned_away(place: str, reason: str) -> SourceError:
+def pooler_error(place: str, reason: str) -> SourceError:
     """A pooler did not let our session in."""
     return SourceError(f"{place}: a connection pooler turned our session away: {reason}", fix=_FIX)
 
@@ -202,7 +203,7 @@ def describe_query(plane: ControlPlane, request: TableRequest, asked: TableReque
 
     Raises UsageError for a query that PostgreSQL does not understand.
     """
-    name = reads.derived(asked.query or "")
+    name = reads.as_subquery(asked.query or "")
     try:
         fields = plane.shape(f"select * from {name} limit 0", _fields)
         plan = plane.one(dialect.estimate_query(name, asked.predicates))["QUERY PLAN"]
@@ -216,7 +217,7 @@ def describe_query(plane: ControlPlane, request: TableRequest, asked: TableReque
     estimate = int(plan[0]["Plan"]["Plan Rows"])
     identity = f"{server}/{plane.one(_DATABASE)['oid']}/{request.query_id}"
     columns = _columns(plane, fields)
-    return described(request, columns, (), name=name, identity=identity, rows_estimate=estimate, where=asked.where)
+    return describe_table(request, columns, (), name=name, identity=identity, rows_estimate=estimate, where=asked.where)
 
 
 def _fields(cursor: Any) -> list[tuple[str, int, int]]:
@@ -250,28 +251,28 @@ _SCHEMA_FIX = (
 )
 
 
-def named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
+def error_of_sqlalchemy(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
     """A driver's error by way of SQLAlchemy."""
-    return said(error.orig, connection)
+    return error_of_sqlstate(error.orig, connection)
 
 
-def said(error: BaseException | None, connection: Connection) -> SourceError | UsageError:
+def error_of_sqlstate(error: BaseException | None, connection: Connection) -> SourceError | UsageError:
     """What the server said, by its SQLSTATE; without values of rows."""
     state = getattr(error, "sqlstate", None)
     reason = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
     if state == "28P01" or "password authentication failed" in reason:
-        return control.password_refused(connection)
+        return control.password_error(connection)
     if is_poolers_refusal(reason):
-        return turned_away(connection.place, reason)
+        return pooler_error(connection.place, reason)
     if state is None or state.startswith("08"):
-        return control.unreachable(connection, reason)
+        return control.unreachable_error(connection, reason)
     if state == "3D000":
-        return control.no_database(connection)
+        return control.missing_database_error(connection)
     if state == "42501":
         hides = "row-level security" in reason
-        return (control.rows_hidden if hides else control.not_granted)(connection, reason)
+        return (control.hidden_rows_error if hides else control.not_granted)(connection, reason)
     if state == "57014":
-        return control.cancelled(connection, f": {reason}")
+        return control.cancelled_error(connection, f": {reason}")
     what = f"{of_message(reason, state=state)} (SQLSTATE {state})"
     fix = _SCHEMA_FIX if state in _UNKNOWN_NAME_STATES else "run: hudi-reconcile doctor"
     return SourceError(f"{connection.place}: {what}", fix=fix)

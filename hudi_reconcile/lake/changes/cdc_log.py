@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.changes.range import LoggedCommit, span_of_log
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
-from hudi_reconcile.lake.reads import cdc, evaluating
+from hudi_reconcile.lake.reads import read_cdc, redact_failures
 
 _BATCHES = "spark.sql.parquet.enableVectorizedReader"
 
@@ -36,8 +36,8 @@ def logged_changes(
     that they began, which have no log: `n` and `row`. None where the table has columns whose values its log does not tell.
     Raises LakeError, also for what fails to be read inside.
     """
-    with _rows_one_by_one(spark), evaluating(table.path):
-        yield _changes(spark, table, commits, avro, new_rows) if tells(avro, table.columns) else None
+    with _rows_one_by_one(spark), redact_failures(table.path):
+        yield _changes(spark, table, commits, avro, new_rows) if holds_values(avro, table.columns) else None
 
 
 def _changes(
@@ -49,8 +49,8 @@ def _changes(
     if span is None:
         return new
     places = F.create_map(*[F.lit(part) for one in commits for part in (one.requested, one.n)])
-    rows = cdc(spark, table.path, *span).withColumn("n", places[F.col("ts_ms")])
-    logged = typed(rows.where(F.col("n").isNotNull() & ~is_inferred("after")), avro, table.columns)
+    rows = read_cdc(spark, table.path, *span).withColumn("n", places[F.col("ts_ms")])
+    logged = parse_images(rows.where(F.col("n").isNotNull() & ~is_inferred("after")), avro, table.columns)
     return logged.select("n", "op", "before", "after").unionByName(new)
 
 
@@ -80,17 +80,17 @@ class _Spelling:
     value: str = "{0}"
 
 
-def tells(avro: str, columns: Sequence[LakeColumn]) -> bool:
+def holds_values(avro: str, columns: Sequence[LakeColumn]) -> bool:
     """False where a column is of a type whose text does not tell its value, or is not in the schema as it is in the table."""
     spelled = _spellings(avro)
     return all(column.name in spelled and spelled[column.name].kind == column.type for column in columns)
 
 
-def typed(changes: DataFrame, avro: str, columns: Sequence[LakeColumn]) -> DataFrame:
+def parse_images(changes: DataFrame, avro: str, columns: Sequence[LakeColumn]) -> DataFrame:
     """The changes with `before` and `after` as structs of the table's columns, NULL where there is none.
 
-    `avro` is the schema that the images were written with, which `tells` the columns. A text that is no such image ends the
-    reading with an error.
+    `avro` is the schema that the images were written with, and `holds_values` was asked of it. A text that is no such
+    image ends the reading with an error.
     """
     spelled = _spellings(avro)
     raw = ", ".join(f"`{column.name}` {spelled[column.name].raw}" for column in columns)

@@ -19,7 +19,16 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.changes.file_history import chains_of, is_no_pattern, states_of, versions_of
 from hudi_reconcile.core.changes.queries import UPSERT
-from hudi_reconcile.core.changes.range import Commit, Cut, FileGroup, LoggedCommit, Span, cut_of, entangled, logged_of
+from hudi_reconcile.core.changes.range import (
+    Commit,
+    Cut,
+    FileGroup,
+    LoggedCommit,
+    Span,
+    cut_of,
+    find_entangled,
+    logged_of,
+)
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.lake.bridge import Timeline
@@ -38,8 +47,8 @@ from hudi_reconcile.lake.changes.read_points import (
 )
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
-from hudi_reconcile.lake.reads import as_of, incremental, newest
-from hudi_reconcile.lake.schema import as_now, columns_of
+from hudi_reconcile.lake.reads import as_of, read_incremental, read_newest
+from hudi_reconcile.lake.schema import as_newest_columns, columns_of
 from hudi_reconcile.lake.table import has_table, table_of
 from hudi_reconcile.ports import Frame
 
@@ -76,7 +85,7 @@ class HudiHistory:
         self._writes: tuple[Commit, ...] = ()  # all of them
         self._bytes: Mapping[FileGroup, float] = {}
         self._done = sorted(line.completed(), key=lambda action: action.requested)
-        now = newest(spark, self._path)
+        now = read_newest(spark, self._path)
         self._schema = now.schema
         self.table: LakeTable = table_of(self._path, properties, columns_of(now))
         self._names = tuple(column.name for column in self.table.columns)
@@ -128,7 +137,7 @@ class HudiHistory:
         return Frame(rows.join(F.broadcast(uses), on).select("n", "side", *_ROW))
 
     def _check_entangled(self, commits: Sequence[Commit]) -> None:
-        mixed = entangled(commits, self.commits(), self._services)
+        mixed = find_entangled(commits, self.commits(), self._services)
         if mixed is not None:
             first, second = (one.instant.completed for one in mixed)
             raise UsageError(
@@ -244,7 +253,9 @@ class HudiHistory:
 
     def raw(self, span: Span, merge: str) -> Frame:
         """What Hudi's incremental query gives for the range, in the columns of an answer: for merge_on_read."""
-        rows = incremental(self._spark, self._path, span.after, span.upto, merge) if span.commits else self._nothing()
+        rows = (
+            read_incremental(self._spark, self._path, span.after, span.upto, merge) if span.commits else self._nothing()
+        )
         found = self._upserts(self._numbered(self._shaped(rows, _requested()), span.commits))
         return Frame(cast("DataFrame", found).localCheckpoint())  # before the cleaner comes
 
@@ -258,7 +269,7 @@ class HudiHistory:
         return rows
 
     def _shaped(self, rows: DataFrame, *further: Column) -> DataFrame:
-        columns = dict(zip(self._names, as_now(rows, self.table.columns, self._path), strict=True))
+        columns = dict(zip(self._names, as_newest_columns(rows, self.table.columns, self._path), strict=True))
         return rows.select(
             F.struct(*[columns[name] for name in self.table.record_key]).alias("key"),
             F.col("_hoodie_partition_path").alias("part"),

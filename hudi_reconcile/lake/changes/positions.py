@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.changes.consumers import Position, parse_position, position_text
+from hudi_reconcile.core.changes.consumers import ConsumerPosition, parse_position, position_text
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.lease import Renewal, given_back, take
+from hudi_reconcile.lake.lease import Renewal, release_lease, take
 
 _SUFFIX = ".json"
 
@@ -24,13 +24,13 @@ class Positions:
         )
         self._files = Files(spark, table_path)
 
-    def read(self, consumer: str) -> Position | None:
+    def read(self, consumer: str) -> ConsumerPosition | None:
         """The consumer's position; None for one that has none yet. Raises LakeError for a damaged file."""
         path = self._path(consumer)
         found = self._files.read(path)
         return None if found is None else parse_position(found[0], consumer, path)
 
-    def all(self) -> tuple[Position, ...]:
+    def all(self) -> tuple[ConsumerPosition, ...]:
         """Every consumer's position, by name. Raises LakeError for a damaged file, as `read` does."""
         files = (one.name for one in self._files.list(self._folder))
         positions = (name for name in files if name.endswith(_SUFFIX) and not name.startswith("."))  # leases do
@@ -46,10 +46,10 @@ class Positions:
         """
         path = f"{self._folder}/{consumer}"
         taken = take(self._files, path, f"another call for consumer {consumer}", since="")
-        with given_back(self._files, path, taken), Renewal(self._files, path, taken.lease):
+        with release_lease(self._files, path, taken), Renewal(self._files, path, taken.lease):
             yield
 
-    def write(self, position: Position) -> None:
+    def write(self, position: ConsumerPosition) -> None:
         """Store a position in place of the consumer's earlier one."""
         path, text = self._path(position.consumer), position_text(position)
         if not self._files.create(path, text):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from hudi_reconcile.core.changes.file_history import latest_before
 from hudi_reconcile.core.changes.range import BEGINNING, Commit, Cut, FileGroup, RowCounts, WrittenFile, cut_of
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.lake.bridge import Action, Timeline
+from hudi_reconcile.lake.bridge import Timeline, TimelineAction
 from hudi_reconcile.lake.timeline import PREFIX, instant_of
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def is_plain(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
     )
 
 
-def disturbed(commits: Sequence[Commit], there: Collection[str], late: Sequence[Commit]) -> str | None:
+def find_disturbance(commits: Sequence[Commit], there: Collection[str], late: Sequence[Commit]) -> str | None:
     """Why rows around the commits may have been read otherwise than these left them; None where nothing speaks for it. Pure.
 
     `there` are the requested times that the table still has, and `late` the writes that completed while rows were read, but for
@@ -133,7 +133,7 @@ class Meanwhile:
         done = self.line.completed()
         new = [(one, json.loads(self.line.commit_json(one))) for one in done if one.requested not in self.writes]
         late = [commit_of(one, document) for one, document in new if not is_compaction(document)]
-        why = disturbed(asked, {one.requested for one in (*done, *self.line.archived())}, late)
+        why = find_disturbance(asked, {one.requested for one in (*done, *self.line.archived())}, late)
         if why is not None:
             raise LakeError(f"Hudi table {self.path}: {why}", fix="run it again")
 
@@ -154,7 +154,7 @@ def is_compaction(document: dict[str, Any]) -> bool:
     return document.get("operationType") in ("COMPACT", "LOG_COMPACT")
 
 
-def commit_of(action: Action, document: dict[str, Any]) -> Commit:
+def commit_of(action: TimelineAction, document: dict[str, Any]) -> Commit:
     """A commit from its metadata. `schema` is none where the names of columns in files may be others than the table's."""
     written = {
         (part, stat["fileId"])

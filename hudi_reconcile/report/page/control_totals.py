@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.rules.verdict import difference
 from hudi_reconcile.report.words.verdict import figure
 
@@ -40,10 +40,10 @@ class Counted:
         if self.explained_high is None:
             return ""
         if self.explained_low is None:
-            return f"{signed(self.explained_high)} or less"
+            return f"{signed_text(self.explained_high)} or less"
         if self.explained_low == self.explained_high:
-            return signed(self.explained_low)
-        return f"{signed(self.explained_low)} to {signed(self.explained_high)}"
+            return signed_text(self.explained_low)
+        return f"{signed_text(self.explained_low)} to {signed_text(self.explained_high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _extra_copies(table: Mapping[str, Any]) -> int | None:
     if table["not_drift"]["moving"]:
         return None
     if not any(table["findings"].values()):
-        return 0 if compared_whole(table) and not any(table["not_drift"].values()) else None
+        return 0 if is_whole_comparison(table) and not any(table["not_drift"].values()) else None
     return (table.get("anatomy") or {}).get("extra_copies")
 
 
@@ -176,23 +176,23 @@ def _sentence(difference: int, low: int | None, high: int, *, explained: bool) -
     if explained and low == high == 0:
         return "Row counts are equal, and no finding says otherwise."
     if low is None:
-        span = f"a difference of {signed(high)} or less"
+        span = f"a difference of {signed_text(high)} or less"
     elif low == high:
-        span = f"a difference of {signed(low)}"
+        span = f"a difference of {signed_text(low)}"
     else:
-        span = f"a difference from {signed(low)} to {signed(high)}"
+        span = f"a difference from {signed_text(low)} to {signed_text(high)}"
     if explained and low is not None and low < high:
-        allowed = f"between {signed(low)} and {signed(high)}"
+        allowed = f"between {signed_text(low)} and {signed_text(high)}"
         return f"The findings explain it: it must lie {allowed}, as some rows may be missing or only older in the lake."
     if explained:
         return f"The findings explain it: {span}."
-    return f"The findings explain {span}, but it is {signed(difference)}: rows are unaccounted for. Sweep again."
+    return f"The findings explain {span}, but it is {signed_text(difference)}: rows are unaccounted for. Sweep again."
 
 
-def signed(number: int) -> str:
+def signed_text(number: int) -> str:
     r"""A difference with its sign, as people write it.
 
-    >>> ascii(signed(-1200)), signed(0), signed(3)
+    >>> ascii(signed_text(-1200)), signed_text(0), signed_text(3)
     ("'\\u22121,200'", '0', '+3')
     """
     return "0" if number == 0 else f"{'+' if number > 0 else _MINUS}{figure(abs(number))}"

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from hudi_reconcile.core.sweep.drift_profile import LATENESS_SECONDS
-from hudi_reconcile.report.words.verdict import counted
+from hudi_reconcile.report.words.verdict import count_text
 
 Document = Mapping[str, Any]
 
@@ -73,7 +73,7 @@ def anatomy_of(table: Document) -> AnatomyView | None:
         heat=heat,
         lateness=_lateness(found["lateness"]),
         columns=bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
-        left_out=f"{counted(hidden, 'row')} of other days or partitions not shown" if hidden else "",
+        left_out=f"{count_text(hidden, 'row')} of other days or partitions not shown" if hidden else "",
     )
 
 
@@ -125,7 +125,7 @@ def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
         ),
     }
     return [
-        (f"{kind}: {counted(findings[kind], 'row')}. {what}", cure)
+        (f"{kind}: {count_text(findings[kind], 'row')}. {what}", cure)
         for kind, (what, cure) in told.items()
         if findings[kind]
     ]
@@ -160,10 +160,12 @@ def _others(late: Document) -> list[str]:
     said = []
     if ahead:
         lies, them = ("lies", "it") if ahead == 1 else ("lie", "them")
-        said.append(f"{counted(ahead, 'row')} {lies} ahead of the clock: a pull brings {them} once that time has come.")
+        said.append(
+            f"{count_text(ahead, 'row')} {lies} ahead of the clock: a pull brings {them} once that time has come."
+        )
     if unmarked:
         has, them = ("has", "it") if unmarked == 1 else ("have", "them")
-        cause = f"{counted(unmarked, 'row')} {has} no watermark"
+        cause = f"{count_text(unmarked, 'row')} {has} no watermark"
         said.append(f"{cause}: no incremental pull brings {them}, a sweep finds {them}.")
     return said
 

@@ -21,15 +21,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from hudi_reconcile import __version__
-from hudi_reconcile.core.outcome import Outcome, gravest
+from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.result_queries import open_rules
-from hudi_reconcile.report.page.control_totals import signed
+from hudi_reconcile.report.page.control_totals import signed_text
 from hudi_reconcile.report.page.trend import Index
 from hudi_reconcile.report.page.view import Kept, Number, numbers_of, page_of
 from hudi_reconcile.report.safe import visible
 from hudi_reconcile.report.words.advice import Advice, advice, command_prefix
 from hudi_reconcile.report.words.rules import open_rules_text
-from hudi_reconcile.report.words.verdict import counted, drift_rows, figure, reasons, tone_of, verdict, was_compared
+from hudi_reconcile.report.words.verdict import count_text, drift_rows, figure, reasons, tone_of, verdict, was_compared
 
 Document = Mapping[str, Any]
 
@@ -73,8 +73,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "figure": figure,
-        "signed": signed,
-        "counted": counted,
+        "signed": signed_text,
+        "counted": count_text,
         "lines": _lines,
         "breakable": _breakable,
     }
@@ -171,7 +171,7 @@ def mail_of(run: Document, guards: Mapping[str, Any]) -> Mail:
 
 
 def _worst_first(table: Document) -> tuple[int, int, str]:
-    graver = sum(gravest([one, Outcome(table["outcome"])]) is one for one in Outcome)
+    graver = sum(gravest_outcome([one, Outcome(table["outcome"])]) is one for one in Outcome)
     return graver, -drift_rows(table), table["name"]
 
 

@@ -19,14 +19,14 @@ from typing import Any, Literal
 
 from hudi_reconcile.core.tables.values import READ_SEQ
 from hudi_reconcile.report.safe import key_text, value_text
-from hudi_reconcile.report.words.verdict import counted
+from hudi_reconcile.report.words.verdict import count_text
 
 CellKind = Literal["value", "null", "empty", "masked"]
 MAX_COLUMNS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ValueCell:
     """One side's value of a column. Only `value` has a text of the row; the other kinds say what is there instead.
 
     `parts` is the text in pieces, each with whether the other side has something else there.
@@ -38,12 +38,12 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedColumn:
+class ShownColumn:
     """One column on both sides; None on the side that has no such row. `note` says what the eye cannot see."""
 
     name: str
-    source: Cell | None
-    lake: Cell | None
+    source: ValueCell | None
+    lake: ValueCell | None
     note: str = ""
     is_watermark: bool = False
 
@@ -58,14 +58,14 @@ class ShownFinding:
     kind: str
     key: str
     action: str
-    columns: tuple[ComparedColumn, ...]
+    columns: tuple[ShownColumn, ...]
     hidden_columns: int
     commit_time: str
     partition_path: str
     copies: int
 
 
-def shown_finding(finding: Mapping[str, Any]) -> ShownFinding:
+def show_finding(finding: Mapping[str, Any]) -> ShownFinding:
     """A finding (contract §6) for the report: differing columns, or where a side has no row the other's values."""
     source, lake = finding["source"], finding["lake"]
     names = list(finding["columns"]) or _columns_of_one_side(source, lake, finding["key"])
@@ -90,36 +90,36 @@ def _columns_of_one_side(source: Any, lake: Any, key: Iterable[str]) -> list[str
     return [name for name in values if name not in set(key)]
 
 
-def _compared(name: str, source: Any, lake: Any) -> ComparedColumn:
+def _compared(name: str, source: Any, lake: Any) -> ShownColumn:
     cells = (_cell(source, name), _cell(lake, name))
-    return ComparedColumn(name, *marked_cells(*cells), note=_note(name, source, lake, cells))
+    return ShownColumn(name, *marked_cells(*cells), note=_note(name, source, lake, cells))
 
 
-def marked_cells(left: Cell | None, right: Cell | None) -> tuple[Cell | None, Cell | None]:
+def marked_cells(left: ValueCell | None, right: ValueCell | None) -> tuple[ValueCell | None, ValueCell | None]:
     """Both cells, with what differs between their texts marked."""
     if left is None or right is None or left.kind != "value" or right.kind != "value":
         return left, right
-    ours, theirs = marked(left.text, right.text)
+    ours, theirs = mark_difference(left.text, right.text)
     return replace(left, parts=ours), replace(right, parts=theirs)
 
 
-def _cell(side: Any, name: str) -> Cell | None:
+def _cell(side: Any, name: str) -> ValueCell | None:
     if side is None:
         return None
     values = side.get("values") or {}
     if name not in values:
-        return Cell("masked", "not shown")
+        return ValueCell("masked", "not shown")
     return value_cell(values[name])
 
 
-def value_cell(value: Any) -> Cell:
+def value_cell(value: Any) -> ValueCell:
     """A JSON value as a cell."""
     if value is None:
-        return Cell("null", "NULL")
-    return Cell("value", value_text(value)) if value != "" else Cell("empty", "empty text")
+        return ValueCell("null", "NULL")
+    return ValueCell("value", value_text(value)) if value != "" else ValueCell("empty", "empty text")
 
 
-def _note(name: str, source: Any, lake: Any, cells: tuple[Cell | None, Cell | None]) -> str:
+def _note(name: str, source: Any, lake: Any, cells: tuple[ValueCell | None, ValueCell | None]) -> str:
     if any(cell is None or cell.kind != "value" for cell in cells):
         return ""
     left, right = source["values"][name], lake["values"][name]
@@ -135,11 +135,11 @@ def _note(name: str, source: Any, lake: Any, cells: tuple[Cell | None, Cell | No
     return ""
 
 
-def _watermark(source: Any, lake: Any) -> tuple[ComparedColumn, ...]:
+def _watermark(source: Any, lake: Any) -> tuple[ShownColumn, ...]:
     if not any(side and side.get("watermark") for side in (source, lake)):
         return ()
     left, right = (None if side is None else value_cell(side.get("watermark")) for side in (source, lake))
-    return (ComparedColumn("Watermark", left, right, is_watermark=True),)
+    return (ShownColumn("Watermark", left, right, is_watermark=True),)
 
 
 Parts = tuple[tuple[str, bool], ...]
@@ -150,10 +150,10 @@ _CHARACTER = re.compile("⟨[^⟩]{1,8}⟩|.", re.DOTALL)
 _LEAST_ALIKE = 0.5
 
 
-def marked(left: str, right: str) -> tuple[Parts, Parts]:
+def mark_difference(left: str, right: str) -> tuple[Parts, Parts]:
     """Both texts in pieces, each with whether it differs from the other's; the pieces of a side joined are its text.
 
-    >>> marked("PAID", "PAIN")
+    >>> mark_difference("PAID", "PAIN")
     ((('PAI', False), ('D', True)), (('PAI', False), ('N', True)))
     """
     ours, theirs = _characters(left), _characters(right)
@@ -195,8 +195,8 @@ class ChangedColumn:
     """One column before and after; None on the side that has no row."""
 
     name: str
-    before: Cell | None
-    after: Cell | None
+    before: ValueCell | None
+    after: ValueCell | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def corrected_view(document: Mapping[str, Any] | None) -> CorrectedView | None:
     if "untold" in document:
         return CorrectedView(untold=document["untold"])
     counts = document["counts"]
-    told = [counted(counts[op], f"row {word}", f"rows {word}") for op, word in _OPS.items() if counts.get(op)]
+    told = [count_text(counts[op], f"row {word}", f"rows {word}") for op, word in _OPS.items() if counts.get(op)]
     runs = ", ".join(document["held_against"])
     agreement = (
         f"It agrees with this run's count and with the findings of {runs}."
@@ -269,5 +269,5 @@ def _shown(change: Mapping[str, Any]) -> ShownChange:
     )
 
 
-def _version_cell(row: Mapping[str, Any] | None, name: str) -> Cell | None:
+def _version_cell(row: Mapping[str, Any] | None, name: str) -> ValueCell | None:
     return None if row is None else value_cell(row[name])

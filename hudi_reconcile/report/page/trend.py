@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hudi_reconcile.core.outcome import Outcome, gravest
-from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_queries import open_rules
 from hudi_reconcile.report.words.rules import open_rules_text
-from hudi_reconcile.report.words.verdict import counted, coverage_text, tone_of
+from hudi_reconcile.report.words.verdict import count_text, coverage_text, tone_of
 
 Document = Mapping[str, Any]
 
@@ -79,7 +79,7 @@ def trend_of(table: str, past: Iterable[Document]) -> Trend | None:
     )
 
 
-def as_past(run: Document) -> dict[str, Any]:
+def as_history_line(run: Document) -> dict[str, Any]:
     """A run's `result.json` as a line of the history, so that it can stand at the end of its own trend."""
     told = ("run_id", "command", "outcome", "started_utc", "ended_utc")
     tables = [
@@ -88,7 +88,7 @@ def as_past(run: Document) -> dict[str, Any]:
             "outcome": one["outcome"],
             "findings": one["findings"],
             "applied": one["corrections"]["applied"],
-            "whole": compared_whole(one),
+            "whole": is_whole_comparison(one),
             "coverage": one.get("coverage"),
             "applied_before": one["corrections"].get("applied_before", 0),
             "plan_id": one.get("plan_id"),
@@ -151,11 +151,11 @@ def _unread(runs: int) -> str:
     if not runs:
         return ""
     are = "is" if runs == 1 else "are"
-    return f"{counted(runs, 'earlier run')} {are} left out, unreadable or changed since: hudi-reconcile history, audit verify."
+    return f"{count_text(runs, 'earlier run')} {are} left out, unreadable or changed since: hudi-reconcile history, audit verify."
 
 
 def _sentence(points: Sequence[Point], known: Sequence[int]) -> str:
-    over = f"the last {counted(len(points), 'comparison')}" if len(points) > 1 else "the only comparison so far"
+    over = f"the last {count_text(len(points), 'comparison')}" if len(points) > 1 else "the only comparison so far"
     if not known:
         return f"Nothing was compared in {over}."
     now = points[-1].drift
@@ -163,7 +163,7 @@ def _sentence(points: Sequence[Point], known: Sequence[int]) -> str:
     if not any(known):
         return f"No drifted rows in {over}" + (f"; {newest}." if now is None else ".")
     if len(points) == 1:
-        return f"{counted(known[0], 'drifted row')} in {over}."
+        return f"{count_text(known[0], 'drifted row')} in {over}."
     return f"Drifted rows over {over}: {min(known):,} to {max(known):,}, {newest}."
 
 
@@ -180,7 +180,7 @@ _WORST_FIRST = ("unverified", "usage", "refused", "incomplete", "drift", NEVER, 
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TableStanding:
     """How a table stands. `drift` is that of its newest comparison, None where that compared nothing or there is none.
 
     `run_id` is the run to look at, `place` the table's number in it, from 1. `why`: rules of that run that did not hold, and
@@ -206,7 +206,7 @@ class Index:
 
     as_of: str
     sentence: str
-    tables: tuple[Standing, ...]
+    tables: tuple[TableStanding, ...]
     unreadable: tuple[str, ...]
 
 
@@ -225,19 +225,19 @@ def index_of(past: Sequence[Document], *, as_of: str, older: Sequence[Document] 
     return Index(as_of, _summary(ordered), ordered, unreadable)
 
 
-def _worst_first(one: Standing) -> tuple[int, int, str, str]:
+def _worst_first(one: TableStanding) -> tuple[int, int, str, str]:
     place = _WORST_FIRST.index(one.outcome) if one.outcome in _WORST_FIRST else 0
     return place, -(one.drift or 0), one.ended_utc, one.name
 
 
-def _standing(name: str, past: Sequence[Document]) -> Standing:
+def _standing(name: str, past: Sequence[Document]) -> TableStanding:
     touched = [(run, one) for run in past for one in run["tables"] if one["name"] == name]
     newer, compared = _since_comparison(touched)
     outcome = _outcome(newer, compared)
     shown, said = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
     trend = trend_of(name, past)
     point = trend.points[-1] if trend else None
-    return Standing(
+    return TableStanding(
         name=name,
         outcome=outcome,
         tone="bad" if outcome == NEVER else tone_of(outcome),
@@ -281,11 +281,11 @@ def _outcome(newer: Sequence[Touch], compared: Touch | None) -> str:
         said += [newest["undo"], Outcome.DRIFT]
     if compared is None:
         graver = [one for one in said if one.exit_code]
-        return gravest(graver).value if graver else NEVER
+        return gravest_outcome(graver).value if graver else NEVER
     found = Outcome(compared[1]["outcome"])
     said += [] if _is_settled(newer, compared[1]) else [found]
     counting = [one for one in said if one not in (Outcome.PULLED, Outcome.APPROVED)]
-    return gravest(counting).value
+    return gravest_outcome(counting).value
 
 
 def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
@@ -302,11 +302,11 @@ def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
     return written_rows(applies, compared["plan_id"]) >= found and not Outcome(applies[0]["outcome"]).exit_code
 
 
-def _summary(tables: Sequence[Standing]) -> str:
+def _summary(tables: Sequence[TableStanding]) -> str:
     if not tables:
         return "No run has touched a table yet."
     right = [one for one in tables if one.outcome in ("clean", "corrected")]
     bad = len(tables) - len(right)
     if not bad:
         return f"All {len(tables):,} tables are clean or corrected." if len(tables) > 1 else "The table is right."
-    return f"{bad:,} of {counted(len(tables), 'table')} need{'s' * (bad == 1)} a look."
+    return f"{bad:,} of {count_text(len(tables), 'table')} need{'s' * (bad == 1)} a look."

@@ -17,16 +17,16 @@ from itertools import pairwise
 from typing import Any
 
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
-from hudi_reconcile.core.sweep.coverage import Coverage, age
+from hudi_reconcile.core.sweep.coverage import Coverage, coverage_age
 from hudi_reconcile.core.sweep.drift import KIND_CORRECTION, KIND_MEANING
 from hudi_reconcile.report.page.control_totals import ControlTotals, control_totals
 from hudi_reconcile.report.page.drift_profile import AnatomyView, Bar, anatomy_of, bars, span_text
-from hudi_reconcile.report.page.sample import CorrectedView, ShownFinding, corrected_view, shown_finding
-from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, Trend, as_past, trend_of
+from hudi_reconcile.report.page.sample import CorrectedView, ShownFinding, corrected_view, show_finding
+from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, Trend, as_history_line, trend_of
 from hudi_reconcile.report.words.advice import Advice, advice
-from hudi_reconcile.report.words.rules import details, failed, of_status, rule_counts, rules_of, warned
+from hudi_reconcile.report.words.rules import details, of_status, rule_counts, rules_of, select_failed, select_warned
 from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, LeftView, left_of, not_compared
-from hudi_reconcile.report.words.verdict import counted, coverage_text, drift_rows, figure, reasons, tone_of, verdict
+from hudi_reconcile.report.words.verdict import count_text, coverage_text, drift_rows, figure, reasons, tone_of, verdict
 
 Document = Mapping[str, Any]
 
@@ -64,7 +64,7 @@ class RuleView:
 class TableView:
     """One table's section. `document` is its part of `result.json`; `findings_run` names the run that lists all rows.
 
-    `left_out` is `not_compared` as a figure.
+    `count_left_out` is `not_compared` as a figure.
     """
 
     anchor: str
@@ -95,7 +95,7 @@ class TableView:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReportPage:
     """The whole report."""
 
     run: Document
@@ -120,10 +120,10 @@ class Kept:
     left: Mapping[str, Sequence[Document]] = field(default_factory=dict)  # the first rows that an apply left
 
 
-def page_of(run: Document, kept: Kept) -> Page:
+def page_of(run: Document, kept: Kept) -> ReportPage:
     """The report of a run (`result.json`)."""
     guards = {name: plan["guards"] for name, plan in kept.plans.items()}
-    return Page(
+    return ReportPage(
         run=run,
         trust=tuple(run.get("trust", ())),
         tone=tone_of(run["outcome"]),
@@ -157,10 +157,10 @@ def _table(run: Document, number: int, kept: Kept) -> TableView:
         totals=control_totals(table),
         reasons=tuple(reasons(table)),
         not_compared=not_compared(run, table),
-        left_out=left_out(run, [table]).value,
-        trend=trend_of(name, [as_past(run), *kept.past]),
+        left_out=count_left_out(run, [table]).value,
+        trend=trend_of(name, [as_history_line(run), *kept.past]),
         age=None if coverage is None else age_of(coverage, run["run_id"], run["ended_utc"]),
-        sample=tuple(map(shown_finding, kept.samples.get(name, ()))),
+        sample=tuple(map(show_finding, kept.samples.get(name, ()))),
         rules=tuple(map(_rule, rules_of(table))),
         rule_counts=rule_counts(table),
         findings_run=plan["run_id"] if plan else run["run_id"] if run["command"] in COMPARING_COMMANDS else "",
@@ -264,11 +264,11 @@ def numbers_of(run: Document) -> tuple[Number, ...]:
         Number(
             "Corrections written",
             f"{sum(one['applied'] for one in done):,}",
-            f"of {planned:,} planned: {counted(upserts, 'upsert')}, {counted(deletes, 'delete')}{_before(done)}"
+            f"of {planned:,} planned: {count_text(upserts, 'upsert')}, {count_text(deletes, 'delete')}{_before(done)}"
             if planned
             else "",
         ),
-        left_out(run, tables),
+        count_left_out(run, tables),
     )
 
 
@@ -277,7 +277,7 @@ def _before(done: Sequence[Document]) -> str:
     return f"; {before:,} more written before" if before else ""
 
 
-def left_out(run: Document, tables: Sequence[Document]) -> Number:
+def count_left_out(run: Document, tables: Sequence[Document]) -> Number:
     """What was not compared of these tables of a run. Nothing was left out only where each table's result proves it."""
     gaps = sum(len(table["unverified"]) + (table["error"] is not None) for table in tables)
     if gaps:
@@ -300,10 +300,12 @@ def _pull_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
 
 
 def _rule_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
-    warnings = len(warned(tables))
+    warnings = len(select_warned(tables))
     return (
         Number("Rules", f"{sum(len(table['rules']) for table in tables):,}"),
-        Number("Failed", f"{len(failed(tables)):,}", f"and {counted(warnings, 'warning')}" if warnings else ""),
+        Number(
+            "Failed", f"{len(select_failed(tables)):,}", f"and {count_text(warnings, 'warning')}" if warnings else ""
+        ),
         Number("Waived", f"{len(of_status(tables, 'waived')):,}"),
         Number("Could not run", f"{len(of_status(tables, 'error')):,}"),
         Number("Rows in the lake", _total(tables, "lake")),
@@ -379,7 +381,7 @@ class AgeView:
 def age_of(coverage: Coverage, run_id: str, ended_utc: str) -> AgeView:
     """The ages at the end of a run; what that run compared itself is told apart."""
     now_micros = _micros(ended_utc)
-    found = age(coverage)
+    found = coverage_age(coverage)
     own = sum(one.high - one.low for one in coverage.stretches if one.run_id == run_id)
     counts = [0] * (len(AGES_SECONDS) + 1)
     for one in coverage.stretches:
@@ -388,13 +390,13 @@ def age_of(coverage: Coverage, run_id: str, ended_utc: str) -> AgeView:
             counts[sum(behind >= end for end in AGES_SECONDS)] += one.high - one.low
     told = [("compared by this run", own), *zip(_labels(), counts, strict=True), ("never compared", found.never)]
     if own == found.segments:
-        return AgeView(f"All {counted(found.segments, 'segment')} were compared by this run.", ())
+        return AgeView(f"All {count_text(found.segments, 'segment')} were compared by this run.", ())
     return AgeView(_sentence(coverage, now_micros), bars([one for one in told if one[1]]))
 
 
 def _sentence(coverage: Coverage, now_micros: int) -> str:
-    found = age(coverage)
-    never = f"{found.never:,} of {counted(found.segments, 'segment')} were never compared" if found.never else ""
+    found = coverage_age(coverage)
+    never = f"{found.never:,} of {count_text(found.segments, 'segment')} were never compared" if found.never else ""
     if found.oldest_micros is None:
         return f"{never}."
     oldest = span_text(max(0, now_micros - found.oldest_micros) / 1_000_000)

@@ -12,9 +12,9 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import NOT_ASKED, STILL_DONE
-from hudi_reconcile.core.result_queries import corrected_whole, open_drift, tool_with, with_config
+from hudi_reconcile.core.result_queries import add_config, is_wholly_corrected, open_drift, tool_command
 from hudi_reconcile.report.words.rules import of_status
-from hudi_reconcile.report.words.verdict import counted, has_gaps, listed, reasons
+from hudi_reconcile.report.words.verdict import count_text, has_gaps, list_text, reasons
 
 Document = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
         case Outcome.DRIFT if not any(map(open_drift, concerned)) and of_status(concerned, "fail"):
             return _rule_advice(run, concerned)
         case Outcome.DRIFT:
-            return _drift_advice(run, [table for table in concerned if not corrected_whole(table)], guards or {})
+            return _drift_advice(run, [table for table in concerned if not is_wholly_corrected(table)], guards or {})
         case Outcome.INCOMPLETE:
             return _rest_advice(run, concerned)
         case Outcome.UNVERIFIED | Outcome.REFUSED | Outcome.USAGE:
@@ -82,7 +82,7 @@ def _same_plan_does(table: Document) -> bool:
 
 def command_prefix(run: Document) -> str:
     """The tool's name with the config file of the run, where that is not the default."""
-    return tool_with(config_of(run))
+    return tool_command(config_of(run))
 
 
 def config_of(run: Document) -> str | None:
@@ -114,16 +114,18 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
         no = [guard for guard in guards.get(table["name"], table["guards"]) if not guard["ok"]]
         if no:
             fixes = "; ".join(dict.fromkeys(guard["fix"] for guard in no if guard.get("fix")))
-            names = listed([guard["name"] for guard in no])
-            fixes = with_config(fixes, config_of(run))
-            said.append(f"{table['name']}: {counted(len(no), 'guard')} will refuse the plan ({names}). {fixes}".strip())
+            names = list_text([guard["name"] for guard in no])
+            fixes = add_config(fixes, config_of(run))
+            said.append(
+                f"{table['name']}: {count_text(len(no), 'guard')} will refuse the plan ({names}). {fixes}".strip()
+            )
         else:
             free.append(table)
     planned = [one for one in free if one["corrections"]["upserts"] + one["corrections"]["deletes"]]
     words = [f"{tool} approve {run_id}{_tables(run, planned)} --as NAME"] if any(map(_waits_for_word, planned)) else []
     apply = [*words, f"{tool} apply {run_id}{_tables(run, planned)}"] if planned else []
     if said:
-        rest = f"; then apply what no guard stops ({listed([one['name'] for one in planned])}):" if planned else ":"
+        rest = f"; then apply what no guard stops ({list_text([one['name'] for one in planned])}):" if planned else ":"
         return Advice(f"{'. '.join(said).rstrip('.')}. Look at the plan first{rest}", (look, *apply))
     if not planned:
         return Advice("Look at the findings:", (f"{tool} findings {run_id}",))
@@ -144,7 +146,7 @@ def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
         return Advice("See the reasons below, then run again:", (again,))
     if run["outcome"] == Outcome.REFUSED.value:
         return Advice(" ".join(dict.fromkeys(fixes)))
-    more = f" ({counted(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
+    more = f" ({count_text(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
     words, look = _of_held(run, tables)
     return Advice(f"{fixes[0]}{more}{words}; then:", (*look, again))
 
@@ -156,7 +158,7 @@ def _of_held(run: Document, tables: Sequence[Document]) -> tuple[str, tuple[str,
         return "", ()
     rows = sum(table["corrections"]["held"] for table in held)
     words = (
-        f"; {counted(rows, 'row was', 'rows were')} held back: correct {'it' if rows == 1 else 'them'} at the source"
+        f"; {count_text(rows, 'row was', 'rows were')} held back: correct {'it' if rows == 1 else 'them'} at the source"
     )
     listing = (
         f"{command_prefix(run)} findings {shlex.quote(run['run_id'])}{_tables(run, held)} --uncorrected --reason held"

@@ -24,12 +24,12 @@ def of_status(tables: Sequence[Document], status: str) -> list[Document]:
     return [rule for table in tables for rule in rules_of(table) if rule["status"] == status]
 
 
-def failed(tables: Sequence[Document]) -> list[Document]:
+def select_failed(tables: Sequence[Document]) -> list[Document]:
     """The failed rules of all tables that make a run fail."""
     return [rule for table in tables for rule in of_status([table], "fail") if not _is_warning(table, rule)]
 
 
-def warned(tables: Sequence[Document]) -> list[Document]:
+def select_warned(tables: Sequence[Document]) -> list[Document]:
     """The failed rules of all tables that only warn."""
     return [rule for table in tables for rule in of_status([table], "fail") if _is_warning(table, rule)]
 
@@ -43,7 +43,7 @@ def rule_counts(table: Document) -> str:
     told = []
     for status in STATUSES:
         rules = of_status([table], status)
-        warnings = warned([table]) if status == "fail" else []
+        warnings = select_warned([table]) if status == "fail" else []
         told += [f"{number:,} {_WORDS[status]}"] if (number := len(rules) - len(warnings)) else []
         told += [f"{len(warnings):,} failed {_as_warnings(warnings)}"] if warnings else []
     return f"{len(rules_of(table)):,}: {', '.join(told)}"
@@ -54,8 +54,12 @@ def rules_sentence(tables: Sequence[Document]) -> str:
     rules = [rule for table in tables for rule in rules_of(table)]
     if not rules:
         return ""
-    errors, warnings = of_status(tables, "error"), warned(tables)
-    endings = ((errors, "could not run"), (failed(tables), "failed"), (warnings, f"failed {_as_warnings(warnings)}"))
+    errors, warnings = of_status(tables, "error"), select_warned(tables)
+    endings = (
+        (errors, "could not run"),
+        (select_failed(tables), "failed"),
+        (warnings, f"failed {_as_warnings(warnings)}"),
+    )
     of_all = f"of {len(rules):,} rule{'s' * (len(rules) != 1)}"
     said = [f"{len(some):,} {of_all} {verb}: {_names(some)}." for some, verb in endings if some]
     if said:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_reconcile.core.plan.apply_outcome import REASONS, WHOLE
-from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.report.safe import key_text, visible
 from hudi_reconcile.report.words.advice import command_prefix
-from hudi_reconcile.report.words.verdict import counted, coverage_text
+from hudi_reconcile.report.words.verdict import count_text, coverage_text
 
 Document = Mapping[str, Any]
 NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
@@ -26,7 +26,7 @@ def not_compared(run: Document, table: Document) -> tuple[str, ...]:
     lines = tuple(dict.fromkeys(_lines(run, table)))
     if lines:
         return lines
-    return (NOTHING_LEFT_OUT,) if compared_whole(table) else (_untold(run),)
+    return (NOTHING_LEFT_OUT,) if is_whole_comparison(table) else (_untold(run),)
 
 
 def scope_lines(table: Document) -> list[str]:
@@ -49,7 +49,7 @@ def _lines(run: Document, table: Document) -> Iterator[str]:
         yield f"The rest of the table: {part}."
     for field, side in _SIDES:
         if coverage.get(field):
-            yield f"{counted(coverage[field], 'row')} of the {side}, by its own count."
+            yield f"{count_text(coverage[field], 'row')} of the {side}, by its own count."
     compare = table.get("compare", {})
     yield from (f"column {name}: left out by compare.exclude" for name in compare.get("exclude", ()))
     yield from (
@@ -81,7 +81,7 @@ def _changed(one: Document) -> str:
 
 def _less_precise(one: Document) -> str:
     hidden = (
-        f"digits of {counted(one['rows_hidden'], 'source row')} not compared" if one["rows_hidden"] else "hides none"
+        f"digits of {count_text(one['rows_hidden'], 'source row')} not compared" if one["rows_hidden"] else "hides none"
     )
     return f"{one['column']} (source {one['source']}, lake {one['lake']}) compared to {one['compared']}: {hidden}"
 
@@ -119,7 +119,7 @@ def left_of(run: Document, table: Document, sample: Sequence[Document] = ()) -> 
     why = f"; {left['why']}" if left["why"] else ""
     by = " by this run" if _is_whole(left) else ""  # what an earlier apply of the plan wrote, it did not look
     return LeftView(
-        sentence=f"{counted(left['rows'], 'planned row')} not corrected{by}: {told}{why}",
+        sentence=f"{count_text(left['rows'], 'planned row')} not corrected{by}: {told}{why}",
         reasons=tuple((reason, REASONS[reason]) for reason, _ in by_reason if reason in REASONS),
         rows=tuple(
             LeftRow(key_text(one["key"]), one["action"], one["reason"], ", ".join(map(visible, one["rules"])))
@@ -129,7 +129,7 @@ def left_of(run: Document, table: Document, sample: Sequence[Document] = ()) -> 
     )
 
 
-def unlisted(run: Document, table: Document) -> str:
+def unlisted_reason(run: Document, table: Document) -> str:
     """Why not every row that was left is in the list, and where such rows are to be seen; empty where all are."""
     left = table["uncorrected"]
     if not left["why"]:

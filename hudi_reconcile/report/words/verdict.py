@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import compared_whole
+from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_queries import open_drift
 from hudi_reconcile.report.words.rules import of_status, rule_errors, rules_sentence
 
@@ -26,19 +26,19 @@ _WENT_ON = frozenset({Outcome.CORRECTED.value, Outcome.INCOMPLETE.value})
 _STOPPED_AFTER_PULL = "Refused: a guard stopped {}. The pull was made; nothing was corrected."
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def count_text(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun.
 
-    >>> counted(1, "row"), counted(1200, "row"), counted(2, "entry", "entries")
+    >>> count_text(1, "row"), count_text(1200, "row"), count_text(2, "entry", "entries")
     ('1 row', '1,200 rows', '2 entries')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def listed(names: Sequence[str], limit: int = 5) -> str:
+def list_text(names: Sequence[str], limit: int = 5) -> str:
     """Names in a sentence, the rest counted.
 
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], limit=1)
+    >>> list_text(["a", "b", "c"]), list_text(["a", "b", "c"], limit=1)
     ('a, b and c', 'a and 2 more')
     """
     shown, rest = list(names[:limit]), len(names) - limit
@@ -74,7 +74,7 @@ def verdict(run: Document) -> str:
     """The run's ending in one sentence."""
     outcome = Outcome(run["outcome"])
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
-    names = listed([table["name"] for table in concerned]) if concerned else "the tables"
+    names = list_text([table["name"] for table in concerned]) if concerned else "the tables"
     if run["command"] == "check":
         return _checked(concerned, names)
     rules = f" {told}" if (told := rules_sentence(concerned)) else ""
@@ -99,7 +99,7 @@ def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
     others = [table for table in tables if not _only_rules(table)]
     if tables and not others:
         return _of_compared(tables)
-    names = listed([table["name"] for table in others]) if others else names
+    names = list_text([table["name"] for table in others]) if others else names
     found = sum(sum(open_drift(table).values()) for table in run["tables"])
     known = f" In what was compared, {_differ(found)}." if found else ""
     return f"Not verified: this run cannot say whether {names} agree{'s' * (len(others) == 1)}.{known}"
@@ -110,7 +110,7 @@ def _only_rules(table: Document) -> bool:
     return (
         table["source"] is not None
         and table["lake"] is not None
-        and compared_whole(table)
+        and is_whole_comparison(table)
         and not table["error"]
         and not has_gaps(table)
         and bool(of_status([table], "error"))
@@ -122,9 +122,9 @@ def _of_compared(tables: Sequence[Document]) -> str:
     agree = [table for table in tables if not drift_rows(table)]
     part = [table for table in tables if _is_corrected_in_part(table)]
     rest = [table for table in tables if table not in agree and table not in part]
-    said = [f"Source and lake agree on {listed([table['name'] for table in agree])}."] if agree else []
+    said = [f"Source and lake agree on {list_text([table['name'] for table in agree])}."] if agree else []
     if part:
-        names, left = listed([table["name"] for table in part]), sum(sum(open_drift(one).values()) for one in part)
+        names, left = list_text([table["name"] for table in part]), sum(sum(open_drift(one).values()) for one in part)
         said.append(f"{_left_over(part)} of {names} written and verified; {_differ(left)}.")
     return " ".join([*said, *([_drifted(rest)] if rest else [])])
 
@@ -162,9 +162,9 @@ def coverage_text(coverage: Document | None) -> str:
     """
     if coverage is None:
         return ""
-    parts = [f"only {listed(coverage['partitions'])}"] if coverage.get("partitions") else []
+    parts = [f"only {list_text(coverage['partitions'])}"] if coverage.get("partitions") else []
     if coverage["compared"] < coverage["segments"]:
-        parts.append(f"{coverage['compared']:,} of {counted(coverage['segments'], 'segment')} compared")
+        parts.append(f"{coverage['compared']:,} of {count_text(coverage['segments'], 'segment')} compared")
         parts += [f"{coverage['never_compared']:,} never yet"] if coverage["never_compared"] else []
         parts += [f"oldest comparison {coverage['oldest_utc']}"] if coverage["oldest_utc"] else []
     return ", ".join(parts)
@@ -203,7 +203,7 @@ def _checked(tables: Sequence[Document], names: str) -> str:
     """Of a run that judged rules and compared nothing."""
     failed = [table["name"] for table in tables if table["error"]]
     if failed:
-        return f"Not checked: {listed(failed)}."
+        return f"Not checked: {list_text(failed)}."
     return f"{names}: {rules_sentence(tables)}"
 
 
@@ -211,11 +211,11 @@ def _said(tables: Sequence[Document], names: str) -> str:
     """Of a run that compared nothing."""
     words = [_approved(table["approval"], table["name"]) for table in tables if table.get("approval")]
     rows = sum(table["pull"]["rows"] for table in tables if table.get("pull"))
-    return " ".join(words) or f"{counted(rows, 'row')} of {names} handed to the lake. Not compared yet."
+    return " ".join(words) or f"{count_text(rows, 'row')} of {names} handed to the lake. Not compared yet."
 
 
 def _approved(word: Document, table: str) -> str:
-    planned = f"{counted(word['upserts'], 'upsert')} and {counted(word['deletes'], 'delete')}"
+    planned = f"{count_text(word['upserts'], 'upsert')} and {count_text(word['deletes'], 'delete')}"
     return f"{word['by']} approved the plan of run {word['run_id']} for {table}: {planned}."
 
 
@@ -226,10 +226,10 @@ def _corrected(tables: Sequence[Document], names: str, command: str = "") -> str
         return f"The plan of {names} was applied before. Nothing was left to write."
     applied = sum(table["corrections"]["applied"] for table in tables)
     if command == "undo":
-        return f"{counted(applied, 'correction')} of {names} taken back: the source differs again in these rows."
+        return f"{count_text(applied, 'correction')} of {names} taken back: the source differs again in these rows."
     proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"
     rest = " Not everything was compared: the rest is not proven." if any(map(has_gaps, tables)) else ""
-    return f"{counted(applied, 'correction')} of {names} written{proof}.{rest}"
+    return f"{count_text(applied, 'correction')} of {names} written{proof}.{rest}"
 
 
 def _others(run: Document) -> str:
@@ -237,7 +237,7 @@ def _others(run: Document) -> str:
     failed = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and table.get("rules")]
     if run["outcome"] == Outcome.DRIFT.value or not failed or not (told := rules_sentence(failed)):
         return ""
-    return f" {listed([table['name'] for table in failed])}: {told}"
+    return f" {list_text([table['name'] for table in failed])}: {told}"
 
 
 def has_gaps(table: Document) -> bool:
@@ -256,22 +256,22 @@ def _drifted(tables: Sequence[Document]) -> str:
     """Of tables with drift or failed rules: what is still open, and what the run corrected itself."""
     mended = [table for table in tables if drift_rows(table) and not open_drift(table)]
     others = [table for table in tables if table not in mended]
-    said = [_corrected(mended, listed([table["name"] for table in mended]))] if mended else []
+    said = [_corrected(mended, list_text([table["name"] for table in mended]))] if mended else []
     if others:
-        names = listed([table["name"] for table in others])
+        names = list_text([table["name"] for table in others])
         said.insert(0, f"{_differ(sum(map(drift_rows, others)), names)} between source and lake.")
     return " ".join(said)
 
 
 def _differ(rows: int, names: str = "") -> str:
-    return f"{counted(rows, 'row')}{f' of {names}' if names else ''} {'differs' if rows == 1 else 'differ'}"
+    return f"{count_text(rows, 'row')}{f' of {names}' if names else ''} {'differs' if rows == 1 else 'differ'}"
 
 
 def _left_over(tables: Sequence[Document]) -> str:
     done = [table["corrections"] for table in tables]
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     applied = sum(one["applied"] + one.get("applied_before", 0) for one in done)
-    return f"{applied:,} of {counted(planned, 'correction')}"
+    return f"{applied:,} of {count_text(planned, 'correction')}"
 
 
 TONES = {

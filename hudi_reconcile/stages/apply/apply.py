@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import ReconcileError
-from hudi_reconcile.core.plan.guards import refusals, shrunken_source, stricter
+from hudi_reconcile.core.plan.guards import failed_guards, guard_shrunken_source, tighten_guards
 from hudi_reconcile.core.plan.lake_ownership import refuse_silent, told_of
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
 from hudi_reconcile.core.result import TableResult
@@ -25,28 +25,28 @@ from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.schema_evolution import Past
 from hudi_reconcile.core.tables.values import Checkpoint, SourceTable
 from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
-from hudi_reconcile.stages.apply.commits import Work, firsts_of, with_landed, write_corrections
-from hudi_reconcile.stages.apply.progress import DOUBLED, READY, Tally, Written
+from hudi_reconcile.stages.apply.commits import ApplyWork, exclude_landed, firsts_of, write_corrections
+from hudi_reconcile.stages.apply.progress import DOUBLED, READY, CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import (
-    Landed,
     Made,
+    PlanCommits,
     Remaining,
-    carried,
+    add_killed_applies,
     earlier_of,
     landed_of,
     made_of,
     other_part,
     refuse_undone,
-    remaining,
-    with_killed,
+    remaining_work,
+    rewritten_versions,
 )
-from hudi_reconcile.stages.apply.result import Done, LandedError, broken_off, done_result, refused
+from hudi_reconcile.stages.apply.result import Done, LandedError, done_result, failed_result, refused_result
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
 from hudi_reconcile.stages.comparison import Sides, hidden_digits, precision_of, scope_of
-from hudi_reconcile.stages.hoodiestreamer import taken_over
+from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.preconditions import clear_way, existing, refuse_foreign, refuse_mismatch
-from hudi_reconcile.stages.pull.schema import correctable
+from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, require_table, roll_back_dead_writers
+from hudi_reconcile.stages.pull.schema import columns_for_correction
 from hudi_reconcile.stages.requirements import (
     refuse_changed_schema,
     refuse_changed_standing,
@@ -56,7 +56,7 @@ from hudi_reconcile.stages.requirements import (
 )
 from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, policy_of, refuse_unreplayed
 from hudi_reconcile.stages.sweep.partial import partitions_of
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, incomplete, look_twice, pinned
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, look_twice, pin_lake
 from hudi_reconcile.stages.watermark import watermark_of
 
 EXPIRED = "expired_plan"
@@ -83,7 +83,7 @@ def apply(
     with edges.lake.lease(job.run_id):
         landed = landed_of(edges.lake, plan.plan_id)
         refuse_undone(job, plan, landed)
-        left = remaining(plan, landed, approval.only)
+        left = remaining_work(plan, landed, approval.only)
         table = edges.source.describe()
         words = approval.accept | {EXPIRED} if left.again else approval.accept
         refuse_stale(job, plan, table, edges.clock.utc_micros(), words)
@@ -93,8 +93,8 @@ def apply(
             return _compared_again(_work(job, plan, findings_path, left, edges), edges, listing)
         no = _refusals(job, plan, approval, left.action, _shrunken(job, plan, table, edges.source))
         if no:
-            return refused(job, plan, no, landed=bool(landed))
-        cleared = clear_way(job, edges.lake, approval.dead_writers)
+            return refused_result(job, plan, no, landed=bool(landed))
+        cleared = roll_back_dead_writers(job, edges.lake, approval.dead_writers)
         work = _work(job, plan, findings_path, left, edges)
         work = replace(work, quarantine=quarantine, standing=standing, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
@@ -105,8 +105,8 @@ def apply(
 def _refusals(
     job: TableJob, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
 ) -> tuple[Guard, ...]:
-    return refusals(
-        (*stricter(plan.guards, policy_of(job)), *shrunken),
+    return failed_guards(
+        (*tighten_guards(plan.guards, policy_of(job)), *shrunken),
         deletes=plan.deletes,
         approved=approval.approve_deletes,
         only=action,
@@ -115,7 +115,7 @@ def _refusals(
     )
 
 
-def _carried_out(work: Work, edges: Edges, listing: Listing | None) -> TableResult:
+def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None) -> TableResult:
     job, plan = work.job, work.plan
     writers = edges.lake.writers()
     refuse_silent(job.name, writers.without_heartbeat)
@@ -129,7 +129,7 @@ def _carried_out(work: Work, edges: Edges, listing: Listing | None) -> TableResu
             if isinstance(error, ReconcileError) and tally.savepoint is not None:
                 error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
             raise
-        left = broken_off(job, plan, tally, work.earlier)
+        left = failed_result(job, plan, tally, work.earlier)
         if isinstance(error, ReconcileError):
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
@@ -137,7 +137,7 @@ def _carried_out(work: Work, edges: Edges, listing: Listing | None) -> TableResu
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes)
 
 
-def _with_list(work: Work, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
+def _with_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
     if listing is None:
         return found
     counts = found.corrections
@@ -146,12 +146,12 @@ def _with_list(work: Work, done: Done, found: TableResult, listing: Listing | No
     return replace(found, uncorrected=list_left(left, listing, rows))
 
 
-def _compared_again(work: Work, edges: Edges, listing: Listing | None) -> TableResult:
+def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None) -> TableResult:
     """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
-    _, checkpoint = pinned(work.sides.lake)
+    _, checkpoint = pin_lake(work.sides.lake)
     refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.moment(), deletes=False)
     work = replace(work, followed=replace(work.followed, notes=()))  # of what a commit would do
-    done = _verified(work, edges, Written({}, work.earlier.instants))
+    done = _verified(work, edges, CommitOutcome({}, work.earlier.instants))
     found = done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
     )
@@ -163,18 +163,18 @@ def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> 
     planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
     if not plan.deletes or not isinstance(planned, int) or not planned:
         return ()
-    return (shrunken_source(planned, source.rows_now(table), policy_of(job)),)
+    return (guard_shrunken_source(planned, source.rows_now(table), policy_of(job)),)
 
 
-def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> Work:
+def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> ApplyWork:
     table = edges.source.describe()
-    lake_table = existing(job, edges.lake.look())
+    lake_table = require_table(job, edges.lake.look())
     refuse_mismatch(job, table, lake_table)
     refuse_foreign(job, table, lake_table, edges.lake.origin, "apply")
     at = edges.lake.checkpoint()
     checkpoint = None if at is None else at.checkpoint
     scope = scope_of(job, table, lake_table, edges.source, whole=True, past=Past.of(checkpoint))
-    followed = correctable(job, scope.table, lake_table, checkpoint)
+    followed = columns_for_correction(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
     files = [name.removeprefix("findings/") for name in plan.files]
@@ -184,16 +184,16 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     within = partitions_of(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
     own = left.landed if plan.required(SCHEMA) in (None, schema_text(scope.agreement)) else None
-    rows = carried(sides, comparer.planned(planned, left.action), own or ())
+    rows = rewritten_versions(sides, comparer.planned(planned, left.action), own or ())
     other = _other_part(sides, planned, left, own)
     touched = comparer.segments_of(rows)
     done = comparer.planned(planned, left.action_before)
     earlier = earlier_of(sides, done, left.commits, left.rows_before, own)
-    return Work(
+    return ApplyWork(
         job, plan, left.action, sides, planned, rows, touched, scope, followed,
         verify=comparer.segments_of(planned) if other.rows is None else touched,
         firsts=firsts_of(left.landed, left.action),
-        earlier=with_killed(earlier, other.made, other.firsts),
+        earlier=add_killed_applies(earlier, other.made, other.firsts),
         planned_rows=left.rows + (0 if other.made is None else other.made.rows),
         finishes=other.rows is None,
         not_asked=other.rows,
@@ -210,10 +210,10 @@ class _OtherPart:
 
     rows: Frame | None
     made: Made | None = None
-    firsts: tuple[Landed, ...] = ()
+    firsts: tuple[PlanCommits, ...] = ()
 
 
-def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[Landed, ...] | None) -> _OtherPart:
+def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCommits, ...] | None) -> _OtherPart:
     if left.finishes:
         return _OtherPart(None)
     action = other_part(left.action)
@@ -226,7 +226,7 @@ def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[Landed
     return _OtherPart(made.left if unwritten else None, made, firsts)
 
 
-def _execute(work: Work, edges: Edges, tally: Tally) -> Done:
+def _execute(work: ApplyWork, edges: Edges, tally: Tally) -> Done:
     if not work.touched.ids:
         return Done({}, (), None, unverified=work.scope.unverified)
     found = _rechecked(work)
@@ -246,7 +246,7 @@ def _execute(work: Work, edges: Edges, tally: Tally) -> Done:
 class _Rechecked:
     """The plan's rows held against both sides as they are now; `ready_rows` of them may be written."""
 
-    work: Work
+    work: ApplyWork
     rows: Frame
     ready_rows: int
     checkpoint: Checkpoint | None
@@ -254,18 +254,18 @@ class _Rechecked:
     notes: tuple[str, ...] = ()
 
 
-def _rechecked(work: Work) -> _Rechecked:
+def _rechecked(work: ApplyWork) -> _Rechecked:
     sides, comparer = work.sides, work.sides.comparer
-    pin, checkpoint = pinned(sides.lake)
+    pin, checkpoint = pin_lake(sides.lake)
     moment = sides.source.moment()
     deletes = work.action != "upsert" and REPLICA_DELETES not in work.words
     refuse_unreplayed(work.job, work.plan, sides, checkpoint, moment, deletes=deletes)
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
-    rechecked = with_landed(work, comparer.recheck(work.rows, look, work.touched))
-    rechecked, unproven = proven_absent(sides, rechecked, work.touched)
+    rechecked = exclude_landed(work, comparer.recheck(work.rows, look, work.touched))
+    rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
     if checkpoint is None and not work.scope.lake_table.owned:
-        checkpoint = taken_over(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
+        checkpoint = streamer_checkpoint(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
     earlier = None if checkpoint is None else checkpoint.checkpoint
     counts = comparer.count(rechecked, "status")
     ready = sum(counts.get(status, 0) for status in (READY, DOUBLED))
@@ -273,7 +273,7 @@ def _rechecked(work: Work) -> _Rechecked:
     return _Rechecked(work, rechecked, ready, earlier, moment.clock_micros, unproven)
 
 
-def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
+def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome) -> Done:
     found = _verify(work, edges)
     source_rows = work.sides.source.rows_now(work.sides.table)
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
@@ -282,7 +282,7 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
     sides, scope = work.sides, work.scope
     precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0
-    unverified = (*scope.unverified, *hidden_digits(scope, precision), *incomplete(found, work.job.name))
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *check_complete(found, work.job.name))
     lake_rows = sides.lake.count(found.pin)
     return Done(
         wrote.status,
@@ -301,14 +301,14 @@ def _verified(work: Work, edges: Edges, wrote: Written) -> Done:
     )
 
 
-def _verify(work: Work, edges: Edges) -> Confirmed:
+def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
     mark = watermark_of(work.job, work.sides.table)
     foreign = not work.scope.lake_table.owned
     waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark, foreign=foreign)
     return look_twice(work.sides, waiting, work.verify)
 
 
-def proven_absent(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
+def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
     """The rechecked corrections, and notes: a delete whose key the source holds, or may hold, has `moved`."""
     comparer, source, table = sides.comparer, sides.source, sides.table
     keys = comparer.to_delete(rechecked, MOST_ASKED)

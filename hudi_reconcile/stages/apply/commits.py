@@ -14,11 +14,18 @@ from dataclasses import dataclass, replace
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, counts_text
 from hudi_reconcile.core.plan.plan import Plan
-from hudi_reconcile.core.pull.source_lineage import FILTER, RESTORED, UNKNOWN, Standing, accepted, stood_text
+from hudi_reconcile.core.pull.source_lineage import (
+    FILTER,
+    RESTORED,
+    UNKNOWN,
+    SourceLineage,
+    accept_lineage,
+    replaced_lineage_text,
+)
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.values import Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
-from hudi_reconcile.stages.apply.progress import DOUBLED, LANDED, READY, Tally, Written
+from hudi_reconcile.stages.apply.progress import DOUBLED, LANDED, READY, CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import (
     COUNTS,
     FIRST,
@@ -28,18 +35,18 @@ from hudi_reconcile.stages.apply.recovery import (
     STOOD,
     UNDOABLE,
     Earlier,
-    Landed,
-    rewritten_after,
+    PlanCommits,
+    rewritten_snapshots,
 )
-from hudi_reconcile.stages.apply.uncorrected import ended
+from hudi_reconcile.stages.apply.uncorrected import list_unwritten
 from hudi_reconcile.stages.comparison import Scope, Sides
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.pull.schema import Followed
-from hudi_reconcile.stages.sweep.two_looks import pinned
+from hudi_reconcile.stages.sweep.two_looks import pin_lake
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ApplyWork:
     """A plan's corrections that are still to be made, and where.
 
     `followed` is the lake table as they leave it. `touched` are the segments of `rows`, `verify` those that are compared in
@@ -61,23 +68,23 @@ class Work:
     followed: Followed
     verify: SegmentSet
     planned_rows: int
-    firsts: tuple[Landed, ...] = ()
+    firsts: tuple[PlanCommits, ...] = ()
     earlier: Earlier = NONE
     finishes: bool = True
     quarantine: Quarantine | None = None
-    standing: Standing = UNKNOWN
+    standing: SourceLineage = UNKNOWN
     words: frozenset[str] = frozenset()
     as_of_micros: int | None = None
     not_asked: Frame | None = None
-    own: tuple[Landed, ...] = ()
+    own: tuple[PlanCommits, ...] = ()
 
 
-def firsts_of(landed: Sequence[Landed], action: str | None) -> tuple[Landed, ...]:
+def firsts_of(landed: Sequence[PlanCommits], action: str | None) -> tuple[PlanCommits, ...]:
     """The first of two commits that killed applies of the same part, or of the whole, made; newest first."""
     return tuple(one for one in landed if not one.last and (action is None or one.part in ("all", action)))
 
 
-def with_landed(work: Work, rechecked: Frame) -> Frame:
+def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
     """What the first commits of killed applies made is not superseded by them. Unknown where a forerunner may be cleaned."""
     lake = work.sides.lake
     for first in work.firsts:
@@ -85,14 +92,14 @@ def with_landed(work: Work, rechecked: Frame) -> Frame:
             around = lake.around(first.instant)
         except RefusedError:
             continue
-        both, later = (lake.rows(around[0]), lake.rows(around[1])), rewritten_after(work.sides, first, work.own)
+        both, later = (lake.rows(around[0]), lake.rows(around[1])), rewritten_snapshots(work.sides, first, work.own)
         rechecked = work.sides.comparer.landed(rechecked, both, work.touched, later)
     return rechecked
 
 
 def write_corrections(
-    work: Work, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int, tally: Tally
-) -> Written:
+    work: ApplyWork, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int, tally: Tally
+) -> CommitOutcome:
     """Make the commits and read back what the lake shows.
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
@@ -119,7 +126,7 @@ def write_corrections(
     return _ended(work, rechecked, tally)
 
 
-def _ended(work: Work, rechecked: Frame, tally: Tally) -> Written:
+def _ended(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:
     if landed := tally.found[LANDED]:
         # Before anything is read: an error there tells of these commits too.
         tally.instants[:0] = [first.instant for first in reversed(work.firsts)]
@@ -134,11 +141,11 @@ def _ended(work: Work, rechecked: Frame, tally: Tally) -> Written:
     if tally.savepoint and tally.written:
         work.sides.lake.drop_savepoints(keep=tally.savepoint)
     raced = tally.waiting_rows if tally.lost else 0
-    left = ended(comparer, shown, unwritten, is_lost=bool(tally.lost))
-    return Written(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, left)
+    left = list_unwritten(comparer, shown, unwritten, is_lost=bool(tally.lost))
+    return CommitOutcome(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, left)
 
 
-def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
+def _held_back(work: ApplyWork, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
     """Upserts whose new image breaks a rule of the quarantine are not written: status `held`, and how many by rule."""
     if work.quarantine is None:
         return rechecked, {}
@@ -154,7 +161,7 @@ def _held_back(work: Work, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
     return rechecked, found
 
 
-def _make_savepoint(work: Work, tally: Tally) -> None:
+def _make_savepoint(work: ApplyWork, tally: Tally) -> None:
     """One savepoint a table is kept: the newest from before an apply that wrote. A second apply of a plan keeps the first's."""
     earlier = tuple(first.savepoint for first in reversed(work.firsts) if first.savepoint is not None)
     deletes = work.plan.deletes > 0 and work.action != "upsert"
@@ -165,7 +172,7 @@ def _make_savepoint(work: Work, tally: Tally) -> None:
         tally.notes.append(f"savepoint {earlier[0]} from before the plan's first commit is gone")
 
 
-def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
+def _carried(work: ApplyWork, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
     # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
     if earlier is None:
         blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
@@ -174,7 +181,7 @@ def _carried(work: Work, earlier: Checkpoint | None, read_seq: int) -> Checkpoin
     return replace(earlier, read_seq=read_seq, as_of_micros=as_of)
 
 
-def _taken_over(work: Work, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
+def _taken_over(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
     """The checkpoint with the filter and history that a word took over: only where all that the word is about is written.
 
     A plan of a part says nothing of the rest: what is gone there waits for a word of its own.
@@ -187,12 +194,12 @@ def _taken_over(work: Work, rechecked: Frame, carried: Checkpoint, tally: Tally)
     if words and not whole:
         deletes = work.sides.comparer.count(work.sides.comparer.planned(rechecked, "delete"), "status")
         words = words if work.action != "upsert" and set(deletes) <= done else frozenset()
-    taken = accepted(work.standing, words)
+    taken = accept_lineage(work.standing, words)
     carried = replace(carried, where=taken.where or carried.where, timeline=taken.timeline or carried.timeline)
     return replace(carried, position=taken.position or carried.position)
 
 
-def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, tally: Tally) -> Instant:
+def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str, tally: Tally) -> Instant:
     sides, job = work.sides, work.job
     found = sides.comparer.ready(rechecked, status)
     shape = work.followed.shape
@@ -202,11 +209,14 @@ def _commit(work: Work, rechecked: Frame, carried: Checkpoint, status: str, tall
     batch = Corrective(upserts, found.deletes, found.expected)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct
     return write(
-        batch, work.followed.table, stands, _labels(work, status, tally, stood_text(carried, stands), last=last)
+        batch,
+        work.followed.table,
+        stands,
+        _labels(work, status, tally, replaced_lineage_text(carried, stands), last=last),
     )
 
 
-def _labels(work: Work, status: str, tally: Tally, stood: str | None, *, last: bool) -> Mapping[str, str]:
+def _labels(work: ApplyWork, status: str, tally: Tally, stood: str | None, *, last: bool) -> Mapping[str, str]:
     # A plan counts as applied by the label of its last commit; a kill between the two leaves it to be applied again.
     part = f"{work.plan.plan_id}:{work.action or 'all'}"
     others = {name: rows for name, rows in tally.found.items() if name not in (READY, DOUBLED, LANDED)}
@@ -226,8 +236,8 @@ def _labels(work: Work, status: str, tally: Tally, stood: str | None, *, last: b
     return labels
 
 
-def _read_back(work: Work, rechecked: Frame, written: tuple[str, ...]) -> Frame:
+def _read_back(work: ApplyWork, rechecked: Frame, written: tuple[str, ...]) -> Frame:
     sides = work.sides
-    pin, _ = pinned(sides.lake)
+    pin, _ = pin_lake(sides.lake)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
     return sides.comparer.read_back(rechecked, look, work.touched, written=written)

@@ -51,7 +51,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CommitOutcome:
     """What became of every planned row, by status; the commits that were made; why one was not.
 
     `raced_rows` of the superseded ones were as compared: their commit was `lost` to somebody else. `ended` are the keys of

@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan.apply_outcome import UNKNOWN, WRITTEN, parse_counts, told
+from hudi_reconcile.core.plan.apply_outcome import UNKNOWN, WRITTEN, infer_reasons, parse_counts
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.ports import Comparer, Frame, Lake, Look
@@ -41,7 +41,7 @@ FIRST = ":first"
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class PlanCommits:
     """One commit of a plan. `last`: with it the part was done, else a second was to follow.
 
     `run_id` is the run that made it, where `undo` can take it back. `counts` is None where an earlier version made it.
@@ -61,18 +61,18 @@ class Landed:
     plan_id: str
 
 
-def landed_of(lake: Lake, plan_id: str) -> tuple[Landed, ...]:
+def landed_of(lake: Lake, plan_id: str) -> tuple[PlanCommits, ...]:
     """The commits of a plan, newest first."""
     return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if _plan(text) == plan_id])
 
 
-def undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[Landed, ...]:
+def find_undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[PlanCommits, ...]:
     """The commits that a run made, or that its result names by their completion, and that can be taken back; newest first."""
     mine = {at.requested for run, at in lake.labelled(UNDOABLE) if run == run_id or at.completed in completed}
     return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if at.requested in mine])
 
 
-def merging(lake: Lake, landed: Sequence[Landed]) -> tuple[Instant, ...]:
+def find_merging(lake: Lake, landed: Sequence[PlanCommits]) -> tuple[Instant, ...]:
     """The commits of the same plans that made doubled keys one, newest first: no undo takes them back."""
     ours, undoable = {one.instant.requested for one in landed}, {at.requested for _, at in lake.labelled(UNDOABLE)}
     found = lake.labelled(PLAN_LABEL)
@@ -80,17 +80,17 @@ def merging(lake: Lake, landed: Sequence[Landed]) -> tuple[Instant, ...]:
     return tuple(at for text, at in found if _plan(text) in plans and at.requested not in undoable)
 
 
-def made_by(lake: Lake, run_id: str) -> bool:
+def has_commit_of(lake: Lake, run_id: str) -> bool:
     """True where any commit, of whatever kind, is of the run."""
     return any(run == run_id for run, _ in lake.labelled(RUN_LABEL))
 
 
-def parts_of(landed: Sequence[Landed]) -> frozenset[str]:
+def parts_of(landed: Sequence[PlanCommits]) -> frozenset[str]:
     """The parts of the plan that are done: `all`, `upsert`, `delete`."""
     return frozenset(one.part for one in landed if one.last)
 
 
-def refuse_undone(job: TableJob, plan: Plan, landed: Sequence[Landed]) -> None:
+def refuse_undone(job: TableJob, plan: Plan, landed: Sequence[PlanCommits]) -> None:
     """Raises RefusedError where any of the plan's commits was taken back: the lake is no longer what the plan compared."""
     for one in landed:
         if one.undone is not None:
@@ -101,7 +101,7 @@ def refuse_undone(job: TableJob, plan: Plan, landed: Sequence[Landed]) -> None:
             )
 
 
-def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[Landed, ...]:
+def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[PlanCommits, ...]:
     if not found:
         return ()
     wrote, counts, stood, kept = (
@@ -115,7 +115,7 @@ def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[Landed, ...
         # Commits of an earlier version's undo name the run alone.
         undone = undid.get(at.requested) or (None if run is None else undid_run.get(run))
         landed.append(
-            Landed(
+            PlanCommits(
                 at,
                 part.removesuffix(FIRST),
                 not part.endswith(FIRST),
@@ -163,7 +163,7 @@ NONE = Earlier()
 
 
 def earlier_of(
-    sides: Sides, rows: Frame, landed: Sequence[Landed], planned: int, own: Sequence[Landed] | None
+    sides: Sides, rows: Frame, landed: Sequence[PlanCommits], planned: int, own: Sequence[PlanCommits] | None
 ) -> Earlier:
     """What these commits made of a plan's rows: those `planned` ones of the parts that they finished.
 
@@ -199,7 +199,7 @@ class Made:
     left: Frame
 
 
-def with_killed(earlier: Earlier, made: Made | None, firsts: Sequence[Landed]) -> Earlier:
+def add_killed_applies(earlier: Earlier, made: Made | None, firsts: Sequence[PlanCommits]) -> Earlier:
     """Together with what killed applies wrote of the part that is not asked for now."""
     if made is None or not made.rows:
         return earlier
@@ -209,10 +209,10 @@ def with_killed(earlier: Earlier, made: Made | None, firsts: Sequence[Landed]) -
 def _named(comparer: Comparer, made: Made, left: Mapping[str, int]) -> Frame | None:
     if not any(left.values()):
         return None
-    return comparer.ended(made.left, "reason", told(left, comparer.count(made.left, "reason")))
+    return comparer.ended(made.left, "reason", infer_reasons(left, comparer.count(made.left, "reason")))
 
 
-def made_of(sides: Sides, rows: Frame, landed: Sequence[Landed], own: Sequence[Landed]) -> Made | None:
+def made_of(sides: Sides, rows: Frame, landed: Sequence[PlanCommits], own: Sequence[PlanCommits]) -> Made | None:
     """What the commits made, each looked at just after it; None where a snapshot may be cleaned.
 
     `own` are all commits of the plan, which may have carried rows into new files.
@@ -225,7 +225,7 @@ def made_of(sides: Sides, rows: Frame, landed: Sequence[Landed], own: Sequence[L
         except RefusedError:
             return None
         look = Look(sides.source.rows(sides.table, sides.cut, touched), at)
-        then = carried(sides, rows, commits_before(one, own))
+        then = rewritten_versions(sides, rows, commits_before(one, own))
         marked = comparer.landed(comparer.recheck(then, look, touched), (before, at), touched)
         found += comparer.count(marked, "status").get(LANDED, 0)
         rows = comparer.uncorrected(rows, [comparer.ended(marked, "status", dict.fromkeys((READY, DOUBLED), UNKNOWN))])
@@ -238,7 +238,7 @@ _UNTOLD = (
 )
 
 
-def _wrote(landed: Sequence[Landed]) -> str:
+def _wrote(landed: Sequence[PlanCommits]) -> str:
     said = [f"{one.instant.completed}{f' of run {one.run_id}' if one.run_id else ''}" for one in reversed(landed)]
     return f"this plan was written before: commit {', '.join(said)}"
 
@@ -254,15 +254,15 @@ class Remaining:
 
     action: str | None
     again: bool
-    landed: tuple[Landed, ...]
-    commits: tuple[Landed, ...]
+    landed: tuple[PlanCommits, ...]
+    commits: tuple[PlanCommits, ...]
     rows_before: int
     action_before: str | None
     rows: int
     finishes: bool
 
 
-def remaining(plan: Plan, landed: tuple[Landed, ...], only: str | None) -> Remaining:
+def remaining_work(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None) -> Remaining:
     """What is left of the plan, or of the part that `--only` names."""
     done = parts_of(landed)
     action, again = _left(plan, done, only)
@@ -280,7 +280,7 @@ def other_part(action: str | None) -> str:
     return "delete" if action == "upsert" else "upsert"
 
 
-def _wrote_of(parts: Collection[str], one: Landed) -> bool:
+def _wrote_of(parts: Collection[str], one: PlanCommits) -> bool:
     """True for the commits that ended these parts, and for those of killed applies that may have begun them.
 
     An apply that was killed between two commits may have been asked for more, or for less, than the one that ended the part.
@@ -311,7 +311,7 @@ def _rows(plan: Plan, parts: Collection[str]) -> int:
     return plan.upserts + plan.deletes if "all" in parts else sum(by_part[part] for part in parts)
 
 
-def carried(sides: Sides, rows: Frame, own: Sequence[Landed]) -> Frame:
+def rewritten_versions(sides: Sides, rows: Frame, own: Sequence[PlanCommits]) -> Frame:
     """A plan's rows with the versions that its own commits of the other part, newest first, gave them.
 
     Where the snapshots around such a commit may be cleaned, its rows keep their versions, and look like another writer's.
@@ -326,22 +326,24 @@ def carried(sides: Sides, rows: Frame, own: Sequence[Landed]) -> Frame:
     return rows
 
 
-def rewritten_after(sides: Sides, first: Landed, own: Sequence[Landed]) -> tuple[tuple[Frame, Frame], ...]:
+def rewritten_snapshots(
+    sides: Sides, first: PlanCommits, own: Sequence[PlanCommits]
+) -> tuple[tuple[Frame, Frame], ...]:
     """The lake around those of a plan's own commits that wrote partitions anew after this one, oldest first."""
     later = [one for one in reversed(own) if _rewrites(one) and one.instant.completed > first.instant.completed]
     return tuple(found for one in later if (found := _around(sides, one)) is not None)
 
 
-def commits_before(one: Landed, own: Sequence[Landed]) -> tuple[Landed, ...]:
+def commits_before(one: PlanCommits, own: Sequence[PlanCommits]) -> tuple[PlanCommits, ...]:
     """Those of a plan's own commits that came before this one."""
     return tuple(other for other in own if other.instant.completed < one.instant.completed)
 
 
-def _rewrites(one: Landed) -> bool:
+def _rewrites(one: PlanCommits) -> bool:
     return one.run_id is None  # only such a commit cannot be taken back
 
 
-def _around(sides: Sides, one: Landed) -> tuple[Frame, Frame] | None:
+def _around(sides: Sides, one: PlanCommits) -> tuple[Frame, Frame] | None:
     try:
         was, at = sides.lake.around(one.instant)
     except RefusedError:

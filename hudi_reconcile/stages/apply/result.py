@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.apply_outcome import REFUSED, unfinished, untouched
+from hudi_reconcile.core.plan.apply_outcome import REFUSED, count_unfinished, count_untouched
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, Guard, Precision, SideState, Unverified
@@ -55,7 +55,7 @@ class LandedError(Exception):
         self.error = error
 
 
-def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
+def refused_result(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
     """A guard said no; nothing was written. `landed`: an earlier apply of the plan made a commit."""
     first = no[0]
     message = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
@@ -68,7 +68,7 @@ def refused(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = 
         guards=tuple(by_name.values()),
         corrections=Corrections(plan.upserts, plan.deletes),
         plan_id=plan.plan_id,
-        uncorrected=untouched(plan.upserts + plan.deletes, plan.run_id, REFUSED, said),
+        uncorrected=count_untouched(plan.upserts + plan.deletes, plan.run_id, REFUSED, said),
     )
 
 
@@ -111,7 +111,7 @@ def done_result(
     )
 
 
-def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
+def failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
     """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
     status = Counter(tally.ended({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
     names = ", ".join(instant.completed for instant in tally.instants)
@@ -126,7 +126,7 @@ def broken_off(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> Tab
         guards=plan.guards,
         corrections=_corrections(plan, status, done, earlier),
         plan_id=plan.plan_id,
-        uncorrected=unfinished(status, left_rows, plan.run_id),
+        uncorrected=count_unfinished(status, left_rows, plan.run_id),
         notes=(*earlier.notes, *_kept(tally.savepoint), *tally.notes),
     )
 

@@ -23,7 +23,7 @@ class Listing:
 class Left:
     """What may be uncorrected of a plan. `planned` are all of its rows, `not_asked` those that `--only` left out.
 
-    `ended` are the keys of those that this apply was to write and did not, None where it was to write none.
+    `list_unwritten` are the keys of those that this apply was to write and did not, None where it was to write none.
     """
 
     plan_run: str
@@ -34,7 +34,7 @@ class Left:
     ended: Frame | None
 
 
-def ended(comparer: Comparer, rows: Frame, unwritten: str, *, is_lost: bool) -> Frame:
+def list_unwritten(comparer: Comparer, rows: Frame, unwritten: str, *, is_lost: bool) -> Frame:
     """Keys of rechecked corrections that were not written, by reason; `is_lost`: their commit was not made."""
     reason = NOT_COMMITTED if is_lost else unwritten
     return comparer.ended(rows, "status", {READY: reason, DOUBLED: reason})

@@ -10,8 +10,8 @@ from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.comparison import cut_of
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.pull.replace import overwrites
-from hudi_reconcile.stages.pull.start import followed, start_of
+from hudi_reconcile.stages.pull.replace import is_overwrite
+from hudi_reconcile.stages.pull.start import follow_schema, start_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class PullPlan:
 def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
     """The plan of the pull. Refuses what the pull would refuse before it reads; takes no lease."""
     source = edges.source
-    start = followed(job, start_of(job, source, edges.lake, full=full))
+    start = follow_schema(job, start_of(job, source, edges.lake, full=full))
     empty = is_empty(start.window)
     checkpoint = None if start.before is None else start.before.checkpoint.text
     lower, upper, is_full = start.window.lower, start.window.upper, start.whole
     bound = None if start.bound is None else start.watermark.text(Mark(start.bound))
-    replaces = is_full and start.existing is not None and overwrites(job)
+    replaces = is_full and start.existing is not None and is_overwrite(job)
     notes: tuple[str, ...] = ("the whole table would be replaced, within the policy's limits",) if replaces else ()
     if job.limit_rows is not None and start.bound is not None and not replaces:
         notes += (f"read in pages of {job.limit_rows:,} rows, each a commit; the parts are those of one read of all",)

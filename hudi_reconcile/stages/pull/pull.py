@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from hudi_reconcile.core.errors import RefusedError, SupersededError, UnverifiedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
-from hudi_reconcile.core.pull.cursor import Edge, Mark, Page, is_empty, next_checkpoint, next_page, odd_shapes
-from hudi_reconcile.core.pull.source_lineage import standing_after, standing_guards, taken_over_notes
+from hudi_reconcile.core.pull.cursor import Edge, Mark, PageRange, is_empty, next_checkpoint, next_page, odd_shapes
+from hudi_reconcile.core.pull.source_lineage import accepted_lineage_notes, lineage_after, lineage_guards
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.comparison import cut_of
-from hudi_reconcile.stages.hoodiestreamer import to_hand_back
+from hudi_reconcile.stages.hoodiestreamer import checkpoint_to_hand_back
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.preconditions import clear_way, refuse_beside, slipped_in
-from hudi_reconcile.stages.pull.replace import allowed, overwrites, refuse_torn
+from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
+from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
 from hudi_reconcile.stages.pull.start import Start, carry, refuse_changed, start_of
 
 NO_APPROVAL = Approval()
@@ -56,14 +56,14 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     source, lake = edges.source, edges.lake
     with _unfinished(), lake.lease(job.run_id):
         start = start_of(job, source, lake, full=full)
-        start = replace(start, notes=(*start.notes, *clear_way(job, lake, approval.dead_writers)))
+        start = replace(start, notes=(*start.notes, *roll_back_dead_writers(job, lake, approval.dead_writers)))
         if is_empty(start.window):
             return _result(job, start, _Done(start.existing, start.before))
         if start.whole and start.existing is not None:
-            refuse_beside(job, lake)  # before all rows are read for nothing
+            refuse_unsafe_writers(job, lake)  # before all rows are read for nothing
         start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))
         done = _Done(start.existing, start.before)
-        if start.existing is not None and start.whole and overwrites(job):
+        if start.existing is not None and start.whole and is_overwrite(job):
             return _overwrite(job, start, edges, approval)
         cut = cut_of(job, start.table, source)
         for page in _pages(job, start, source):
@@ -100,10 +100,10 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
         found = lake.would_overwrite(rows, table)
         held = None if start.before is None else start.before.checkpoint
         # Asked again: a server that was replaced while rows were read may lack some.
-        standing = standing_guards(held, source.standing(), deletes=found.gone_rows, regressed=0, verb="pull")
-        allowed(job, found, staged.rows, approval, standing)
+        standing = lineage_guards(held, source.standing(), deletes=found.gone_rows, regressed=0, verb="pull")
+        check_replacement(job, found, staged.rows, approval, standing)
         gone = found.gone_rows
-        refuse_beside(job, lake)
+        refuse_unsafe_writers(job, lake)
         return lake.overwrite(rows, table, checkpoint, labels)
 
     done = _Done(table, start.before)
@@ -112,7 +112,7 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
     after = _write(job, start, done, staged, lake, land=land)
     done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
     note = f"the whole table was replaced; {gone} of its rows were gone at the source"
-    done = _added(done, Page(start.window, None), staged, after, lake)
+    done = _added(done, PageRange(start.window, None), staged, after, lake)
     return _result(job, _handed_back(replace(start, notes=(*start.notes, note)), done, lake), done)
 
 
@@ -123,7 +123,7 @@ def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
     """
     if done.existing is None or done.existing.owned or done.after is None:
         return start
-    back = to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.origin())
+    back = checkpoint_to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.origin())
     if back is None:
         return start
     if silent := lake.silent_writers():
@@ -133,22 +133,22 @@ def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
     return replace(start, notes=(*start.notes, f"handed back to HoodieStreamer: {back.key}={back.value}"))
 
 
-def _pages(job: TableJob, start: Start, source: Source) -> Iterator[Page]:
+def _pages(job: TableJob, start: Start, source: Source) -> Iterator[PageRange]:
     """The start's window, whole or in pages. The last page of a whole read has no upper end."""
     if job.limit_rows is None or start.bound is None:
-        yield Page(start.window, None)
+        yield PageRange(start.window, None)
         return
     rest = replace(start.window, upper=Edge(Mark(start.bound)))
     while True:
         page = next_page(rest, job.limit_rows, lambda window, rows, at: source.ahead(start.table, window, rows, at))
         if page.rest is None:
-            yield Page(replace(page.window, upper=None), None) if start.whole else page
+            yield PageRange(replace(page.window, upper=None), None) if start.whole else page
             return
         yield page
         rest = page.rest
 
 
-def _added(done: _Done, page: Page, staged: Staged, after: CheckpointAt, lake: Lake) -> _Done:
+def _added(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt, lake: Lake) -> _Done:
     return _Done(
         existing=done.existing or lake.look(),
         after=after,
@@ -157,7 +157,7 @@ def _added(done: _Done, page: Page, staged: Staged, after: CheckpointAt, lake: L
         null_rows=done.null_rows + staged.null_watermark_rows,
         greatest_group_rows=max(done.greatest_group_rows, staged.rows if page.is_group else 0),
         write_seconds=done.write_seconds,
-        notes=(*done.notes, *slipped_in(lake, after.instant)),
+        notes=(*done.notes, *find_late_writers(lake, after.instant)),
     )
 
 
@@ -181,7 +181,7 @@ def _write(
     earlier = None if done.after is None else done.after.checkpoint
     reached = next_checkpoint(start.watermark.reached(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    standing = standing_after(earlier, start.standing, anew=done.existing is None or land is not None)
+    standing = lineage_after(earlier, start.standing, anew=done.existing is None or land is not None)
     blank = Checkpoint(
         job.strategy,
         start.watermark.names,
@@ -204,7 +204,7 @@ def _write(
     elif land is not None:
         instant = land(rows, checkpoint, labels)
     else:
-        refuse_beside(job, lake)
+        refuse_unsafe_writers(job, lake)
         instant = lake.upsert(rows, done.existing, checkpoint, labels)
     return CheckpointAt(checkpoint, instant)
 
@@ -215,9 +215,9 @@ def _new_table(job: TableJob, table: SourceTable) -> NewTable:
 
 
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
-    adds = done.pages and start.existing is not None and not (start.whole and overwrites(job))
+    adds = done.pages and start.existing is not None and not (start.whole and is_overwrite(job))
     before = None if start.before is None else start.before.checkpoint
-    notes = (*start.notes, *done.notes, *(taken_over_notes(before, start.standing) if adds else ()))
+    notes = (*start.notes, *done.notes, *(accepted_lineage_notes(before, start.standing) if adds else ()))
     if not done.greatest_group_rows:
         return notes
     names = ", ".join(start.watermark.order.columns)

@@ -6,14 +6,14 @@ Decides when a pull does so, and refuses by the numbers. Nothing is written befo
 from __future__ import annotations
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
-from hudi_reconcile.core.plan.guards import PlanCounts, Policy, refusals, replacement_guards
+from hudi_reconcile.core.plan.guards import PlanCounts, Policy, failed_guards, replacement_guards
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.ports import Replaced
 from hudi_reconcile.stages.job import TableJob
 
 
-def overwrites(job: TableJob) -> bool:
+def is_overwrite(job: TableJob) -> bool:
     """Whether a full fetch replaces the table: what the config says, else what the strategy implies (docs/adr/0008)."""
     return (job.full_mode or ("overwrite" if job.strategy == "full" else "upsert")) == "overwrite"
 
@@ -28,7 +28,7 @@ def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> 
         )
 
 
-def allowed(
+def check_replacement(
     job: TableJob, found: Replaced, source_rows: int, approval: Approval, standing: tuple[Guard, ...] = ()
 ) -> tuple[Guard, ...]:
     """The guards of the replacement, and those of what the source stands on. Raises RefusedError where one says no.
@@ -38,7 +38,7 @@ def allowed(
     counts = PlanCounts(0, found.gone_rows, source_rows, found.lake_rows)
     policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
     guards = (*replacement_guards(counts, policy), *standing)
-    no = refusals(
+    no = failed_guards(
         guards,
         deletes=found.gone_rows,
         approved=approval.approve_deletes,

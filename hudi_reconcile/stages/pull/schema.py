@@ -13,7 +13,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, evolve, sentence
 from hudi_reconcile.core.tables.values import Checkpoint, LakeTable, SourceTable
-from hudi_reconcile.ports import AS_SOURCE, Shape
+from hudi_reconcile.ports import AS_SOURCE, BatchShape
 from hudi_reconcile.stages.job import TableJob
 
 
@@ -31,7 +31,7 @@ class Followed:
     """The lake table as the next commit makes it, how its rows differ from the source's, and what is said about it."""
 
     table: LakeTable
-    shape: Shape = AS_SOURCE
+    shape: BatchShape = AS_SOURCE
     changes: tuple[SchemaChange, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -43,10 +43,12 @@ def follow(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Chec
     found = _evolve(job, source, lake, checkpoint)
     types = {column.name: column.type for column in lake.columns}
     notes = tuple(sentence(change, types.get(change.lake_column or "")) for change in found.changes)
-    return Followed(replace(lake, columns=found.columns), Shape(dropped=found.dropped), found.changes, notes)
+    return Followed(replace(lake, columns=found.columns), BatchShape(dropped=found.dropped), found.changes, notes)
 
 
-def correctable(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Followed:
+def columns_for_correction(
+    job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None
+) -> Followed:
     """The lake table that a correction writes to. Columns that only the source has are left to the next pull.
 
     Raises RefusedError for a column that cannot be written, and for one that the source dropped since the last pull: only
@@ -66,7 +68,7 @@ def correctable(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint:
         )
     types = {column.name: column.type for column in lake.columns}
     notes = tuple(sentence(change, types.get(change.lake_column or "")) for change in found.changes)
-    return Followed(replace(lake, columns=found.columns), Shape(found.dropped, left_out), found.changes, notes)
+    return Followed(replace(lake, columns=found.columns), BatchShape(found.dropped, left_out), found.changes, notes)
 
 
 def _evolve(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Evolution:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
-from hudi_reconcile.core.pull.cursor import Mark, Value, Window, beyond, full_window, is_empty, next_window, rank
-from hudi_reconcile.core.pull.source_lineage import UNKNOWN, Standing
+from hudi_reconcile.core.pull.cursor import Mark, Value, Window, full_window, is_empty, next_window, rank, value_above
+from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.core.tables.schema_evolution import carried, carried_anew, with_text
+from hudi_reconcile.core.tables.schema_evolution import encode_as_text, encode_columns, encode_new_columns
 from hudi_reconcile.core.tables.values import CheckpointAt, LakeTable, Moment, SourceTable
-from hudi_reconcile.ports import AS_SOURCE, Lake, Shape, Signs, Source
+from hudi_reconcile.ports import AS_SOURCE, BatchShape, Lake, Signs, Source
 from hudi_reconcile.stages.comparison import refuse_masked_key
-from hudi_reconcile.stages.hoodiestreamer import taken_over
+from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
-from hudi_reconcile.stages.pull.replace import overwrites
+from hudi_reconcile.stages.pull.replace import is_overwrite
 from hudi_reconcile.stages.pull.schema import follow
-from hudi_reconcile.stages.watermark import Watermark, behind, refuse_behind, watermark_of
+from hudi_reconcile.stages.watermark import Watermark, refuse_behind, replica_lag, watermark_of
 
 _MINUTE_MICROS = 60_000_000
 _WORTH_AN_INDEX_ROWS = 100_000
@@ -45,9 +45,9 @@ class Start:
     window: Window
     whole: bool
     notes: tuple[str, ...] = ()
-    shape: Shape = AS_SOURCE
+    shape: BatchShape = AS_SOURCE
     schema: tuple[SchemaChange, ...] = ()
-    standing: Standing = UNKNOWN
+    standing: SourceLineage = UNKNOWN
 
 
 def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
@@ -67,7 +67,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     refuse_masked_key(job, described)
     watermark = watermark_of(job, described)
     existing = lake.look()
-    table = described if existing is None else carried(described, existing)
+    table = described if existing is None else encode_columns(described, existing)
     before = _checkpoint(job, watermark, table, existing, lake, full=full)
     refuse_key_faults(job.name, source.key_faults(table))
     moment = source.moment()
@@ -85,9 +85,9 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     whole = full or existing is None or job.strategy == "full" or not watermark.moving
     window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
     if not is_empty(window):
-        refuse_behind(job, behind(watermark, before, moment, source.zone_offset_micros))
+        refuse_behind(job, replica_lag(watermark, before, moment, source.zone_offset_micros))
     told = sign_notes(watermark, signs, before, table.rows_estimate)
-    left = () if whole and overwrites(job) else _left_by_ordering(watermark, existing, whole=whole)
+    left = () if whole and is_overwrite(job) else _left_by_ordering(watermark, existing, whole=whole)
     notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job, existing), *left)
     standing = source.standing()
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
@@ -116,13 +116,15 @@ def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
             fix=f"leave those rows out with source.where, or {_WAY_OUT[start.existing is None]}",
         )
     # An existing table's key is carried as the table has it.
-    table = carried_anew(start.table, uncarried) if start.existing is None else with_text(start.table, uncarried)
+    table = (
+        encode_new_columns(start.table, uncarried) if start.existing is None else encode_as_text(start.table, uncarried)
+    )
     texts = [c.name for c, was in zip(table.columns, start.table.columns, strict=True) if c.kind is not was.kind]
     notes = (f"held as text, since no lake type is exact for their values: {', '.join(texts)}",) if texts else ()
-    return followed(job, replace(start, table=table, notes=(*start.notes, *notes)))
+    return follow_schema(job, replace(start, table=table, notes=(*start.notes, *notes)))
 
 
-def followed(job: TableJob, start: Start) -> Start:
+def follow_schema(job: TableJob, start: Start) -> Start:
     """The start with the lake table as it follows the source's columns. Raises RefusedError for what cannot follow."""
     if start.existing is None:
         return start
@@ -223,7 +225,7 @@ def _next(job: TableJob, watermark: Watermark, before: CheckpointAt | None, boun
 def _numbers_now(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
     """An end for pages of numbers: without one they would run after a source that never rests."""
     greatest = source.ahead(table, full_window(watermark.order), None, None).last
-    return None if greatest is None else beyond(greatest)
+    return None if greatest is None else value_above(greatest)
 
 
 def _refuse_clock_gone_back(
@@ -261,7 +263,7 @@ def _checkpoint(
     refuse_foreign(job, table, existing, lake.origin, "pull")
     found = lake.checkpoint()
     if found is None and not existing.owned:
-        found = taken_over(job, watermark, table, lake)
+        found = streamer_checkpoint(job, watermark, table, lake)
     if full:
         return found
     if found is None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan.guards import PlanCounts, Policy, guards, replica_deletes
+from hudi_reconcile.core.plan.guards import PlanCounts, Policy, guard_replica_deletes, guards
 from hudi_reconcile.core.plan.plan import Plan
-from hudi_reconcile.core.pull.source_lineage import Standing, standing_guards
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, lineage_guards
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.tables.values import CheckpointAt, Moment
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.sweep.two_looks import Confirmed
-from hudi_reconcile.stages.watermark import FIX, behind, watermark_of
+from hudi_reconcile.stages.watermark import FIX, replica_lag, watermark_of
 
 REPLICA_DELETES = "replica_deletes"
 
 
 def guards_of(
-    job: TableJob, found: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, standing: Standing
+    job: TableJob, found: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, standing: SourceLineage
 ) -> tuple[Guard, ...]:
     """All guards. `columns`: in how many rows each differs. `table_rows`: the whole table's where a part was compared."""
     deletes = found.kinds.get("deleted", 0)
@@ -30,8 +30,8 @@ def guards_of(
     before = None if found.checkpoint is None else found.checkpoint.checkpoint
     return (
         *guards(counts, policy_of(job)),
-        *((replica_deletes(deletes),) if found.moment.is_replica else ()),
-        *standing_guards(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
+        *((guard_replica_deletes(deletes),) if found.moment.is_replica else ()),
+        *lineage_guards(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
     )
 
 
@@ -48,12 +48,12 @@ def refuse_unreplayed(
     Behind one address there may be another server than at the sweep: a row that it has yet to get looks deleted. `deletes`: the
     plan's are to be written, and nobody accepted a replica's word for them.
     """
-    why = behind(watermark_of(job, sides.table), checkpoint, moment, sides.source.zone_offset_micros)
+    why = replica_lag(watermark_of(job, sides.table), checkpoint, moment, sides.source.zone_offset_micros)
     if why:
         raise RefusedError(f"table {job.name}: {why}; nothing was written", fix=f"apply again {FIX}")
     asked = any(guard.name == REPLICA_DELETES for guard in plan.guards)
     if moment.is_replica and deletes and plan.deletes and not asked:
-        guard = replica_deletes(plan.deletes)
+        guard = guard_replica_deletes(plan.deletes)
         raise RefusedError(
             f"table {job.name}: the source is a replica now, and was none at the sweep of run {plan.run_id}: "
             f"guard {guard.name}: limit {guard.limit}, found {guard.found}",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.sweep.segments import SMALL_ROWS, Choice, cheaper
+from hudi_reconcile.core.sweep.segments import SMALL_ROWS, Choice, choose_cheaper
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.ports import Source
-from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.job import PartialSweep, TableJob
 
 
 def choose_mode(
-    job: TableJob, table: SourceTable, agreement: Agreement, source: Source, part: Part | None = None
+    job: TableJob, table: SourceTable, agreement: Agreement, source: Source, part: PartialSweep | None = None
 ) -> Choice:
     """What `sweep.mode` says, and for `auto` what is cheaper by a sample of the link and the source.
 
@@ -36,11 +36,11 @@ def choose_mode(
     if table.rows_estimate < SMALL_ROWS:
         return Choice(pushdown=False, why=f"auto: under {SMALL_ROWS:,} rows either way takes about a second")
     probe = source.probe(table, agreement)
-    found = cheaper(probe, table.rows_estimate, cores=source.cores)
+    found = choose_cheaper(probe, table.rows_estimate, cores=source.cores)
     return Choice(found.pushdown, f"auto: {found.why}")
 
 
-def _in_spark(part: Part) -> str:
+def _in_spark(part: PartialSweep) -> str:
     if part.partitions:
         return "partitions are told apart in Spark"
     return "a budget is spent in batches, by Spark" if part.budget_seconds is not None else ""

@@ -8,33 +8,41 @@ from hashlib import sha256
 from hudi_reconcile.core.plan.plan import canonical_bytes
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.result_parts import Covered
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, age, continued, oldest_first, renewed, segments_of
+from hudi_reconcile.core.sweep.coverage import (
+    Coverage,
+    Reached,
+    continue_coverage,
+    coverage_age,
+    order_by_age,
+    renew_coverage,
+    segments_of,
+)
 from hudi_reconcile.core.sweep.segments import HashSegments, Segmentation
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, near, rule_of, scope_of_paths
 from hudi_reconcile.ports import Clock, Lake, Source
 from hudi_reconcile.stages.comparison import Scope, cut_of
-from hudi_reconcile.stages.job import Part, TableJob
+from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.requirements import schema_text
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Walk, pinned
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Scan, pin_lake
 
-WHOLE = Part()
+WHOLE = PartialSweep()
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
     """What of a table is compared, and on which segments. `coverage` is what was known before; `walk` None: no budget."""
 
-    part: Part
+    part: PartialSweep
     cut: Segmentation
     coverage: Coverage
     scope: PartitionScope | None = None
     lake: tuple[PartitionRows, ...] = ()
-    walk: Walk | None = None
+    walk: Scan | None = None
 
 
 def portion_of(
-    job: TableJob, part: Part, scope: Scope, *, pushdown: bool, source: Source, lake: Lake, clock: Clock
+    job: TableJob, part: PartialSweep, scope: Scope, *, pushdown: bool, source: Source, lake: Lake, clock: Clock
 ) -> Portion:
     """Cut the table, and say what of it is compared.
 
@@ -48,15 +56,15 @@ def portion_of(
         return Portion(part, cut, Coverage(subject, cut, job.segments), partitions, listed)
     in_parts = not source.hindrance(scope.table, scope.agreement)
     fresh = cut_of(job, scope.table, source, md5=in_parts)
-    cut, earlier = continued(part.earlier, subject, fresh, job.segments)
+    cut, earlier = continue_coverage(part.earlier, subject, fresh, job.segments)
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
-    order = oldest_first(earlier, segments_of(cut))
-    walk = Walk(clock, order, begun + part.budget_seconds, at_once)
+    order = order_by_age(earlier, segments_of(cut))
+    walk = Scan(clock, order, begun + part.budget_seconds, at_once)
     coverage = Coverage(subject, cut, job.segments) if earlier is None else earlier
     return Portion(part, cut, coverage, partitions, listed, walk)
 
 
-def partition_columns(job: TableJob, part: Part) -> frozenset[str]:
+def partition_columns(job: TableJob, part: PartialSweep) -> frozenset[str]:
     """Source columns that tell a row's partition: read even where they are excluded from the comparison."""
     if not part.partitions:
         return frozenset()
@@ -83,7 +91,7 @@ def partitions_of(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Partit
     return PartitionScope(rule, paths, near(rule, paths))
 
 
-def reached(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
+def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
     """How far the sweep came; `table_rows` is the source's own count of all rows."""
     segments = segments_of(portion.cut)
     done = segments if found.walked is None else len(found.walked.ids)
@@ -98,7 +106,7 @@ def reached(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) 
     )
 
 
-def left_behind(job: TableJob, portion: Portion, found: Confirmed, begun_micros: int) -> Coverage | None:
+def next_coverage(job: TableJob, portion: Portion, found: Confirmed, begun_micros: int) -> Coverage | None:
     """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment.
 
     Whenever a segment's turn came, it was compared with the lake as it was pinned when the sweep began.
@@ -106,12 +114,12 @@ def left_behind(job: TableJob, portion: Portion, found: Confirmed, begun_micros:
     if found.walked is None and portion.scope is not None:
         return None
     segments = range(segments_of(portion.cut)) if found.walked is None else found.walked.ids
-    return renewed(portion.coverage, segments, begun_micros, job.run_id)
+    return renew_coverage(portion.coverage, segments, begun_micros, job.run_id)
 
 
-def covered(portion: Portion, end: Reached, coverage: Coverage | None) -> Covered:
+def describe_coverage(portion: Portion, end: Reached, coverage: Coverage | None) -> Covered:
     """What the result says of it."""
-    old = age(portion.coverage if coverage is None else coverage)
+    old = coverage_age(portion.coverage if coverage is None else coverage)
     others = sum(one.rows for one in end.others)
     return Covered(
         segments=end.segments,
@@ -127,7 +135,7 @@ def covered(portion: Portion, end: Reached, coverage: Coverage | None) -> Covere
 
 
 def _partitions(
-    job: TableJob, part: Part, scope: Scope, lake: Lake
+    job: TableJob, part: PartialSweep, scope: Scope, lake: Lake
 ) -> tuple[PartitionScope | None, tuple[PartitionRows, ...]]:
     if not part.partitions:
         return None, ()
@@ -138,11 +146,11 @@ def _partitions(
         job.partition_by,
         masked=job.masking.named_among(column.name for column in scope.described.columns),
     )
-    listed = lake.partitions(pinned(lake)[0], rule)
+    listed = lake.partitions(pin_lake(lake)[0], rule)
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 
 
-def _subject(job: TableJob, part: Part, scope: Scope) -> str:
+def _subject(job: TableJob, part: PartialSweep, scope: Scope) -> str:
     """Names what is compared: where anything of it changes, no earlier comparison counts."""
     named = {
         "source": scope.table.identity,

@@ -15,7 +15,7 @@ from hudi_reconcile.stages.comparison import Scope, Sides
 from hudi_reconcile.stages.job import TableJob
 
 
-def unsteady(job: TableJob, sides: Sides, compared: SegmentSet | None = None) -> tuple[Unverified, ...]:
+def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None = None) -> tuple[Unverified, ...]:
     """What to say of a query whose two answers differ; nothing of one that holds, or of a table, which is no query.
 
     Only the segments that were `compared` are asked for, where these are not all.
@@ -42,7 +42,7 @@ class Seen:
     checkpoint: CheckpointAt | None
 
 
-def altered(
+def check_schema_stable(
     job: TableJob, seen: Seen, at_last_look: CheckpointAt | None, source: Source, lake: Lake
 ) -> tuple[Unverified, ...]:
     """What to say where a side's columns, key or server are no longer those that the sweep began with.

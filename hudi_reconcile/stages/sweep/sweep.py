@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
-from hudi_reconcile.core.pull.source_lineage import Standing, unknown_notes
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
 from hudi_reconcile.core.result import DRIFT_KINDS, TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, SideState, Unverified
 from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text
@@ -31,23 +31,23 @@ from hudi_reconcile.stages.comparison import (
     scope_of,
     settings_notes,
 )
-from hudi_reconcile.stages.job import Part, TableJob
-from hudi_reconcile.stages.preconditions import existing, refuse_key_faults
-from hudi_reconcile.stages.requirements import schema_text, standing_requirements
+from hudi_reconcile.stages.job import PartialSweep, TableJob
+from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
+from hudi_reconcile.stages.requirements import lineage_requirements, schema_text
 from hudi_reconcile.stages.sweep.guards import guards_of
 from hudi_reconcile.stages.sweep.mode import choose_mode
 from hudi_reconcile.stages.sweep.partial import (
     WHOLE,
     Portion,
-    covered,
-    left_behind,
+    describe_coverage,
+    measure_reach,
+    next_coverage,
     partition_columns,
     portion_of,
-    reached,
 )
-from hudi_reconcile.stages.sweep.stability import Seen, altered, unsteady
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, in_part, incomplete, look_twice, misread
-from hudi_reconcile.stages.watermark import Watermark, behind, unreplayed, watermark_of
+from hudi_reconcile.stages.sweep.stability import Seen, check_query_stable, check_schema_stable
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, check_reread, in_part, look_twice
+from hudi_reconcile.stages.watermark import Watermark, check_replayed, replica_lag, watermark_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Swept:
             self.comparer.save(self.findings, path, self.findings_rows)
 
 
-def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
+def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     """Compare the source, or a part of it, with a pinned lake snapshot and say what drifted and why.
 
     Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row, UsageError for a part
@@ -93,20 +93,21 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
     compared = in_part(found.walked, ground.cut)
     precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
     drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    moving = unsteady(job, sides, compared) + _shifted(job, seen, watermark, found, edges)
+    moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, found, edges)
     end = _reached(job, ground, found, edges.source)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
     is_sound = found.steady and not found.missed_rows and not moving
     parts = anatomy_of(ground, found, comparer, drift)
-    draft = drafted(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
-    coverage = left_behind(job, ground.portion, found, begun_micros) if is_sound and not found.unexplained.ids else None
+    draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
+    is_settled = is_sound and not found.unexplained.ids
+    coverage = next_coverage(job, ground.portion, found, begun_micros) if is_settled else None
     result = replace(
         _result(job, ground, found, unverified, draft),
         precision=precision,
         anatomy=parts,
         whole=end.is_whole and is_sound,
-        coverage=covered(ground.portion, end, coverage),
+        coverage=describe_coverage(ground.portion, end, coverage),
         notes=(*part_notes(end), *_notes(job, ground, found)),
     )
     rows = sum(found.kinds.values())
@@ -116,14 +117,14 @@ def sweep(job: TableJob, edges: Edges, part: Part = WHOLE) -> Swept:
 
 def _shifted(job: TableJob, seen: Seen, watermark: Watermark, found: Confirmed, edges: Edges) -> tuple[Unverified, ...]:
     """Columns that changed meanwhile, and drift that a replica may only not have replayed yet."""
-    changed = altered(job, seen, found.checkpoint, edges.source, edges.lake)
+    changed = check_schema_stable(job, seen, found.checkpoint, edges.source, edges.lake)
     if not any(found.kinds.get(kind, 0) for kind in DRIFT_KINDS):
         return changed
-    why = behind(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
-    return changed + unreplayed(job, why)
+    why = replica_lag(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
+    return changed + check_replayed(job, why)
 
 
-def _sides(job: TableJob, ground: Ground, edges: Edges) -> Sides:
+def _sides(job: TableJob, ground: SweepContext, edges: Edges) -> Sides:
     return Sides(
         ground.scope.table,
         ground.scope.agreement,
@@ -137,12 +138,12 @@ def _sides(job: TableJob, ground: Ground, edges: Edges) -> Sides:
     )
 
 
-def _reached(job: TableJob, ground: Ground, found: Confirmed, source: Source) -> Reached:
-    end = reached(job, ground.portion, found, found.source_rows)
-    return end if end.is_whole else reached(job, ground.portion, found, source.rows_now(ground.scope.table))
+def _reached(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> Reached:
+    end = measure_reach(job, ground.portion, found, found.source_rows)
+    return end if end.is_whole else measure_reach(job, ground.portion, found, source.rows_now(ground.scope.table))
 
 
-def _fetched(ground: Ground, found: Confirmed) -> int:
+def _fetched(ground: SweepContext, found: Confirmed) -> int:
     again = set(found.unequal.ids)
     first = 0 if ground.mode.pushdown else found.source_rows
     if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
@@ -155,7 +156,7 @@ def _scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> t
     watermark = watermark_of(job, described)
     refuse_key_faults(job.name, source.key_faults(described))
     at = lake.checkpoint()
-    table, past = existing(job, lake.look()), Past.of(None if at is None else at.checkpoint)
+    table, past = require_table(job, lake.look()), Past.of(None if at is None else at.checkpoint)
     return Seen(scope_of(job, described, table, source, past=past, also=also), at), watermark
 
 
@@ -190,9 +191,9 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
     if found.missed_rows and scope is not None:
         why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
         items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
-        items += misread(found, job.name)
+        items += check_reread(found, job.name)
     else:
-        items += incomplete(found, job.name)
+        items += check_complete(found, job.name)
     if not found.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since, or the cleaner passed it"
         fix = "sweep again; if it stays so, raise hoodie.clean.commits.retained of whoever cleans the table"
@@ -201,7 +202,7 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
 
 
 def _result(
-    job: TableJob, ground: Ground, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
+    job: TableJob, ground: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
     drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
     outcome = Outcome.DRIFT if any(drift.values()) else Outcome.CLEAN
@@ -233,12 +234,12 @@ def _result(
     )
 
 
-def _segments_compared(ground: Ground, found: Confirmed) -> int:
+def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
     done = ground.cut.count if found.walked is None else len(found.walked.ids)
     return min(done, ground.cut.count)
 
 
-def _notes(job: TableJob, ground: Ground, found: Confirmed) -> tuple[str, ...]:
+def _notes(job: TableJob, ground: SweepContext, found: Confirmed) -> tuple[str, ...]:
     notes = [*settings_notes(job), *masked_notes(job, ground.scope)]
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
@@ -255,14 +256,14 @@ def _notes(job: TableJob, ground: Ground, found: Confirmed) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class SweepContext:
     """Settled for the whole sweep."""
 
     scope: Scope
     watermark: Watermark
     mode: Choice
     portion: Portion
-    standing: Standing
+    standing: SourceLineage
 
     @property
     def cut(self) -> Segmentation:
@@ -270,16 +271,16 @@ class Ground:
         return self.portion.cut
 
 
-def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: Part) -> Ground:
+def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: PartialSweep) -> SweepContext:
     """Choose where digests are made, and cut the keys of the part that is asked for."""
     mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
     portion = portion_of(
         job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
     )
-    return Ground(scope, watermark, mode, portion, edges.source.standing())
+    return SweepContext(scope, watermark, mode, portion, edges.source.standing())
 
 
-def anatomy_of(ground: Ground, found: Confirmed, comparer: Comparer, drift_rows: int) -> Anatomy | None:
+def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer, drift_rows: int) -> Anatomy | None:
     """Counts by place, day, column and lateness; None where nothing drifted."""
     if found.findings is None or not drift_rows:
         return None
@@ -289,7 +290,9 @@ def anatomy_of(ground: Ground, found: Confirmed, comparer: Comparer, drift_rows:
     return comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
 
 
-def drafted(job: TableJob, ground: Ground, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock) -> Plan:
+def draft_plan(
+    job: TableJob, ground: SweepContext, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock
+) -> Plan:
     """The plan for these findings, with its guards and what must still hold when it is applied."""
     deletes = found.kinds.get("deleted", 0)
     drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
@@ -317,7 +320,7 @@ def drafted(job: TableJob, ground: Ground, found: Confirmed, *, end: Reached, pa
             Requirement(SCHEMA, schema_text(ground.scope.agreement)),
             Requirement(MAX_AGE, str(job.max_plan_age_micros)),
             *part_requirements(part_text(end), end.asked),
-            *standing_requirements(ground.standing),
+            *lineage_requirements(ground.standing),
         ),
         files={},
     )

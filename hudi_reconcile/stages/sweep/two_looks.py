@@ -26,7 +26,7 @@ from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.values import IN_SCOPE, CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.comparison import Sides
-from hudi_reconcile.stages.hoodiestreamer import furthest
+from hudi_reconcile.stages.hoodiestreamer import furthest_mark
 from hudi_reconcile.stages.watermark import Watermark
 
 NO_SEGMENTS = SegmentSet(())
@@ -40,8 +40,8 @@ class Confirmed:
 
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
     a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
-    many rows the first read lacked against the table's own count, None where nobody can tell. `unexplained` are segments
-    whose digests differ while their rows are equal: digests that prove nothing. `walked` are the segments that a budget
+    many rows the first read lacked against the table's own count, None where nobody can tell. `find_unexplained` are segments
+    whose digests differ while their rows are equal: digests that prove nothing. `scan_segments` are the segments that a budget
     sufficed for; None where there was no budget. `misread_rows` were equal when they were read again, though neither side had
     changed: one of the reads was not whole.
     """
@@ -97,7 +97,7 @@ class _First:
     suspected: bool = False
 
 
-def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
+def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Scan | None = None) -> Confirmed:
     """Compare all segments, or some; with a walk as many as its budget lets.
 
     Raises LakeError where the table has no completed commit.
@@ -111,7 +111,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
         )
     begun = moment
     waiting.clock.sleep(waiting.settle_seconds)
-    later, checkpoint = pinned(sides.lake)
+    later, checkpoint = pin_lake(sides.lake)
     moment = sides.source.moment()
     # An instant shows one state, so the rows that were kept are those of now.
     kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
@@ -140,11 +140,11 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
 
 
 def _looked(
-    sides: Sides, segments: SegmentSet | None, walk: Walk | None
+    sides: Sides, segments: SegmentSet | None, walk: Scan | None
 ) -> tuple[LakePin, CheckpointAt | None, Moment, _First]:
     """The first look, again where it seems that rows are missing from it."""
     for left in reversed(range(_FIRST_LOOKS)):
-        pin, checkpoint = pinned(sides.lake)
+        pin, checkpoint = pin_lake(sides.lake)
         moment = sides.source.moment()
         first = _first_look(sides, pin, moment, segments, walk)
         if not first.suspected or not left:
@@ -153,14 +153,14 @@ def _looked(
 
 
 def _first_look(
-    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None
+    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Scan | None = None
 ) -> _First:
     with _frozen(sides) as frozen:
         done, before = None, _counted_before(sides, segments) if walk is None else None
         if walk is None:
             digests = _digests(sides, pin, segments)
         else:
-            digests, done = walked(sides, pin, walk)
+            digests, done = scan_segments(sides, pin, walk)
         missed, certain = None, True
         if walk is not None and sides.scope is None:
             missed = _missed_by_walk(sides, moment, digests, done, frozen=frozen)
@@ -199,7 +199,7 @@ def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[S
 
 def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
     told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
-    return unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
+    return find_unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
 
 
 def _counted_before(sides: Sides, segments: SegmentSet | None) -> int | None:
@@ -260,7 +260,7 @@ def _missed_in_scope(sides: Sides) -> int | None:
     return counted - read if _is_still(sides, before) else None
 
 
-def pinned(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
+def pin_lake(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
     """The newest snapshot and the checkpoint of that same snapshot.
 
     A pull that commits between the two questions would give a checkpoint that the snapshot does not reach, and the rows
@@ -286,7 +286,7 @@ def pending_range(
     if ours is not None and ours.source_identity != sides.table.identity:
         ours = None
     if waiting.foreign:
-        reached = furthest(mark, ours, sides.lake.origin())
+        reached = furthest_mark(mark, ours, sides.lake.origin())
         known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
     else:
         reached = mark.reached(ours)
@@ -299,7 +299,7 @@ def pending_range(
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Scan:
     """All segments in their order, and until when a new batch may begin. `at_once`: a part costs as much as the whole."""
 
     clock: Clock
@@ -313,7 +313,7 @@ def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
     return None if walked is None or len(walked.ids) == segments_of(cut) else walked
 
 
-def walked(sides: Sides, pin: LakePin, walk: Walk) -> tuple[tuple[SegmentDigest, ...], SegmentSet]:
+def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[SegmentDigest, ...], SegmentSet]:
     """Digest both sides batch by batch, by segment, and which those were. At least one batch is compared."""
     clock, order = walk.clock, walk.order
     begun = clock.monotonic_seconds()
@@ -336,10 +336,10 @@ def digests_of(sides: Sides, pin: LakePin) -> tuple[SegmentDigest, ...]:
     """Digest all rows of both sides at the same time, each where it is."""
     inside = sides.source.digests_inside(sides.table, sides.agreement, sides.cut)
     theirs = sides.comparer.text_digests(sides.lake.rows(pin))
-    return met(inside(), theirs)
+    return join_sums(inside(), theirs)
 
 
-def met(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> tuple[SegmentDigest, ...]:
+def join_sums(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> tuple[SegmentDigest, ...]:
     """The sums of both sides, segment by segment; a segment that one side lacks has no rows there."""
     ours = {item.segment: item for item in source}
     theirs = {item.segment: item for item in lake}
@@ -351,7 +351,7 @@ def met(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> tuple[S
     return tuple(found)
 
 
-def unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSet:
+def find_unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSet:
     """Of segments whose digests differed and whose rows did not: those where this is so again.
 
     Rows may have been equal by the time they were read, so both are looked at once more. What is left means that source
@@ -369,17 +369,17 @@ def unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSet:
     return SegmentSet.of(set(still.ids) - explained)
 
 
-def incomplete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+def check_complete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
     """Where rows that the source counts were not read at the first look, or rows of it not at the second."""
     if not found.missed_rows:
-        return misread(found, name)
+        return check_reread(found, name)
     what = "the table" if found.walked is None else "the source, of these segments,"
     why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
     fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if it stays so, report it as a bug"
-    return (Unverified("table", name, why, fix), *misread(found, name))
+    return (Unverified("table", name, why, fix), *check_reread(found, name))
 
 
-def misread(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+def check_reread(found: Confirmed, name: str) -> tuple[Unverified, ...]:
     """Where two reads of one state differ."""
     if not found.misread_rows:
         return ()

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.changefeed.query import answered, listed, logged, paired, touched
-from hudi_reconcile.core.changes.queries import QUERY_TYPES, Change, answer, applied
+from hudi_reconcile.changefeed.query import answer_query, list_rows, pair_images, read_log, select_touched
+from hudi_reconcile.core.changes.queries import QUERY_TYPES, Change, answer, apply_changes
 from hudi_reconcile.core.changes.range import Commit, Span, span_of
 from hudi_reconcile.core.tables.values import READ_SEQ, TableType
 from hudi_reconcile.lake.bridge import Timeline
@@ -21,19 +21,19 @@ from tests.integration.changes.lakes import Lake
 
 def whole_log(history: HudiHistory, start: str = "earliest", end: str = "latest") -> tuple[Change, ...]:
     span = span_between(history, start, end)
-    return told(answered("full-delta", in_pairs(history, span.commits), span.commits))
+    return told(answer_query("full-delta", in_pairs(history, span.commits), span.commits))
 
 
 def in_pairs(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
     """The log from the rows just before and just after each commit: the way that all others are held against."""
     rows = Frame(cast("DataFrame", history.versions(commits)).localCheckpoint())
-    return paired(touched(rows, few=True), commits)
+    return pair_images(select_touched(rows, few=True), commits)
 
 
 def otherwise(history: HudiHistory, commits: Sequence[Commit]) -> list[Frame]:
     """The log in each other way that tells it: from one reading of the files, and by Hudi's own change log."""
     chained, own = history.touched(commits), own_log(history, commits)
-    return [*([] if chained is None else [paired(chained, commits)]), *([] if own is None else [own])]
+    return [*([] if chained is None else [pair_images(chained, commits)]), *([] if own is None else [own])]
 
 
 def own_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame | None:
@@ -42,17 +42,17 @@ def own_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame | None:
     if counted is None:
         return None
     with history.logged(commits, counted) as own:
-        return None if own is None else logged(own, history.table.record_key, counted)
+        return None if own is None else read_log(own, history.table.record_key, counted)
 
 
 def at_once(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...] | None:
     """The log from one reading of the files; None where that tells none."""
     chained = history.touched(commits)
-    return None if chained is None else told(answered("full-delta", paired(chained, commits), commits))
+    return None if chained is None else told(answer_query("full-delta", pair_images(chained, commits), commits))
 
 
 def alive_of(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...]:
-    return told(listed(history.alive(commits)))
+    return told(list_rows(history.alive(commits)))
 
 
 def told(rows: Frame) -> tuple[Change, ...]:
@@ -87,7 +87,7 @@ def assert_ranges(lake: Lake, log: tuple[Change, ...]) -> None:
         for last in range(first, len(lake.states)):
             part = [one for one in log if first <= one.commit < last]
             for query in ("full-delta", "min-delta"):
-                reached = applied(lake.states[first], answer(query, part))
+                reached = apply_changes(lake.states[first], answer(query, part))
                 assert bare(reached) == bare(lake.states[last]), (query, first, last)
 
 
@@ -117,12 +117,12 @@ def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> N
     ways = [in_pairs(history, span.commits), *otherwise(history, span.commits)]
     part = [one for one in log if first <= one.commit < last]
     for query, way in product(QUERY_TYPES, ways):
-        rows = told(answered(query, way, span.commits))
+        rows = told(answer_query(query, way, span.commits))
         assert Counter(map(repr, renumbered(rows, first))) == Counter(map(repr, answer(query, part))), (
             query,
             first,
             last,
         )
     if history.is_plain(span.commits):
-        rows = told(listed(history.alive(span.commits)))
+        rows = told(list_rows(history.alive(span.commits)))
         assert Counter(map(repr, renumbered(rows, first))) == Counter(map(repr, answer("upsert", part))), (first, last)

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.changefeed.answers import answer, of_one_row_each
 from hudi_reconcile.changefeed.lines import lines_of
 from hudi_reconcile.changefeed.log import log_of, touched_of
-from hudi_reconcile.changefeed.origin import kinds_of, originated
+from hudi_reconcile.changefeed.origin import add_origin, kinds_of
 from hudi_reconcile.core.changes import queries
 from hudi_reconcile.core.changes.range import Commit
 from hudi_reconcile.core.errors import UsageError
@@ -97,7 +97,7 @@ def test_log_of_row_versions_is_the_log_of_what_the_commits_did(
 
 
 def _is_carried(change: queries.Change) -> bool:
-    return change.before is not None and change.after is not None and queries.same_image(change.before, change.after)
+    return change.before is not None and change.after is not None and queries.is_same_image(change.before, change.after)
 
 
 def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_is_asked_for(
@@ -169,7 +169,7 @@ def test_finding_of_a_padded_key_is_found_again_and_two_of_different_kinds_are_n
     )
 
     kinds = kinds_of(spark, {"r1": str(tmp_path / "findings")}, ["code", "part"])
-    found = originated(answered, [commit], kinds, corrections_only=True).collect()
+    found = add_origin(answered, [commit], kinds, corrections_only=True).collect()
 
     assert {row["key"]["code"]: row["correction"]["kind"] for row in found} == {
         "ab   ": "deleted",

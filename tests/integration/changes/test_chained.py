@@ -17,7 +17,7 @@ from hudi_reconcile.changefeed.log import touched_of
 from hudi_reconcile.core.changes.queries import answer
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.changes.history import HudiHistory
-from hudi_reconcile.lake.reads import evaluating
+from hudi_reconcile.lake.reads import redact_failures
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import alive_of, at_once, renumbered, span_between, told_alike, whole_log
 
@@ -87,7 +87,7 @@ def test_values_of_every_type_and_partition_are_read_alike_and_a_missing_file_is
         one for one in sorted(Path(path).rglob("*.parquet")) if history.commits()[0].instant.requested in one.name
     )
     base.unlink()
-    with pytest.raises(LakeError), evaluating(path):
+    with pytest.raises(LakeError), redact_failures(path):
         history.touched(history.commits()[1:])
 
 

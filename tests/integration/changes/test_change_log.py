@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.changefeed.query import answered, logged
+from hudi_reconcile.changefeed.query import answer_query, read_log
 from hudi_reconcile.core.changes.queries import QUERY_TYPES, answer
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.changes.history import HudiHistory
@@ -42,7 +42,7 @@ def test_ranges_and_queries_by_the_log_are_as_by_the_files(spark: SparkSession, 
         own = own_log(history, commits)
         assert own is not None, (first, last)
         for query in QUERY_TYPES:
-            found = renumbered(told(answered(query, own, commits)), first)
+            found = renumbered(told(answer_query(query, own, commits)), first)
             assert sorted(map(repr, found)) == sorted(map(repr, answer(query, part))), (query, first, last)
 
 
@@ -90,12 +90,12 @@ def test_log_that_does_not_hold_what_the_commits_counted_is_not_believed(spark: 
     assert counted is not None
     with history.logged(commits, counted) as found:
         changes = cast("DataFrame", found).localCheckpoint()
-    assert logged(Frame(changes), key, counted) is not None
+    assert read_log(Frame(changes), key, counted) is not None
 
     last = counted[-1]
     for other in (replace(last, inserted_rows=1), replace(last, updated_rows=1), replace(last, deleted_rows=3)):
-        assert logged(Frame(changes), key, (*counted[:-1], other)) is None
-    assert logged(Frame(changes), key, counted[:-1]) is None
+        assert read_log(Frame(changes), key, (*counted[:-1], other)) is None
+    assert read_log(Frame(changes), key, counted[:-1]) is None
 
     an_update = (F.col("op") == "u") & (F.col("n") == 1)
     wrong = {
@@ -104,7 +104,7 @@ def test_log_that_does_not_hold_what_the_commits_counted_is_not_believed(spark: 
         "after": F.when(~an_update, F.col("after")),
     }
     for name, value in wrong.items():
-        assert logged(Frame(changes.withColumn(name, value)), key, counted) is None, name
+        assert read_log(Frame(changes.withColumn(name, value)), key, counted) is None, name
 
 
 def test_copies_of_a_key_are_told_as_by_the_files_or_left_to_them(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.changefeed import postgres_sink
-from hudi_reconcile.core.changes.consumers import Position
+from hudi_reconcile.core.changes.consumers import ConsumerPosition
 from hudi_reconcile.lake.changes.positions import Positions
 from tests.integration.changes.copies import Copy
 from tests.support.postgres import Database
@@ -46,7 +46,7 @@ def inside_the_transaction(patch: pytest.MonkeyPatch) -> None:
 def after_the_delivery(patch: pytest.MonkeyPatch) -> None:
     original = Positions.write
 
-    def write(self: Positions, position: Position) -> None:
+    def write(self: Positions, position: ConsumerPosition) -> None:
         if position.pending is None:
             raise Ended
         original(self, position)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
-from hudi_reconcile.changefeed.origin import Held, held_against
+from hudi_reconcile.changefeed.origin import FindingsAudit, audit_against_findings
 
 IMAGE = "struct<id:bigint,amt:decimal(12,4),note:string,at:timestamp,tags:array<int>>"
 CHANGES = f"op string, key struct<id:bigint>, before {IMAGE}, after {IMAGE}"
@@ -50,6 +50,6 @@ def test_corrections_are_held_against_findings_by_value_and_what_is_not_borne_ou
     spark.createDataFrame(found, "kind string, action string, line string").write.parquet(str(tmp_path / "findings"))
     changes = spark.createDataFrame(list(numbered()), CHANGES)
 
-    assert held_against(changes, str(tmp_path / "findings"), ["order_id"], COLUMNS) == Held(
+    assert audit_against_findings(changes, str(tmp_path / "findings"), ["order_id"], COLUMNS) == FindingsAudit(
         unnamed_keys=1, other_keys=4
     )

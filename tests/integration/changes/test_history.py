@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.changes.queries import Change, applied, same_image
+from hudi_reconcile.core.changes.queries import Change, apply_changes, is_same_image
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, LakeColumn, TableType
 from hudi_reconcile.lake.hudi_lake import HudiLake
@@ -57,7 +57,7 @@ def history_is_told_right(
 
 
 def is_same(change: Change) -> bool:
-    return change.before is not None and change.after is not None and same_image(change.before, change.after)
+    return change.before is not None and change.after is not None and is_same_image(change.before, change.after)
 
 
 def assert_writers_at_once_are_refused(lake: Lake) -> None:
@@ -102,7 +102,7 @@ def test_history_that_the_cleaner_or_the_archiver_cut_is_refused_with_the_first_
 
     place = lake.completed.index(usable)
     assert 0 < place < len(lake.completed) - 1
-    reached = applied(lake.states[place + 1], whole_log(history, usable))
+    reached = apply_changes(lake.states[place + 1], whole_log(history, usable))
     assert bare(reached) == bare(lake.states[-1])
     with pytest.raises(UsageError):
         span_between(history, lake.completed[place - 1], "latest")

@@ -21,7 +21,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.app import changes
-from hudi_reconcile.app.changes import Asked, ask
+from hudi_reconcile.app.changes import ChangeQuery, ask
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.changes.queries import QueryType
@@ -81,7 +81,7 @@ class Meanwhile:
 
     def ask(self, kind: QueryType, start: str) -> list[Line]:
         config = load_config(self.config, {})
-        found = ask(config, Asked.of(config.table("t"), kind, start, "latest"), self.session)
+        found = ask(config, ChangeQuery.of(config.table("t"), kind, start, "latest"), self.session)
         return [json.loads(line) for line in found.lines()]
 
     def other(self, name: str, *acts: Callable[[Lake], object], options: Mapping[str, str] = NO_OPTIONS) -> Other:

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import Frame, Look
 
@@ -46,7 +46,7 @@ Row = Mapping[str, Any]
 
 def agreement(*key: str, watermark: tuple[str, ...] = ("ts",), digits: tuple[int, int] = (12, 2)) -> Agreement:
     items = tuple(
-        Compared(index, column, kind.simpleString(), digits if own else None)
+        ComparedColumn(index, column, kind.simpleString(), digits if own else None)
         for index, (column, kind, own) in enumerate(COLUMNS)
     )
     by_name = {item.column.name: item for item in items}

@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.canonical_text import collected, text_digested, with_texts
-from hudi_reconcile.compare.columns import Shape, values_of
+from hudi_reconcile.compare.canonical_text import add_texts, collect_digests, digest_texts
+from hudi_reconcile.compare.columns import ComparisonShape, values_of
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables import canonical_text
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.postgres import digests
 from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, sums_of
@@ -52,8 +52,8 @@ class Tried:
         precision = self.digits[0] if self.digits else None
         return Column(self.name, self.kind, self.declared, precision=precision, scale=self.scale, native=self.native)
 
-    def item(self, index: int) -> Compared:
-        return Compared(index, self.column, self.lake.simpleString(), self.digits)
+    def item(self, index: int) -> ComparedColumn:
+        return ComparedColumn(index, self.column, self.lake.simpleString(), self.digits)
 
     def text(self, value: Any) -> str | None:
         return canonical_text.text_of(self.kind, value, self.digits[1] if self.digits else 0)
@@ -189,7 +189,7 @@ def test_postgres_writes_every_value_as_the_reference_does(filled: Database) -> 
 @pytest.mark.parametrize("on", ["true", "false"])
 def test_spark_writes_every_value_as_the_reference_does(spark: SparkSession, on: str) -> None:
     with ansi(spark, on):
-        texts = with_texts(lake(spark), ITEMS, values_of("lake", ITEMS), F.col("id"))
+        texts = add_texts(lake(spark), ITEMS, values_of("lake", ITEMS), F.col("id"))
         found = sorted(texts.collect(), key=lambda row: int(row["id"]))
 
     assert differing([list(row)[1:] for row in found]) == {}
@@ -200,7 +200,7 @@ def expected(cut: Segmentation) -> tuple[canonical_text.SegmentSum, ...]:
         cut.segment_of(row[0]) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(row[0])], cut.count)
         for row in DATA
     ]
-    return canonical_text.summed(
+    return canonical_text.sum_digests(
         (s, canonical_text.row_digest([str(row[0]), *t])) for s, row, t in zip(segments, DATA, TEXT_ROWS, strict=True)
     )
 
@@ -215,9 +215,9 @@ def test_both_sides_digest_to_the_numbers_of_the_reference(
 ) -> None:
     items = (ID_ITEM, *ITEMS)
     what = Digested(items, (ID_ITEM,), cut)
-    shape = Shape(Agreement(items, (ID_ITEM,), (), ()), cut)
+    shape = ComparisonShape(Agreement(items, (ID_ITEM,), (), ()), cut)
 
-    ours = collected(text_digested(lake(spark), "lake", shape))
+    ours = collect_digests(digest_texts(lake(spark), "lake", shape))
 
     assert ask(filled, what) == expected(cut)
     assert ours == expected(cut)
@@ -271,12 +271,12 @@ def test_database_puts_far_negative_and_null_keys_into_their_segments(pg: Databa
     found = ask(pg, Digested((ID_ITEM,), (ID_ITEM,), cut))
 
     texts = [(cut.segment_of(key), canonical_text.row_digest([None if key is None else str(key)])) for key in KEYS]
-    assert found == canonical_text.summed(texts)
+    assert found == canonical_text.sum_digests(texts)
 
 
 def test_composite_key_with_null_parts_has_the_same_buckets_on_both_sides(pg: Database, spark: SparkSession) -> None:
     key = tuple(Column(name, Kind.TEXT, "text") for name in ("a", "b"))
-    items = tuple(Compared(index, column, "string") for index, column in enumerate(key))
+    items = tuple(ComparedColumn(index, column, "string") for index, column in enumerate(key))
     cut = HashSegments(("a", "b"), 64)
     data = [("x", None), (None, "x"), ("", "x"), ("x", ""), (None, None), ("a:b", "c"), ("a", "b:c"), ("é", "~")]
     pg.execute("create table t (a text, b text)")
@@ -284,10 +284,10 @@ def test_composite_key_with_null_parts_has_the_same_buckets_on_both_sides(pg: Da
         connection.cursor().executemany("insert into t values (%s, %s)", data)
     frame = spark.createDataFrame(data, "a string, b string")
 
-    ours = collected(text_digested(frame, "lake", Shape(Agreement(items, items, (), ()), cut)))
+    ours = collect_digests(digest_texts(frame, "lake", ComparisonShape(Agreement(items, items, (), ()), cut)))
 
     assert ours == ask(pg, Digested(items, items, cut))
-    assert ours == canonical_text.summed(
+    assert ours == canonical_text.sum_digests(
         (canonical_text.bucket(row, 64), canonical_text.row_digest(row)) for row in data
     )
 
@@ -299,13 +299,15 @@ def test_server_with_another_encoding_digests_utf8(pg: Database) -> None:
         try:
             latin = Database(pg.server, name)
             latin.execute("create table t (id int8, x text)", "insert into t values (1, 'naïve é'), (2, 'ÿ')")
-            item = Compared(1, Column("x", Kind.TEXT, "text"), "string")
+            item = ComparedColumn(1, Column("x", Kind.TEXT, "text"), "string")
 
             found = ask(latin, Digested((ID_ITEM, item), (ID_ITEM,), HashSegments(("id",), 1)))
         finally:
             admin.execute(f"drop database {name} with (force)")
 
-    assert found == canonical_text.summed((0, canonical_text.row_digest(row)) for row in (["1", "naïve é"], ["2", "ÿ"]))
+    assert found == canonical_text.sum_digests(
+        (0, canonical_text.row_digest(row)) for row in (["1", "naïve é"], ["2", "ÿ"])
+    )
 
 
 def test_infinite_time_equals_nothing_that_the_lake_can_hold(pg: Database) -> None:
@@ -315,7 +317,7 @@ def test_infinite_time_equals_nothing_that_the_lake_can_hold(pg: Database) -> No
     )
     kinds = {"d": Kind.DATE, "ts": Kind.TIMESTAMP, "tz": Kind.TIMESTAMPTZ}
 
-    texts = ", ".join(digests.canonical(Compared(0, Column(name, kind, ""), "")) for name, kind in kinds.items())
+    texts = ", ".join(digests.canonical(ComparedColumn(0, Column(name, kind, ""), "")) for name, kind in kinds.items())
 
     assert pg.query(f"select {texts} from t") == [("infinity", "-infinity", "infinity")]
 
@@ -329,11 +331,11 @@ def test_digest_reads_only_rows_that_the_table_is_limited_to(filled: Database) -
 
 
 def test_timestamp_that_the_lake_holds_with_zone_has_the_same_text(spark: SparkSession) -> None:
-    item = Compared(0, Column("ts", Kind.TIMESTAMP, "timestamp"), "timestamp")
+    item = ComparedColumn(0, Column("ts", Kind.TIMESTAMP, "timestamp"), "timestamp")
     moments = [(datetime(1969, 12, 31, tzinfo=UTC) + timedelta(microseconds=n),) for n in (0, 1, 86_399_999_999)]
     frame = spark.createDataFrame(moments, T.StructType([T.StructField("ts", T.TimestampType())]))
 
-    texts = with_texts(frame, (item,), values_of("lake", (item,))).collect()
+    texts = add_texts(frame, (item,), values_of("lake", (item,))).collect()
 
     assert [row[0] for row in texts] == [canonical_text.text_of(Kind.TIMESTAMPTZ, moment) for (moment,) in moments]
 
@@ -344,9 +346,9 @@ NARROW = (1.1, -1e300, 1e-300, -7.1e-46, 7.0064923216240854e-46, 3.4028235677973
 
 def test_both_sides_cut_to_the_digits_on_which_they_meet(pg: Database, spark: SparkSession) -> None:
     items = (
-        Compared(0, Column("n", Kind.DECIMAL, "", precision=9, scale=3), "decimal(9,1)", (9, 3), 1),
-        Compared(1, Column("t", Kind.TIMESTAMP, ""), "timestamp", None, 3),
-        Compared(2, Column("d", Kind.DOUBLE, ""), "float"),
+        ComparedColumn(0, Column("n", Kind.DECIMAL, "", precision=9, scale=3), "decimal(9,1)", (9, 3), 1),
+        ComparedColumn(1, Column("t", Kind.TIMESTAMP, ""), "timestamp", None, 3),
+        ComparedColumn(2, Column("d", Kind.DOUBLE, ""), "float"),
     )
     data = [(Decimal("-1.299"), CUT, NARROW[0]), *((None, None, value) for value in (*NARROW, math.nan, math.inf))]
     pg.execute("create table t (n numeric(9,3), t timestamp, d float8, i serial)")
@@ -354,7 +356,7 @@ def test_both_sides_cut_to_the_digits_on_which_they_meet(pg: Database, spark: Sp
         connection.cursor().executemany("insert into t values (%s, %s, %s)", data)
     frame = spark.createDataFrame(data, "c0 decimal(9,3), c1 timestamp_ntz, c2 double")
 
-    ours = [tuple(row) for row in with_texts(frame, items, values_of("source", items)).collect()]
+    ours = [tuple(row) for row in add_texts(frame, items, values_of("source", items)).collect()]
 
     assert pg.query(f"select {', '.join(digests.canonical(item) for item in items)} from t order by i") == ours
     narrow = canonical_text.text_of(Kind.REAL, struct.unpack(">f", struct.pack(">f", 1.1))[0])

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.columns import Shape, segment_column, values_of
+from hudi_reconcile.compare.columns import ComparisonShape, segment_column, values_of
 from hudi_reconcile.compare.equality import row_digest
 from hudi_reconcile.compare.findings import action_column, kind_column
 from hudi_reconcile.core.pull.cursor import Mark
-from hudi_reconcile.core.sweep.drift import Facts, PendingRange, action_for, classify
+from hudi_reconcile.core.sweep.drift import Facts, PendingRange, classify, repair_of
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, RangeSegments, choose
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Frame
@@ -83,7 +83,7 @@ ONE_STEP: list[dict[str, Any]] = [
 
 
 def digests(side: Any, frame: Any, found: Agreement) -> list[int]:
-    shape = Shape(found, HashSegments(("id",), 1))
+    shape = ComparisonShape(found, HashSegments(("id",), 1))
     values: list[SparkColumn] = values_of(side, shape.agreement.columns)
     digest = row_digest(shape.agreement.columns, values).alias("digest")
     return [item["digest"] for item in spark_frame(frame).coalesce(1).select(digest).collect()]
@@ -218,7 +218,7 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
     ]
     frame = spark.createDataFrame([(key,) for key in keys], "k0 bigint").coalesce(1)
 
-    found = frame.select(*[segment_column(Shape(agreement(), cut)) for cut in cuts]).collect()
+    found = frame.select(*[segment_column(ComparisonShape(agreement(), cut)) for cut in cuts]).collect()
 
     for place, cut in enumerate(cuts):
         assert isinstance(cut, RangeSegments)
@@ -251,6 +251,6 @@ def test_kinds_and_actions_in_spark_are_those_of_the_decision_table(spark: Spark
 
         found = judged.select("kind", action_column(F.col("kind")).alias("action")).collect()
 
-        expected = [(classify(item).value, action_for(classify(item)).value) for item in facts]
+        expected = [(classify(item).value, repair_of(classify(item)).value) for item in facts]
         wrong = {str(f): (tuple(got), e) for f, got, e in zip(facts, found, expected, strict=True) if tuple(got) != e}
         assert wrong == {}

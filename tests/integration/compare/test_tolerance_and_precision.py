@@ -14,39 +14,39 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.comparer import hidden_rows
-from hudi_reconcile.compare.equality import canonical, same
+from hudi_reconcile.compare.comparer import count_hidden_rows
+from hudi_reconcile.compare.equality import canonical_value, is_same
 from hudi_reconcile.core.sweep.segments import HashSegments
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from tests.integration.compare.support import ALL, agreement, comparer, lake_frame, look, row, source_frame, spark_frame
 
 INFINITY, NAN = float("inf"), float("nan")
 
 
-def item(kind: Kind, lake: str, tolerance: str | None = None, **more: Any) -> Compared:
+def item(kind: Kind, lake: str, tolerance: str | None = None, **more: Any) -> ComparedColumn:
     limit = None if tolerance is None else Decimal(tolerance)
-    return Compared(0, Column("c", kind, "declared"), lake, tolerance=limit, **more)
+    return ComparedColumn(0, Column("c", kind, "declared"), lake, tolerance=limit, **more)
 
 
-def money(tolerance: str, digits: tuple[int, int] = (12, 4)) -> Compared:
+def money(tolerance: str, digits: tuple[int, int] = (12, 4)) -> ComparedColumn:
     return item(Kind.DECIMAL, "decimal", tolerance, digits=digits)
 
 
-def big(tolerance: str) -> Compared:
+def big(tolerance: str) -> ComparedColumn:
     return item(Kind.INTEGER, "bigint", tolerance)
 
 
-def double(tolerance: str, lake: str = "double") -> Compared:
+def double(tolerance: str, lake: str = "double") -> ComparedColumn:
     return item(Kind.DOUBLE, lake, tolerance)
 
 
-def number(tolerance: str) -> Compared:
+def number(tolerance: str) -> ComparedColumn:
     return item(Kind.NUMBER, "string", tolerance)
 
 
 D = Decimal
-CASES: tuple[tuple[Compared, str, Any, str, Any, bool], ...] = (
+CASES: tuple[tuple[ComparedColumn, str, Any, str, Any, bool], ...] = (
     (money("0.01"), "decimal(12,4)", D("1.2345"), "decimal(12,2)", D("1.24"), True),
     (money("0.01"), "decimal(12,4)", D("1.00"), "decimal(12,2)", D("1.01"), True),
     (money("0.01"), "decimal(12,4)", D("-1.00"), "decimal(12,2)", D("-1.01"), True),
@@ -90,7 +90,7 @@ CASES: tuple[tuple[Compared, str, Any, str, Any, bool], ...] = (
 def test_numbers_are_the_same_within_their_tolerance_only(spark: SparkSession) -> None:
     # One query: the values come as literals, cast to the types that both sides have.
     verdicts = [
-        same(one, F.lit(source).cast(source_type), F.lit(lake).cast(lake_type)).alias(f"v{index}")
+        is_same(one, F.lit(source).cast(source_type), F.lit(lake).cast(lake_type)).alias(f"v{index}")
         for index, (one, source_type, source, lake_type, lake, _) in enumerate(CASES)
     ]
 
@@ -114,7 +114,7 @@ def test_closeness_of_decimals_is_exact(spark: SparkSession, precision: int, sca
         wanted = [abs(a - b) <= Decimal(limit) for a, b in pairs]
     kind = T.DecimalType(precision, scale)
     frame = spark.createDataFrame(pairs, T.StructType([T.StructField("a", kind), T.StructField("b", kind)]))
-    met = same(money(limit, (precision, scale)), F.col("a"), F.col("b"))
+    met = is_same(money(limit, (precision, scale)), F.col("a"), F.col("b"))
 
     found = frame.select(met.alias("met")).collect()
 
@@ -125,9 +125,9 @@ def test_closeness_of_decimals_is_exact(spark: SparkSession, precision: int, sca
 def test_values_are_cut_never_rounded_and_rows_that_lose_by_it_are_counted(spark: SparkSession) -> None:
     numeric = Column("n", Kind.DECIMAL, "numeric(12,4)", precision=12, scale=4)
     items = (
-        Compared(0, numeric, "decimal(12,2)", (14, 4), 2),
-        Compared(1, Column("d", Kind.DOUBLE, "double precision"), "float"),
-        Compared(2, Column("t", Kind.TIMESTAMP, "timestamp", precision=6), "timestamp_ntz", fraction_digits=3),
+        ComparedColumn(0, numeric, "decimal(12,2)", (14, 4), 2),
+        ComparedColumn(1, Column("d", Kind.DOUBLE, "double precision"), "float"),
+        ComparedColumn(2, Column("t", Kind.TIMESTAMP, "timestamp", precision=6), "timestamp_ntz", fraction_digits=3),
     )
     rows: Sequence[tuple[Any, ...]] = [
         (Decimal("1.2399"), 0.1, datetime(1969, 12, 31, 23, 59, 59, 123_900)),  # noqa: DTZ001
@@ -145,12 +145,14 @@ def test_values_are_cut_never_rounded_and_rows_that_lose_by_it_are_counted(spark
     )
     frame = spark.createDataFrame(rows, schema)
 
-    cut = frame.select(*[canonical(one, F.col(f"c{one.index}")).alias(f"v{one.index}") for one in items]).collect()
+    cut = frame.select(
+        *[canonical_value(one, F.col(f"c{one.index}")).alias(f"v{one.index}") for one in items]
+    ).collect()
 
     assert [r.v0 for r in cut] == [Decimal("1.23"), Decimal("-1.23"), Decimal(0), Decimal("7.25"), None]
     assert [r.v2 and r.v2 % 1_000_000 for r in cut] == [123_000, 123_000, 999_000, 0, None]
-    assert hidden_rows(frame, items) == {"n": 3, "d": 2, "t": 2}
-    assert hidden_rows(frame, ()) == {}
+    assert count_hidden_rows(frame, items) == {"n": 3, "d": 2, "t": 2}
+    assert count_hidden_rows(frame, ()) == {}
 
 
 def tolerant(**limits: str) -> Agreement:

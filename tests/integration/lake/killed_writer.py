@@ -7,7 +7,7 @@ import time
 
 from pyspark.sql import functions as F
 
-from hudi_reconcile.lake import correct as correction
+from hudi_reconcile.lake import correct
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import SessionRequest, open_session
@@ -36,8 +36,8 @@ def main(path: str, operation: str) -> None:
                 lake.upsert(Frame(rows), table_of(lake), checkpoint(50), {"run_id": "killed"})
             else:
                 # Hangs in the validator: data files are written, the commit is not.
-                pending = correction.pending_sql
-                correction.pending_sql = lambda *given: pending(*given) + " and slow(1) = 1"
+                pending = correct.pending_sql
+                correct.pending_sql = lambda *given: pending(*given) + " and slow(1) = 1"
                 expected = versions(lake, ("id",), (1,), (2,), (8,))
                 batch = corrective(
                     spark, lake, SCHEMA, upserts=[(1, -1, 50), (8, -8, 50)], deletes="id = 2", expected=expected

@@ -13,7 +13,7 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.tables.values import TableType
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.reads import newest
+from hudi_reconcile.lake.reads import read_newest
 from tests.integration.lake.support import TYPES, checkpoint, content, frame, new_table, table_of
 
 SCHEMA = "id int, qty int, _hr_read_seq bigint"
@@ -54,7 +54,7 @@ def test_table_that_hudi_does_not_find_for_a_moment_is_read_and_is_an_error_wher
     lake.create(frame(spark, SCHEMA, (1, 0, 1)), new_table("copy_on_write"), checkpoint(1), {})
     folder, away = (tmp_path / "orders" / name for name in (".hoodie", "away"))
     reads: list[Callable[[], int]] = [
-        lambda: newest(spark, lake._path).count(),
+        lambda: read_newest(spark, lake._path).count(),
         lambda: len(Timeline(spark, lake._path).completed()),
     ]
 
@@ -67,5 +67,5 @@ def test_table_that_hudi_does_not_find_for_a_moment_is_read_and_is_an_error_wher
 
     folder.rename(away)
     with pytest.raises(LakeError, match="TableNotFoundException"):
-        newest(spark, lake._path)
+        read_newest(spark, lake._path)
     away.rename(folder)

@@ -13,11 +13,10 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
 from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.tables.values import LakePin, TableType
-from hudi_reconcile.lake import correct as correction
-from hudi_reconcile.lake import options
+from hudi_reconcile.lake import correct, options
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.reads import pinned as pinned_rows
+from hudi_reconcile.lake.reads import read_pinned as pinned_rows
 from hudi_reconcile.lake.timeline import instant_of
 from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import (
@@ -218,8 +217,8 @@ def test_writer_that_begins_while_a_correction_is_under_way_waits_for_its_commit
         return 1
 
     spark.udf.register("wait_for_the_other", wait_for_the_other, "int")
-    pending = correction.pending_sql
-    monkeypatch.setattr(correction, "pending_sql", lambda *given: pending(*given) + " and wait_for_the_other(1) = 1")
+    pending = correct.pending_sql
+    monkeypatch.setattr(correct, "pending_sql", lambda *given: pending(*given) + " and wait_for_the_other(1) = 1")
     batch = corrective(
         spark, lake, schema, upserts=[(1, -1, 2)], deletes="false", expected=versions(lake, ("id",), (1,))
     )

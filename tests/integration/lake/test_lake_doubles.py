@@ -100,14 +100,14 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
     expected = versions(lake, ("id",), (1,))
     batch = corrective(spark, lake, SCHEMA, upserts=[(1, "a", 10, 4)], deletes="false", expected=expected)
     stale = corrective(spark, lake, SCHEMA, upserts=[(1, "a", 10, 4)], deletes="false", expected=[expected[0]])
-    table, read = table_of(lake), reads.pinned
+    table, read = table_of(lake), reads.read_pinned
 
     with pytest.raises(SupersededError):
         lake.replace(stale, table, checkpoint(4), {})
 
     def then_another_writes(*given: Any) -> Any:
         found = read(*given)
-        monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.pinned", read)
+        monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.read_pinned", read)
         before = lake.pin()
         theirs = lake.upsert(frame(spark, SCHEMA, (2, "a", 22, 3)), table, checkpoint(3), {})
         assert before is not None
@@ -117,7 +117,7 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
         )  # a clock behind
         return found
 
-    monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.pinned", then_another_writes)
+    monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.read_pinned", then_another_writes)
     with pytest.raises(SupersededError):
         lake.replace(Corrective(batch.upserts, batch.deletes, batch.expected), table, checkpoint(4), {})
 

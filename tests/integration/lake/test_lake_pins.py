@@ -12,7 +12,7 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.spark.session import named_failure
+from hudi_reconcile.spark.session import translate_error
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
 
 SCHEMA = "id int, qty int, _hr_read_seq bigint"
@@ -75,7 +75,7 @@ def test_pin_whose_files_the_cleaner_took_does_not_hold_and_cannot_be_loaded_aga
     assert isinstance(loaded, DataFrame)
     with pytest.raises(PySparkException) as raised:
         loaded.collect()
-    named = named_failure(raised.value)
+    named = translate_error(raised.value)
     assert isinstance(named, LakeError), "what a sweep reads is named where it ends"
     assert named.fix == known.value.fix
     now = lake.pin()

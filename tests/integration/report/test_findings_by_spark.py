@@ -39,7 +39,7 @@ def test_findings_written_by_spark_are_read_back_logged_and_shown(spark: SparkSe
     findings = store.findings_dir(folder.run_id, "orders")
     listed = [json.loads(one.line) for one in read_findings(findings, COUNTS, kinds=chosen_kinds([]))]
     sample = [json.loads(one.line) for one in sample_findings(findings, COUNTS, limit=4)]
-    (logged,) = audit_log.records(store.reports / "audit.jsonl")
+    (logged,) = audit_log.read_records(store.reports / "audit.jsonl")
     page = render_report(store.result(folder.run_id), Kept(samples={"orders": sample}))
     on_disk = {path.relative_to(findings.parents[1]).as_posix() for path in findings.rglob("*")}
     assert sorted(listed, key=lambda one: int(one["key"]["order_id"])) == documents

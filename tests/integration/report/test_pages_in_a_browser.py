@@ -14,7 +14,7 @@ from unicodedata import normalize
 import pytest
 from pypdf import PdfReader
 
-from hudi_reconcile.app.pages import VARIABLE, printed
+from hudi_reconcile.app.pages import VARIABLE, print_page
 from tests.support.browser import Browser, View, required_browser
 from tests.support.pages import pages
 from tests.support.screenshots import without_policy
@@ -83,7 +83,7 @@ def test_axe_would_find_a_fault(chromium: Browser, tmp_path: Path) -> None:
 
 
 def test_pdf_of_a_report_says_what_the_page_says(chromium: Browser) -> None:
-    found = PdfReader(io.BytesIO(printed(PAGES["report-drift"], {VARIABLE: chromium.path})))
+    found = PdfReader(io.BytesIO(print_page(PAGES["report-drift"], {VARIABLE: chromium.path})))
 
     text = " ".join(normalize("NFKC", " ".join(page.extract_text() for page in found.pages)).split())
     assert len(found.pages) > 1

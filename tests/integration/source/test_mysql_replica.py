@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.pull.source_lineage import went_back
+from hudi_reconcile.core.pull.source_lineage import is_rewound
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.tables.values import Moment
 from hudi_reconcile.databases.base import ServerFacts
@@ -76,7 +76,7 @@ def test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_do
     assert pulled is not None
     assert later is not None
     assert set_back is not None
-    assert (went_back(pulled, later), went_back(later, pulled), went_back(pulled, set_back)) == (False, True, True)
+    assert (is_rewound(pulled, later), is_rewound(later, pulled), is_rewound(pulled, set_back)) == (False, True, True)
     assert (caught_up.is_replica, caught_up.replayed_micros, caught_up.stopped, len(caught_up.notes)) == (
         True,
         None,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.columns import Shape, digested
+from hudi_reconcile.compare.columns import ComparisonShape, digest_rows
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.core.sweep.segments import HashSegments
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import Frame
@@ -43,15 +43,15 @@ def asked(spark: SparkSession, found: TableSource) -> tuple[tuple[Key, ...], int
     """The keys of all rows, how many rows they name, what becomes of their deletes, and what was logged."""
     table = found.describe()
     items = tuple(
-        Compared(index, one, "", (one.precision or 0, one.scale or 0) if one.kind is Kind.DECIMAL else None)
+        ComparedColumn(index, one, "", (one.precision or 0, one.scale or 0) if one.kind is Kind.DECIMAL else None)
         for index, one in enumerate(table.read_columns)
     )
     key = tuple(item for name in table.key for item in items if item.column.name == name)
     agreement = Agreement(items, key, (), ())
     rows = found.rows(table, CUT)
     assert isinstance(rows, DataFrame)
-    planned = digested(
-        rows, "source", Shape(agreement, CUT), F.lit("delete").alias("action"), F.lit("ready").alias("status")
+    planned = digest_rows(
+        rows, "source", ComparisonShape(agreement, CUT), F.lit("delete").alias("action"), F.lit("ready").alias("status")
     )
     rechecked = Frame(planned.localCheckpoint())
     comparer = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=CUT)

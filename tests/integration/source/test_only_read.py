@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.pull.source_lineage import digest_of
 from hudi_reconcile.core.sweep.segments import HashSegments
-from hudi_reconcile.core.tables.agreement import Compared
+from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.postgres import digests
 from hudi_reconcile.source import reads as frames
@@ -274,7 +274,7 @@ def test_cast_that_a_types_owner_planted_does_not_run_and_its_values_keep_their_
         for table in (found, queried):
             read = table.columns[1:]
             shown = ", ".join(f"{engine.dialect.read(c)} as {c.name}" for c in read)
-            digested = ", ".join(f"{digests.canonical(Compared(0, c, 'string'))} as {c.name}" for c in read)
+            digested = ", ".join(f"{digests.canonical(ComparedColumn(0, c, 'string'))} as {c.name}" for c in read)
             for texts in (shown, digested):
                 one, other = engine.rows(f"select {texts} from {table.name} order by id")
                 assert [str(value) for value in one.values()] == texts_of_one

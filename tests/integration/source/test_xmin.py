@@ -11,7 +11,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window
 from hudi_reconcile.core.sweep.segments import KeyExtent, choose
 from hudi_reconcile.databases.base import TableRequest
-from hudi_reconcile.databases.catalog import described
+from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.postgres import dialect
 from tests.integration.source.support import engine, source
 from tests.integration.source.test_engine import drop_role, role
@@ -129,7 +129,9 @@ def test_role_that_may_not_read_the_system_id_is_refused(table: Database) -> Non
 
 def test_other_databases_are_refused_by_name() -> None:
     with pytest.raises(UsageError, match="system column of PostgreSQL's tables, which this source has not"):
-        described(TableRequest("t", "t", by_version=True), (), (), name="t", identity="mariadb:1/t", rows_estimate=0)
+        describe_table(
+            TableRequest("t", "t", by_version=True), (), (), name="t", identity="mariadb:1/t", rows_estimate=0
+        )
 
 
 def test_window_of_versions_reads_the_rows_between_and_no_column_more(table: Database, spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from hudi_reconcile.app import host as actors
-from hudi_reconcile.app.approvals import allowed, plan_approvals
+from hudi_reconcile.app.approvals import check_duties, plan_approvals
 from hudi_reconcile.app.approve import run_approve
 from hudi_reconcile.app.commands import PlanFile
 from hudi_reconcile.app.host import HostClock
@@ -82,12 +82,12 @@ def test_plan_is_applied_once_another_person_has_approved_it(
 ) -> None:
     log_in(monkeypatch, "svc@batch")
     with pytest.raises(RefusedError, match="by nobody"):
-        allowed(table_run(call), plan)
+        check_duties(table_run(call), plan)
     log_in(monkeypatch, "alice@desk")
     result = approve("Alice")
     log_in(monkeypatch, "svc@batch")
 
-    people = allowed(table_run(call), plan)
+    people = check_duties(table_run(call), plan)
 
     assert (result.outcome, result.outcome.exit_code) == (Outcome.APPROVED, 0)
     assert (people["planned_by"], people["applied_by"]) == ("service", "service")
@@ -105,7 +105,7 @@ def test_word_of_whoever_swept_is_refused_and_of_whoever_applies_does_not_count(
     monkeypatch.setenv(actors.NAME, "alice")
 
     with pytest.raises(RefusedError, match=r"Alice \(svc@batch\) only"):
-        allowed(table_run(call), plan)
+        check_duties(table_run(call), plan)
 
 
 def test_approval_holds_for_no_other_plan(
@@ -116,7 +116,7 @@ def test_approval_holds_for_no_other_plan(
     log_in(monkeypatch, "svc@batch")
 
     with pytest.raises(RefusedError, match="by nobody"):
-        allowed(table_run(call), replace(plan, deletes=plan.deletes + 1))
+        check_duties(table_run(call), replace(plan, deletes=plan.deletes + 1))
 
 
 @pytest.mark.parametrize("edited", [{"by": "bob", "login": "bob@desk"}, {}], ids=["another planner", "no planner"])
@@ -131,7 +131,7 @@ def test_planner_who_edits_the_sweeps_result_cannot_approve_the_plan(
     log_in(monkeypatch, "cron@other")
 
     with pytest.raises(RefusedError, match=r"result\.json is not what the audit log has of it"):
-        allowed(table_run(call), plan)
+        check_duties(table_run(call), plan)
 
 
 def test_whoever_looks_at_a_plan_sees_who_approved_it_and_not_who_approved_another(

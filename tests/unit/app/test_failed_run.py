@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from hudi_reconcile.app.run import Call, perform, told_to_outputs
+from hudi_reconcile.app.run import Call, deliver_failure, perform
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -83,7 +83,7 @@ def test_what_stood_already_is_kept_under_the_error_that_ended_the_run(call: Cal
     done = TableResult("orders", Outcome.CORRECTED, corrections=Corrections(1, 0, 1, instants=("20261121",)))
 
     def act() -> None:
-        with told_to_outputs("apply", call.config, "c", call.tables) as known:
+        with deliver_failure("apply", call.config, "c", call.tables) as known:
             known["orders"] = done
             raise LakeError("the disk is full", fix="free space")
 
@@ -96,7 +96,7 @@ def test_what_stood_already_is_kept_under_the_error_that_ended_the_run(call: Cal
 
 
 def test_bug_is_told_by_its_class_alone_and_raised_as_it_was(call: Call, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a row's value"), told_to_outputs("sweep", call.config, "c", call.tables):
+    with pytest.raises(ValueError, match="a row's value"), deliver_failure("sweep", call.config, "c", call.tables):
         raise ValueError("a row's value")
 
     assert "ValueError" in (tmp_path / "runs.ndjson").read_text()
@@ -104,7 +104,7 @@ def test_bug_is_told_by_its_class_alone_and_raised_as_it_was(call: Call, tmp_pat
 
 
 def test_run_that_ends_well_tells_nothing_here(call: Call, tmp_path: Path) -> None:
-    with told_to_outputs("sweep", call.config, "c", call.tables):
+    with deliver_failure("sweep", call.config, "c", call.tables):
         pass
 
     assert not (tmp_path / "runs.ndjson").exists()

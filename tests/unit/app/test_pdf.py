@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.pages import VARIABLE, printed
+from hudi_reconcile.app.pages import VARIABLE, print_page
 from hudi_reconcile.core.errors import UsageError
 
 
@@ -23,7 +23,7 @@ def browser_that(does: str, folder: Path) -> dict[str, str]:
 
 def test_machine_without_a_browser_is_told_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="none of chromium, chromium-browser") as refused:
-        printed("<p>page</p>", {"PATH": str(tmp_path)})
+        print_page("<p>page</p>", {"PATH": str(tmp_path)})
 
     assert "apt-get install chromium" in refused.value.fix
 
@@ -32,7 +32,7 @@ def test_browser_that_was_named_and_is_none_is_not_replaced_by_another(tmp_path:
     environ = {**browser_that('echo %PDF-1.4 > "$to"', tmp_path), VARIABLE: str(tmp_path / "nothing")}
 
     with pytest.raises(UsageError, match="is no program"):
-        printed("<p>page</p>", environ)
+        print_page("<p>page</p>", environ)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_browser_that_was_named_and_is_none_is_not_replaced_by_another(tmp_path:
 )
 def test_browser_that_prints_nothing_is_an_error(tmp_path: Path, does: str, why: str) -> None:
     with pytest.raises(UsageError, match=why) as refused:
-        printed("<p>page</p>", browser_that(does, tmp_path))
+        print_page("<p>page</p>", browser_that(does, tmp_path))
 
     assert "-o report.html" in refused.value.fix
 
@@ -50,7 +50,7 @@ def test_browser_gets_the_page_as_a_file_of_its_own_that_is_gone_afterwards(tmp_
     kept = tmp_path / "kept"
     does = f'for page; do :; done; printf "%%PDF-1.4 %s" "$page" > "$to"; cat "${{page#file://}}" > {kept}'
 
-    found = printed(
+    found = print_page(
         "<p>page</p>", {**browser_that(does, tmp_path), "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     )
 

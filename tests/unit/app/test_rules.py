@@ -10,9 +10,9 @@ from typing import cast
 
 import pytest
 
-from hudi_reconcile.app import rules as judging
-from hudi_reconcile.app.rules import check_after, compared_of, newest, with_rules_only
-from hudi_reconcile.app.run import Call, TableRun, said_in_full
+from hudi_reconcile.app import rules
+from hudi_reconcile.app.rules import check_after, compared_of, read_newest_comparison, select_ruled_tables
+from hudi_reconcile.app.run import Call, TableRun, add_provenance
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -103,10 +103,10 @@ def test_comparison_of_what_is_another_table_since_cannot_be_relied_on(
     call: Callable[..., Call], command: str, result: TableResult, gap: str
 ) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", said_in_full(CLEAN, table, "s"))
+    ran(store, "sweep", add_provenance(CLEAN, table, "s"))
     later = ran(store, command, result)
 
-    found = newest(store, table)
+    found = read_newest_comparison(store, table)
 
     assert found is not None
     assert found.gap == (f"{gap}, by run {later}" if gap else "")
@@ -152,10 +152,10 @@ def test_what_an_apply_of_the_newest_sweeps_plan_corrected_and_verified_is_no_dr
     call: Callable[..., Call], later: list[TableResult], left: dict[str, int]
 ) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", said_in_full(SWEPT, table, "s"))
+    ran(store, "sweep", add_provenance(SWEPT, table, "s"))
     runs = [ran(store, "apply", one) for one in later]
 
-    found = newest(store, table)
+    found = read_newest_comparison(store, table)
 
     assert found is not None
     assert (dict(found.findings), found.gap, found.rows) == (left, "", 7)
@@ -165,10 +165,10 @@ def test_what_an_apply_of_the_newest_sweeps_plan_corrected_and_verified_is_no_dr
 
 def test_sweep_without_a_plan_takes_no_apply_for_its_own(call: Callable[..., Call]) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", said_in_full(replace(SWEPT, plan_id=None), table, "s"))
+    ran(store, "sweep", add_provenance(replace(SWEPT, plan_id=None), table, "s"))
     ran(store, "apply", replace(APPLIED, plan_id=None))
 
-    found = newest(store, table)
+    found = read_newest_comparison(store, table)
 
     assert found is not None
     assert dict(found.findings) == SWEPT.findings
@@ -176,11 +176,11 @@ def test_sweep_without_a_plan_takes_no_apply_for_its_own(call: Callable[..., Cal
 
 def test_apply_that_was_taken_back_leaves_nothing_to_rely_on(call: Callable[..., Call]) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", said_in_full(SWEPT, table, "s"))
+    ran(store, "sweep", add_provenance(SWEPT, table, "s"))
     ran(store, "apply", APPLIED)
     back = ran(store, "undo", UNDONE)
 
-    found = newest(store, table)
+    found = read_newest_comparison(store, table)
 
     assert found is not None
     assert found.gap == f"corrections were taken back since, by run {back}"
@@ -188,11 +188,11 @@ def test_apply_that_was_taken_back_leaves_nothing_to_rely_on(call: Callable[...,
 
 def test_undo_that_wrote_is_named_and_not_a_later_one_that_found_nothing_to_write(call: Callable[..., Call]) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", said_in_full(CLEAN, table, "s"))
+    ran(store, "sweep", add_provenance(CLEAN, table, "s"))
     wrote = ran(store, "undo", UNDONE)
     ran(store, "undo", replace(UNDONE, corrections=Corrections(3, applied_before=3), already_applied=True))
 
-    found = newest(store, table)
+    found = read_newest_comparison(store, table)
 
     assert found is not None
     assert found.gap == f"corrections were taken back since, by run {wrote}"
@@ -210,11 +210,11 @@ def test_comparison_of_another_lake_table_filter_or_source_cannot_be_relied_on(
     call: Callable[..., Call], tmp_path: Path, line: str, now: str
 ) -> None:
     store = Store(call().config.reports)
-    ran(store, "sweep", said_in_full(CLEAN, call("a").tables[0], "s"))
+    ran(store, "sweep", add_provenance(CLEAN, call("a").tables[0], "s"))
     (tmp_path / "reconcile.yaml").write_text(CONFIG.replace("source: {table: a}, lake: {path: a}", line))
     changed = load_config(tmp_path / "reconcile.yaml", {}).select(("a",))[0]
 
-    found = newest(store, changed)
+    found = read_newest_comparison(store, changed)
 
     assert found is not None
     assert found.gap.startswith("it compared ")
@@ -233,7 +233,7 @@ def test_error_in_the_rules_that_nobody_foresaw_keeps_what_was_committed(
     def fails(*_: object) -> TableResult:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(judging, "_judged", fails)
+    monkeypatch.setattr(rules, "_judged", fails)
     with pytest.raises(LandedError) as raised:
         check_after(one, corrected, RuleSet("a", (Rule("gone", Drift(("deleted",))),), file="a.yaml"), "error")
 
@@ -258,7 +258,7 @@ def call(tmp_path: Path) -> Callable[..., Call]:
 
 
 def test_check_of_all_tables_leaves_out_those_without_rules_and_names_them(call: Callable[..., Call]) -> None:
-    found, without = with_rules_only(call(), ())
+    found, without = select_ruled_tables(call(), ())
 
     assert ([table.name for table in found.tables], without) == (["a"], ("b",))
 
@@ -266,4 +266,4 @@ def test_check_of_all_tables_leaves_out_those_without_rules_and_names_them(call:
 @pytest.mark.parametrize("names", [("b",), ("a", "b")])
 def test_check_of_a_named_table_without_rules_is_usage(call: Callable[..., Call], names: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="no rules for b: nothing would be checked"):
-        with_rules_only(call(*names), names)
+        select_ruled_tables(call(*names), names)

@@ -11,7 +11,7 @@ import pytest
 
 from hudi_reconcile.app import run
 from hudi_reconcile.app.run import Call, _one
-from hudi_reconcile.app.undo import applied_by, run_undo
+from hudi_reconcile.app.undo import find_applied_run, run_undo
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
@@ -51,26 +51,26 @@ def ran(config: Config, **corrections: Any) -> str:
 def test_run_that_found_its_plan_applied_names_the_rows_of_before(config: Config) -> None:
     run = ran(config, applied_before=2, superseded=1, instants=("1",))
 
-    assert applied_by(config, run, ()) == (run, {"orders": 2})
+    assert find_applied_run(config, run, ()) == (run, {"orders": 2})
 
 
 def test_run_that_landed_nothing_is_refused(config: Config) -> None:
     run = ran(config, superseded=3)
 
     with pytest.raises(UsageError, match="applied nothing"):
-        applied_by(config, run, ())
+        find_applied_run(config, run, ())
 
 
 def test_killed_run_may_have_written_any_table_or_those_that_are_named(config: Config) -> None:
-    assert applied_by(config, KILLED, ()) == (KILLED, {"orders": None, "items": None})
-    assert applied_by(config, KILLED, ("items",)) == (KILLED, {"items": None})
+    assert find_applied_run(config, KILLED, ()) == (KILLED, {"orders": None, "items": None})
+    assert find_applied_run(config, KILLED, ("items",)) == (KILLED, {"items": None})
     with pytest.raises(UsageError):
-        applied_by(config, KILLED, ("nothing",))
+        find_applied_run(config, KILLED, ("nothing",))
 
 
 def test_name_that_is_no_run_is_a_wrong_call(config: Config) -> None:
     with pytest.raises(UsageError, match="there is no run"):
-        applied_by(config, "yesterday", ())
+        find_applied_run(config, "yesterday", ())
 
 
 def undone_in(config: Config, monkeypatch: pytest.MonkeyPatch, **worlds: FakeWorld) -> RunResult:
@@ -83,8 +83,8 @@ def undone_in(config: Config, monkeypatch: pytest.MonkeyPatch, **worlds: FakeWor
         edges=lambda table: worlds[table.name].edges,
     )
     monkeypatch.setattr(run, "open_world", lambda _: nullcontext(opened))
-    monkeypatch.setattr(run, "with_session", lambda *_, **__: nullcontext(session))
-    call = Call(config, "reconcile.yaml", config.select(tuple(applied_by(config, KILLED, ())[1])))
+    monkeypatch.setattr(run, "hold_session", lambda *_, **__: nullcontext(session))
+    call = Call(config, "reconcile.yaml", config.select(tuple(find_applied_run(config, KILLED, ())[1])))
     return run_undo(call, KILLED).result
 
 

@@ -11,7 +11,7 @@ from hudi_reconcile.cli.registry import COMMANDS
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Failure, Guard, Unverified
-from hudi_reconcile.core.result_queries import fixes_with_config, with_config
+from hudi_reconcile.core.result_queries import add_config, add_config_to_fixes
 
 WITHOUT_CONFIG = {"init", "jars", "demo"}
 ASK = "let somebody look and say so: hudi-reconcile approve RUN -t orders --as NAME"
@@ -26,19 +26,19 @@ def test_fixes_of_a_result_name_the_config_file_of_the_call() -> None:
         unverified=(Unverified("rows", "orders", "a part", "hudi-reconcile sweep -t orders"),),
     )
 
-    told = fixes_with_config(result, "shop.yaml")
+    told = add_config_to_fixes(result, "shop.yaml")
 
     assert told.error is not None
     assert told.error.fix == told.guards[0].fix
     assert told.error.fix.endswith("hudi-reconcile -c shop.yaml approve RUN -t orders --as NAME")
     assert told.unverified[0].fix == "hudi-reconcile -c shop.yaml sweep -t orders"
-    assert fixes_with_config(told, "shop.yaml") == told
-    assert fixes_with_config(result, "reconcile.yaml") == fixes_with_config(result, None) == result
+    assert add_config_to_fixes(told, "shop.yaml") == told
+    assert add_config_to_fixes(result, "reconcile.yaml") == add_config_to_fixes(result, None) == result
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_that_reads_the_config_gets_it(command: str) -> None:
-    found = with_config(f"type: hudi-reconcile {command}", "shop.yaml")
+    found = add_config(f"type: hudi-reconcile {command}", "shop.yaml")
 
     assert ("-c shop.yaml" in found) == (command not in WITHOUT_CONFIG)
 

@@ -10,7 +10,7 @@ import pytest
 
 from hudi_reconcile import __version__
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.cli.registry import COMMANDS, called_command
+from hudi_reconcile.cli.registry import COMMANDS, find_command
 
 CONTRACT = {
     "init", "doctor", "config", "pull", "sweep", "findings", "plan", "apply", "run", "check", "changes", "report",
@@ -84,7 +84,7 @@ def test_wrong_call_with_format_json_is_a_document_too(
     ],
 )
 def test_called_command_is_made_out_of_the_arguments(arguments: list[str], command: str | None) -> None:
-    assert called_command(arguments) == command
+    assert find_command(arguments) == command
 
 
 def test_config_option_names_the_file_that_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

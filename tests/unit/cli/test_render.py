@@ -9,7 +9,7 @@ import pytest
 
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.apply_outcome import Uncorrected, unfinished, untouched
+from hudi_reconcile.core.plan.apply_outcome import Uncorrected, count_unfinished, count_untouched
 from hudi_reconcile.core.result import RunResult, TableResult, table_document
 from hudi_reconcile.core.result_parts import Corrections, Failure, Guard, Pulled, Unverified
 from hudi_reconcile.core.result_queries import open_rules
@@ -234,7 +234,9 @@ def test_apply_that_left_rows_counts_them_by_reason_and_names_the_command_that_l
 
 def test_apply_that_left_nothing_or_cannot_list_it_names_no_list() -> None:
     whole = replace(ORDERS, outcome=Outcome.CORRECTED, corrections=Corrections(6, 3, 9), uncorrected=Uncorrected())
-    cut = replace(whole, outcome=Outcome.UNVERIFIED, uncorrected=unfinished({"failed": 2, "applied": 7}, 2, RUN_ID))
+    cut = replace(
+        whole, outcome=Outcome.UNVERIFIED, uncorrected=count_unfinished({"failed": 2, "applied": 7}, 2, RUN_ID)
+    )
 
     assert not [line for line in text_of(whole, "apply") if line.startswith("  left") or "list:" in line]
     lines = text_of(cut, "apply")
@@ -243,7 +245,7 @@ def test_apply_that_left_nothing_or_cannot_list_it_names_no_list() -> None:
 
 
 def test_run_that_wrote_nothing_of_a_plan_does_not_say_that_no_run_corrected_its_rows() -> None:
-    left = untouched(3, RUN_ID, "error", "the connection was lost")
+    left = count_untouched(3, RUN_ID, "error", "the connection was lost")
 
     lines = text_of(replace(ORDERS, outcome=Outcome.UNVERIFIED, uncorrected=left), "apply")
 

@@ -22,7 +22,6 @@ from hudi_reconcile.config.yaml_document import read_document
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.rules.rules import (
     Allow,
-    Between,
     Drift,
     Freshness,
     Gx,
@@ -33,6 +32,7 @@ from hudi_reconcile.core.rules.rules import (
     Sql,
     Total,
     Unique,
+    ValueRange,
     Waiver,
 )
 from tests.support.docs import ROOT, blocks
@@ -65,7 +65,7 @@ def test_documented_file_means_what_it_says() -> None:
     assert found.rules == (
         Rule("ord-001", NotNull("customer_id")),
         Rule("ord-002", Unique(("order_id",))),
-        Rule("ord-003", Between("amount", 0, 1_000_000), "warn", Allow(share=Decimal("0.001"))),
+        Rule("ord-003", ValueRange("amount", 0, 1_000_000), "warn", Allow(share=Decimal("0.001"))),
         Rule("ord-004", InSet("status", ("NEW", "PAID", "SHIPPED"))),
         Rule("ord-005", Matches("email", "^[^@]+@[^@]+$"), why=mail),
         Rule("ord-006", Sql(sql)),
@@ -191,7 +191,7 @@ def test_file_that_is_not_there_is_named_as_people_typed_it(tmp_path: Path) -> N
 
 @given(st.integers(0, 10**30))
 def test_whole_numbers_stay_whole_whatever_their_size(number: int) -> None:
-    assert one(f"{{id: a, check: between, column: c, min: {number}}}").check == Between("c", number)
+    assert one(f"{{id: a, check: between, column: c, min: {number}}}").check == ValueRange("c", number)
 
 
 @given(st.decimals(-(10**9), 10**9, places=6))
@@ -219,7 +219,7 @@ def test_number_of_more_digits_than_a_float_holds_is_read_to_the_last(written: s
     total = one(f"{{id: a, check: total, column: c, tolerance: {written.lstrip('-')}}}").check
     among = one(f"{{id: a, check: in_set, column: c, values: [{written}]}}").check
 
-    assert between == Between("c", Decimal(meant), None)
+    assert between == ValueRange("c", Decimal(meant), None)
     assert total == Total("c", abs(Decimal(meant)))
     assert among == InSet("c", (Decimal(meant),))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.plan.lake_ownership import Adoption, adoption, what_is_done, what_it_is
+from hudi_reconcile.core.plan.lake_ownership import Adoption, adoption, describe_adoption, describe_table
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Foreign, LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -87,7 +87,7 @@ def test_columns_that_are_not_known_yet_are_no_reason() -> None:
 
 
 def test_lines_say_what_is_done_and_what_is_not() -> None:
-    lines = "\n".join((*what_it_is(TABLE), *what_is_done(TABLE, Adoption(pull=("no",)), adopt=True)))
+    lines = "\n".join((*describe_table(TABLE), *describe_adoption(TABLE, Adoption(pull=("no",)), adopt=True)))
 
     assert "table version 8, merge_on_read" in lines
     assert "by at" not in lines.replace("greater at", "")
@@ -96,5 +96,5 @@ def test_lines_say_what_is_done_and_what_is_not() -> None:
     assert "apply: one commit" in lines
     assert "apply: rows whose at is older than the lake's" in lines
     assert "columns:" not in lines
-    assert "columns: not looked at" in "\n".join(what_is_done(replace(TABLE, columns=()), Adoption(), adopt=True))
-    assert "refused until lake.adopt: true" in "\n".join(what_is_done(TABLE, Adoption(), adopt=False))
+    assert "columns: not looked at" in "\n".join(describe_adoption(replace(TABLE, columns=()), Adoption(), adopt=True))
+    assert "refused until lake.adopt: true" in "\n".join(describe_adoption(TABLE, Adoption(), adopt=False))

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from hudi_reconcile.core.tables.agreement import Agreement, agree, only_in_lake, without
+from hudi_reconcile.core.tables.agreement import Agreement, agree, drop_columns, only_in_lake
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -160,7 +160,7 @@ def test_excluded_watermark_still_tells_why_a_row_drifted() -> None:
 def test_excluded_columns_are_not_even_read_but_for_the_key() -> None:
     source = SourceTable("t", (ID, one(Kind.TEXT)), ("id",), 0, "i")
 
-    assert without(source, frozenset({"id", "c"})).columns == (ID,)
+    assert drop_columns(source, frozenset({"id", "c"})).columns == (ID,)
 
 
 @pytest.mark.parametrize(

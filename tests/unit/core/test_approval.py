@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.plan.approvals import Actor, Duties, approval_for, name_of, refuse_own_word
+from hudi_reconcile.core.plan.approvals import Actor, Duties, find_approval, name_of, refuse_own_word
 from hudi_reconcile.core.result_parts import Approved
 from tests.unit.core.test_plan import PLAN
 
@@ -27,8 +27,8 @@ def duties(
 
 
 def test_newest_word_of_another_person_counts() -> None:
-    assert approval_for(PLAN, [word(ALICE), word(BOB)], duties()) == word(BOB)
-    assert approval_for(PLAN, [word(ALICE), word(SERVICE)], duties()) == word(ALICE)
+    assert find_approval(PLAN, [word(ALICE), word(BOB)], duties()) == word(BOB)
+    assert find_approval(PLAN, [word(ALICE), word(SERVICE)], duties()) == word(ALICE)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_newest_word_of_another_person_counts() -> None:
 )
 def test_plan_that_nobody_approved_as_it_is_is_refused_with_the_command(said: tuple[Approved, ...]) -> None:
     with pytest.raises(RefusedError, match="approved by nobody") as raised:
-        approval_for(PLAN, said, duties())
+        find_approval(PLAN, said, duties())
 
     assert raised.value.fix.endswith(f"hudi-reconcile approve {PLAN.run_id} -t orders --as NAME")
     assert [(guard.name, guard.ok) for guard in raised.value.guards] == [("approval", False)]
@@ -61,17 +61,17 @@ def test_plan_that_nobody_approved_as_it_is_is_refused_with_the_command(said: tu
 )
 def test_own_word_for_what_one_planned_or_applies_does_not_count(planner: Actor | None, applier: Actor) -> None:
     with pytest.raises(RefusedError, match=r"by alice \(alice@desk\) only"):
-        approval_for(PLAN, [word(ALICE)], duties(planner, applier))
+        find_approval(PLAN, [word(ALICE)], duties(planner, applier))
 
-    assert approval_for(PLAN, [word(ALICE)], duties(planner, applier, apart=False)) == word(ALICE)
+    assert find_approval(PLAN, [word(ALICE)], duties(planner, applier, apart=False)) == word(ALICE)
 
 
 def test_same_login_under_another_name_counts_unless_logins_have_to_differ_too() -> None:
     same = duties(Actor("other name", "Alice@desk"), SERVICE)
 
-    assert approval_for(PLAN, [word(ALICE)], same) == word(ALICE)
+    assert find_approval(PLAN, [word(ALICE)], same) == word(ALICE)
     with pytest.raises(RefusedError, match="only"):
-        approval_for(PLAN, [word(ALICE)], replace(same, by_login=True))
+        find_approval(PLAN, [word(ALICE)], replace(same, by_login=True))
 
 
 @pytest.mark.parametrize(
@@ -88,15 +88,15 @@ def test_two_spellings_of_one_accent_are_one_name() -> None:
     typed = Actor("Jose\u0301", "j@laptop")
 
     with pytest.raises(RefusedError, match="only"):
-        approval_for(PLAN, [word(typed)], duties(SERVICE, Actor("jos\u00e9", "svc@batch")))
+        find_approval(PLAN, [word(typed)], duties(SERVICE, Actor("jos\u00e9", "svc@batch")))
 
 
 def test_plan_that_does_not_say_who_made_it_cannot_be_approved_by_another() -> None:
     with pytest.raises(RefusedError, match="does not say who made it") as raised:
-        approval_for(PLAN, [word(ALICE)], duties(None, SERVICE))
+        find_approval(PLAN, [word(ALICE)], duties(None, SERVICE))
 
     assert raised.value.fix.startswith("sweep again")
-    assert approval_for(PLAN, [word(ALICE)], duties(None, SERVICE, apart=False)) == word(ALICE)
+    assert find_approval(PLAN, [word(ALICE)], duties(None, SERVICE, apart=False)) == word(ALICE)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a\nb", "x" * 101, "a\u202eb", "\x1b[31mred"])

@@ -37,7 +37,7 @@ def test_numbers_of_a_row_are_those_of_its_md5() -> None:
 def test_digests_are_summed_in_halves_by_segment() -> None:
     digest = (5 << 30) + 7
 
-    assert canonical_text.summed([(2, digest), (0, 1), (2, digest)]) == (
+    assert canonical_text.sum_digests([(2, digest), (0, 1), (2, digest)]) == (
         canonical_text.SegmentSum(0, 1, 0, 1),
         canonical_text.SegmentSum(2, 2, 10, 14),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind
-from hudi_reconcile.core.tables.schema_evolution import as_text, carried, carried_anew
+from hudi_reconcile.core.tables.schema_evolution import as_text, encode_columns, encode_new_columns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, SourceTable
 
 ID = Column("id", Kind.TIMESTAMPTZ, "timestamptz", precision=6, native="timestamptz")
@@ -25,11 +25,11 @@ def kinds(table: SourceTable) -> list[Kind]:
 
 
 def test_typed_lake_columns_leave_the_source_typed() -> None:
-    assert carried(TABLE, lake(id="timestamp", sum="decimal(12,2)", at="timestamp_ntz", rate="double")) == TABLE
+    assert encode_columns(TABLE, lake(id="timestamp", sum="decimal(12,2)", at="timestamp_ntz", rate="double")) == TABLE
 
 
 def test_text_lake_columns_make_text_of_the_source_by_their_lake_names() -> None:
-    found = carried(TABLE, lake(id="string", sum="string", amount="int", at="string", rate="string"))
+    found = encode_columns(TABLE, lake(id="string", sum="string", amount="int", at="string", rate="string"))
 
     assert kinds(found) == [Kind.OWN_TEXT, Kind.NUMBER, Kind.OWN_TEXT, Kind.DOUBLE]
     assert [column.native for column in found.columns] == ["timestamptz", "numeric", "timestamp", "float8"]
@@ -37,7 +37,7 @@ def test_text_lake_columns_make_text_of_the_source_by_their_lake_names() -> None
 
 
 def test_new_table_holds_a_zoned_key_and_columns_with_odd_values_as_text() -> None:
-    found = carried_anew(TABLE, frozenset({"amount"}))
+    found = encode_new_columns(TABLE, frozenset({"amount"}))
 
     assert kinds(found) == [Kind.OWN_TEXT, Kind.NUMBER, Kind.TIMESTAMP, Kind.DOUBLE]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.changes.range import Commit, Cut, cut_of, entangled, instant_text, span_of
+from hudi_reconcile.core.changes.range import Commit, Cut, cut_of, find_entangled, instant_text, span_of
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import Instant
 
@@ -113,32 +113,32 @@ def test_history_is_whole_from_the_last_commit_that_the_cleaner_or_the_archiver_
 def test_writers_of_one_file_group_that_overlap_are_found_and_others_are_not() -> None:
     first, second = at(1, 4, "a"), at(3, 5, "a")
 
-    assert entangled([second, first], [second, first]) == (first, second)
+    assert find_entangled([second, first], [second, first]) == (first, second)
     for other in (at(3, 5, "b"), at(5, 6, "a")):
-        assert entangled([first, other], [first, other]) is None
+        assert find_entangled([first, other], [first, other]) is None
 
 
 def test_writers_of_one_file_group_that_did_not_end_in_the_order_that_they_began_in_are_found() -> None:
     early, late = at(20, 2, "a"), at(21, 1, "a")  # ends before begins: files whose times a copy made anew
 
-    assert entangled([early], [early, late]) == (early, late)
-    assert entangled([late], [early, at(21, 2, "a")]) == (early, at(21, 2, "a"))
-    assert entangled([early], [early, at(21, 3, "a")]) is None
-    assert entangled([early], [early, at(21, 1, "b")]) is None
+    assert find_entangled([early], [early, late]) == (early, late)
+    assert find_entangled([late], [early, at(21, 2, "a")]) == (early, at(21, 2, "a"))
+    assert find_entangled([early], [early, at(21, 3, "a")]) is None
+    assert find_entangled([early], [early, at(21, 1, "b")]) is None
 
 
 def test_writer_that_overlaps_the_range_from_outside_is_found_and_two_of_them_that_do_not_are_left_alone() -> None:
     slow, inside, later = at(1, 9, "a"), at(3, 4, "a"), at(5, 6, "a")
 
-    assert entangled([inside], [slow, inside]) == (slow, inside)
-    assert entangled([later], [slow, inside, later]) == (slow, later)
-    assert entangled([at(10, 11, "a")], [slow, inside, later, at(10, 11, "a")]) is None
+    assert find_entangled([inside], [slow, inside]) == (slow, inside)
+    assert find_entangled([later], [slow, inside, later]) == (slow, later)
+    assert find_entangled([at(10, 11, "a")], [slow, inside, later, at(10, 11, "a")]) is None
 
 
 def test_commit_beside_which_its_files_were_compacted_is_found_and_one_that_came_after_the_plan_is_not() -> None:
     slow, after_the_plan, service = at(1, 9, "a", "b"), at(4, 5, "a"), at(3, 7, "a")
 
-    assert entangled([slow], [slow], [service]) == (slow, service)
-    assert entangled([after_the_plan], [after_the_plan], [service]) is None
-    assert entangled([at(1, 3, "a")], [at(1, 3, "a")], [service]) is None
-    assert entangled([slow], [slow], [at(3, 7, "c")]) is None
+    assert find_entangled([slow], [slow], [service]) == (slow, service)
+    assert find_entangled([after_the_plan], [after_the_plan], [service]) is None
+    assert find_entangled([at(1, 3, "a")], [at(1, 3, "a")], [service]) is None
+    assert find_entangled([slow], [slow], [at(3, 7, "c")]) is None

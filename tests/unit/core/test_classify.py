@@ -6,7 +6,15 @@ from itertools import product
 import pytest
 
 from hudi_reconcile.core.pull.cursor import Mark
-from hudi_reconcile.core.sweep.drift import NOT_DRIFT, Action, Facts, FindingKind, PendingRange, action_for, classify
+from hudi_reconcile.core.sweep.drift import (
+    NOT_DRIFT,
+    Facts,
+    FindingKind,
+    PendingRange,
+    RepairAction,
+    classify,
+    repair_of,
+)
 
 MICROS = (None, 5, 10, 15)
 PENDINGS = (
@@ -149,7 +157,7 @@ def test_kind_of_a_difference_is_the_contracts(changes: dict[str, object], kind:
 
 
 def test_only_deleted_is_repaired_by_a_delete_and_what_is_not_drift_not_at_all() -> None:
-    actions = {kind: action_for(kind) for kind in FindingKind}
+    actions = {kind: repair_of(kind) for kind in FindingKind}
 
-    assert {kind for kind, action in actions.items() if action is Action.DELETE} == {FindingKind.DELETED}
-    assert {kind for kind, action in actions.items() if action is Action.NONE} == NOT_DRIFT
+    assert {kind for kind, action in actions.items() if action is RepairAction.DELETE} == {FindingKind.DELETED}
+    assert {kind for kind, action in actions.items() if action is RepairAction.NONE} == NOT_DRIFT

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, continued, document, parse
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, continue_coverage, document, parse
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation
 
 OLD = RangeSegments("id", 0, 10, 8)
@@ -24,7 +24,7 @@ def coverage(cut: Segmentation, *, subject: str = "s", wanted: int | None = None
 def test_coverage_goes_on_where_the_table_has_grown_a_little(old: Segmentation, fresh: Segmentation) -> None:
     earlier = coverage(old)
 
-    assert continued([earlier], "s", fresh, None) == (old, earlier)
+    assert continue_coverage([earlier], "s", fresh, None) == (old, earlier)
 
 
 @pytest.mark.parametrize(
@@ -41,15 +41,15 @@ def test_coverage_goes_on_where_the_table_has_grown_a_little(old: Segmentation, 
     ],
 )
 def test_coverage_starts_anew_where_the_table_is_cut_otherwise(old: Segmentation, fresh: Segmentation) -> None:
-    assert continued([coverage(old)], "s", fresh, None) == (fresh, None)
+    assert continue_coverage([coverage(old)], "s", fresh, None) == (fresh, None)
 
 
 @pytest.mark.parametrize(("subject", "wanted"), [("other", None), ("s", 8)])
 def test_coverage_of_another_subject_or_number_of_segments_is_passed_over(subject: str, wanted: int | None) -> None:
     other, ours = coverage(OLD, subject=subject, wanted=wanted), coverage(OLD)
 
-    assert continued([other, ours], "s", OLD, None) == (OLD, ours)
-    assert continued([other], "s", OLD, None) == (OLD, None)
+    assert continue_coverage([other, ours], "s", OLD, None) == (OLD, ours)
+    assert continue_coverage([other], "s", OLD, None) == (OLD, None)
 
 
 @pytest.mark.parametrize(

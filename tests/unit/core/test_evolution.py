@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Evolution, Past, carried, evolve, sentence
+from hudi_reconcile.core.tables.schema_evolution import (
+    NOTHING_PULLED,
+    Evolution,
+    Past,
+    encode_columns,
+    evolve,
+    sentence,
+)
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64)
@@ -31,7 +38,7 @@ def found(
         "/l", "t", "copy_on_write", 9, held, ("id",), partitions, ordering, "tool" if owned else "event_time"
     )
     by = (PartitionField("at", "day"),)
-    return evolve(carried(source, table), table, past, partition_by=by, exclude=exclude)
+    return evolve(encode_columns(source, table), table, past, partition_by=by, exclude=exclude)
 
 
 def lake_types(evolution: Evolution) -> dict[str, str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.plan.guards import PlanCounts, Policy, guards, refusals
+from hudi_reconcile.core.plan.guards import PlanCounts, Policy, failed_guards, guards
 
 POLICY = Policy(max_deletes=10, max_delete_share=0.05, max_upsert_share=0.2)
 
@@ -15,7 +15,7 @@ def refused(
     *, deletes: int = 0, approved: int | None = None, allow_empty: bool = False, upserts: int = 0, source: int = 1000
 ) -> set[str]:
     found = guards(PlanCounts(upserts, deletes, source, 1000), POLICY)
-    return {guard.name for guard in refusals(found, deletes=deletes, approved=approved, allow_empty=allow_empty)}
+    return {guard.name for guard in failed_guards(found, deletes=deletes, approved=approved, allow_empty=allow_empty)}
 
 
 def test_plan_within_every_limit_passes_every_guard() -> None:
@@ -128,6 +128,6 @@ def test_same_column_share_counts_the_column_that_differs_most(lake: int, rows: 
 def test_accepted_guard_alone_is_passed() -> None:
     found = guards(PlanCounts(500, 6, 1000, 10, {}), POLICY)
 
-    no = refusals(found, deletes=6, approved=6, allow_empty=False, accepted={"key_overlap"})
+    no = failed_guards(found, deletes=6, approved=6, allow_empty=False, accepted={"key_overlap"})
 
     assert {guard.name for guard in no} == {"max_upsert_share"}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.source.jdbc import is_jdbc, place_of, product_of, without_secrets
+from hudi_reconcile.core.source.jdbc import is_jdbc, place_of, product_of, redact_secrets
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_product_is_the_drivers_word_in_lower_case() -> None:
 def test_drivers_message_loses_the_password_wherever_it_stands(message: str) -> None:
     url = "jdbc:x://u:geheim@host/db?password=geheim"
 
-    shown = without_secrets(message, url, "geheim")
+    shown = redact_secrets(message, url, "geheim")
 
     assert "geheim" not in shown
     assert shown[:3] == message[:3]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.tables.agreement import Agreement, Compared
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.masking import (
     PERSONAL_WORDS,
@@ -139,8 +139,8 @@ def test_word_of_the_config_goes_before_the_name_and_case_does_not_count() -> No
     assert masking.absent(("email", "Phone")) == "note"
 
 
-def compared(name: str) -> Compared:
-    return Compared(0, Column(name, Kind.TEXT, "text"), "string")
+def compared(name: str) -> ComparedColumn:
+    return ComparedColumn(0, Column(name, Kind.TEXT, "text"), "string")
 
 
 AGREED = Agreement(

@@ -12,7 +12,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.result import TableResult, table_document
 from hudi_reconcile.core.result_parts import Corrections
-from hudi_reconcile.core.result_queries import corrected_whole, open_drift, open_rules
+from hudi_reconcile.core.result_queries import is_wholly_corrected, open_drift, open_rules
 from hudi_reconcile.core.rules.verdict import RuleResult
 
 DONE = TableResult(
@@ -40,7 +40,7 @@ def made(**changed: Any) -> Mapping[str, Any]:
     ],
 )
 def test_findings_that_were_all_corrected_and_verified_are_open_no_more(changed: Any) -> None:
-    assert corrected_whole(made(**changed))
+    assert is_wholly_corrected(made(**changed))
     assert open_drift(made(**changed)) == {}
 
 
@@ -60,7 +60,7 @@ def test_findings_that_were_all_corrected_and_verified_are_open_no_more(changed:
     ],
 )
 def test_findings_of_which_anything_is_left_are_open_all(changed: Any) -> None:
-    assert not corrected_whole(made(**changed))
+    assert not is_wholly_corrected(made(**changed))
     assert open_drift(made(**changed)) == {"deleted": 2, "duplicate_key": 1}
 
 
@@ -109,14 +109,14 @@ def test_findings_are_open_all_where_nothing_proves_the_rest_of_them(missing: An
 def test_table_without_drift_has_none_open_and_nothing_corrected() -> None:
     clean = made(outcome=Outcome.CLEAN, findings={}, corrections=Corrections(), verified_at=None)
 
-    assert (corrected_whole(clean), open_drift(clean)) == (False, {})
+    assert (is_wholly_corrected(clean), open_drift(clean)) == (False, {})
 
 
 def test_result_of_an_earlier_version_counts_what_it_says() -> None:
     old = dict(made())
     old["corrections"] = {k: v for k, v in old["corrections"].items() if k not in ("applied_before", "held")}
 
-    assert corrected_whole(old)
+    assert is_wholly_corrected(old)
 
 
 def test_rules_are_open_where_they_could_not_run_or_failed_for_the_run() -> None:

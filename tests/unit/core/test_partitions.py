@@ -6,7 +6,15 @@ import pytest
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.partitions import Between, Equals, IsEmpty, PartitionRows, near, rule_of, scope_of_paths
+from hudi_reconcile.core.tables.partitions import (
+    CalendarRange,
+    Equals,
+    IsEmpty,
+    PartitionRows,
+    near,
+    rule_of,
+    scope_of_paths,
+)
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.sql.reads import near_predicate
@@ -42,8 +50,8 @@ def test_conditions_are_a_half_open_range_an_equality_or_null() -> None:
     )
 
     assert found == (
-        (Between(PLACED, MARCH, MARCH + 31 * DAY), Equals(REGION, "eu"), Equals(SHOP, 7)),
-        (Between(PLACED, MARCH + 275 * DAY, MARCH + 306 * DAY), IsEmpty(REGION), Equals(SHOP, -1)),
+        (CalendarRange(PLACED, MARCH, MARCH + 31 * DAY), Equals(REGION, "eu"), Equals(SHOP, 7)),
+        (CalendarRange(PLACED, MARCH + 275 * DAY, MARCH + 306 * DAY), IsEmpty(REGION), Equals(SHOP, -1)),
     )
     assert near_predicate(dialect, found) == (
         '("placed_on" >= date \'2026-03-01\' and "placed_on" < date \'2026-04-01\' and "region" = \'eu\' and "shop" = 7)'

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import RunResult, TableResult, compared_whole, run_document
+from hudi_reconcile.core.result import RunResult, TableResult, is_whole_comparison, run_document
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, Guard, Pulled, SideState, Unverified
 
 EMPTY = TableResult("orders", Outcome.CLEAN)
@@ -88,7 +88,7 @@ def test_run_ends_as_its_gravest_table() -> None:
     ],
 )
 def test_only_a_comparison_of_every_row_proves_a_table(table: dict[str, object], *, whole: bool) -> None:
-    assert compared_whole(table) is whole
+    assert is_whole_comparison(table) is whole
 
 
 def test_result_says_whether_the_whole_table_was_compared_and_how_much_of_it() -> None:

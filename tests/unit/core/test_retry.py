@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.pull.retry import Passing, driver_reason, of_state, of_text, rounds
+from hudi_reconcile.core.pull.retry import Passing, driver_reason, most_tries, of_state, of_text
 
 SPARK = (
     "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 3 times\n\tat x\n"
@@ -45,7 +45,7 @@ def test_failure_of_a_statement_is_judged_by_its_state(state: str | None, code: 
 
 
 def test_what_stays_is_tried_once_and_what_ran_out_of_time_twice() -> None:
-    assert [rounds(passing) for passing in Passing] == [4, 2, 1]
+    assert [most_tries(passing) for passing in Passing] == [4, 2, 1]
 
 
 def test_reason_is_the_innermost_drivers_first_line() -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from hudi_reconcile.core.rules.rules import Between, Matches, NotNull, Scalar
+from hudi_reconcile.core.rules.rules import Matches, NotNull, Scalar, ValueRange
 from hudi_reconcile.core.rules.verdict import doubt
 
 
@@ -21,7 +21,7 @@ from hudi_reconcile.core.rules.verdict import doubt
     ],
 )
 def test_ends_between_which_nothing_lies_are_wrong(low: Scalar, high: Scalar) -> None:
-    assert doubt(Between("c", low, high)) == "min is above max: no value lies between them"
+    assert doubt(ValueRange("c", low, high)) == "min is above max: no value lies between them"
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_ends_between_which_nothing_lies_are_wrong(low: Scalar, high: Scalar) ->
 def test_ends_that_may_hold_a_value_or_have_the_order_of_their_column_are_left(
     low: Scalar | None, high: Scalar | None
 ) -> None:
-    assert doubt(Between("c", low, high)) is None
+    assert doubt(ValueRange("c", low, high)) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.rules.rules import Allow, Gx, NotNull, Rule, RuleSet, Severity, Waiver
-from hudi_reconcile.core.rules.verdict import Measured, RuleResult, Status, counts, judged, not_run, outcome_of
+from hudi_reconcile.core.rules.verdict import Measured, RuleResult, Status, counts, judge_rule, not_run, outcome_of
 
 RULE = Rule("r-1", NotNull("c"))
 TODAY = date(2026, 11, 21)
@@ -27,7 +27,7 @@ def waiver(days: int, rule: str = "r-1") -> Waiver:
 
 @given(failed=rows, judged_rows=rows, allowed=rows)
 def test_count_allows_that_many_rows_whatever_the_table_holds(failed: int, judged_rows: int, allowed: int) -> None:
-    found = judged(replace(RULE, allow=Allow(allowed)), Measured(failed, judged_rows), (), TODAY)
+    found = judge_rule(replace(RULE, allow=Allow(allowed)), Measured(failed, judged_rows), (), TODAY)
 
     assert (found.status == "pass") is (failed <= allowed)
 
@@ -35,7 +35,7 @@ def test_count_allows_that_many_rows_whatever_the_table_holds(failed: int, judge
 @given(failed=rows, more=rows, share=shares)
 @example(failed=29, more=71, share=Decimal("0.29"))  # 0.29 * 100 is less than 29 in floats
 def test_share_allows_that_part_of_the_judged_rows_exactly(failed: int, more: int, share: Decimal) -> None:
-    found = judged(replace(RULE, allow=Allow(share=share)), Measured(failed, failed + more), (), TODAY)
+    found = judge_rule(replace(RULE, allow=Allow(share=share)), Measured(failed, failed + more), (), TODAY)
 
     numerator, denominator = share.as_integer_ratio()
     assert (found.status == "pass") is (failed * denominator <= numerator * (failed + more))
@@ -45,7 +45,7 @@ def test_share_allows_that_part_of_the_judged_rows_exactly(failed: int, more: in
 def test_waiver_turns_a_failure_into_waived_before_its_day_and_never_from_then_on(
     failed: int, days: int, severity: Severity
 ) -> None:
-    found = judged(replace(RULE, severity=severity), Measured(failed, failed), (waiver(days),), TODAY)
+    found = judge_rule(replace(RULE, severity=severity), Measured(failed, failed), (waiver(days),), TODAY)
 
     assert found.status == ("pass" if failed == 0 else "waived" if days > 0 else "fail")
     assert (found.waiver is not None) is (found.status == "waived")
@@ -55,18 +55,20 @@ def test_waiver_turns_a_failure_into_waived_before_its_day_and_never_from_then_o
 @given(days=st.integers(-400, 400), failed=rows, allowed=rows)
 def test_rule_that_could_not_run_is_an_error_whatever_waives_or_allows_it(days: int, failed: int, allowed: int) -> None:
     rule = replace(RULE, severity="warn", allow=Allow(allowed))
-    found = judged(rule, Measured(failed, failed, success=True, problem="no column", fix="do"), (waiver(days),), TODAY)
+    found = judge_rule(
+        rule, Measured(failed, failed, success=True, problem="no column", fix="do"), (waiver(days),), TODAY
+    )
 
     assert (found.status, found.failed_rows, found.why, found.fix) == ("error", 0, "no column", "do")
     assert outcome_of((found,), "error") is Outcome.UNVERIFIED
 
 
 def test_waiver_of_another_rule_waives_nothing() -> None:
-    assert judged(RULE, Measured(1, 1), (waiver(9, "r-2"),), TODAY).status == "fail"
+    assert judge_rule(RULE, Measured(1, 1), (waiver(9, "r-2"),), TODAY).status == "fail"
 
 
 def test_failure_under_an_expired_waiver_says_when_it_expired_and_shows_the_authors_note() -> None:
-    found = judged(replace(RULE, why="ask the shop"), Measured(1, 1), (waiver(-3),), TODAY)
+    found = judge_rule(replace(RULE, why="ask the shop"), Measured(1, 1), (waiver(-3),), TODAY)
 
     assert (found.status, found.why, found.notes) == ("fail", "ask the shop", ("its waiver expired on 2026-11-18",))
 
@@ -83,7 +85,7 @@ def test_failure_under_an_expired_waiver_says_when_it_expired_and_shows_the_auth
 def test_verdict_of_great_expectations_counts_where_it_has_one(
     measured: Measured, allow: Allow, status: Status
 ) -> None:
-    assert judged(Rule("r-1", Gx("expect_x", {}), allow=allow), measured, (), TODAY).status == status
+    assert judge_rule(Rule("r-1", Gx("expect_x", {}), allow=allow), measured, (), TODAY).status == status
 
 
 results = st.builds(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.schema_drift import Columns, KnownColumns, against_lake, changes, redeclared
-from hudi_reconcile.core.tables.schema_evolution import carried
+from hudi_reconcile.core.tables.schema_drift import Columns, KnownColumns, changes, compare_declared, compare_with_lake
+from hudi_reconcile.core.tables.schema_evolution import encode_columns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64)
@@ -35,7 +35,7 @@ def found(
     ordering = ("_hr_read_seq",) if owned else ("ts",)
     table = LakeTable("/l", "t", "copy_on_write", 9, held, ("id",), (), ordering, "tool" if owned else "event_time")
     partition_by = (PartitionField("at", "day"),)
-    met = agree(carried(source, table), table, watermark=(), exclude=exclude, partition_by=partition_by)
+    met = agree(encode_columns(source, table), table, watermark=(), exclude=exclude, partition_by=partition_by)
     return changes(Columns(source, table, met, partition_by, exclude, on_purpose), known)
 
 
@@ -212,7 +212,7 @@ def test_what_an_earlier_run_said_of_the_same_types_stands_with_its_time() -> No
     ],
 )
 def test_declared_types_tell_wider_from_narrower_and_from_other(was: str, now: str, what: str | None) -> None:
-    assert redeclared(was, now) == (what or ("retyped" if was != now else None))
+    assert compare_declared(was, now) == (what or ("retyped" if was != now else None))
 
 
 @given(st.integers(1, 38), st.integers(0, 38), st.integers(1, 38), st.integers(0, 38))
@@ -220,8 +220,8 @@ def test_decimals_that_swap_sides_swap_wider_and_narrower(own: int, scale: int, 
     scale, held_scale = min(own, scale), min(held, held_scale)
     opposite = {"widened": "narrowed", "narrowed": "widened", "retyped": "retyped", None: None}
 
-    there = against_lake(decimal(own, scale), f"decimal({held},{held_scale})")
-    back = against_lake(decimal(held, held_scale), f"decimal({own},{scale})")
+    there = compare_with_lake(decimal(own, scale), f"decimal({held},{held_scale})")
+    back = compare_with_lake(decimal(held, held_scale), f"decimal({own},{scale})")
 
     assert back == opposite[there]
     assert (there is None) == ((own, scale) == (held, held_scale))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.source.jdbc import Reported
 from hudi_reconcile.core.sweep.segments import KeyRange
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.databases.jdbc.dialect import GenericDialect, few
+from hudi_reconcile.databases.jdbc.dialect import GenericDialect, merge_ranges
 from hudi_reconcile.databases.jdbc.products import PRODUCTS, product
 
 H2, DERBY, DUCKDB, UNKNOWN = (GenericDialect(product(name)) for name in ("h2", "derby", "duckdb", "foo"))
@@ -148,7 +148,7 @@ def test_joined_ranges_are_few_and_hold_every_key_of_the_ranges(
     if nulls:
         ranges.append(KeyRange(None, None, nulls=True, keys=False))
 
-    found = few(tuple(ranges), most)
+    found = merge_ranges(tuple(ranges), most)
 
     assert len(found) <= max(most, int(nulls))
     assert [one for one in found if not one.keys] == [one for one in ranges if not one.keys]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.source.jdbc import Cell, DriverFacts, DriverIndex, Login, Relation, Reported
+from hudi_reconcile.core.source.jdbc import Cell, DriverFacts, DriverIndex, JdbcLogin, Relation, Reported
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
 
@@ -60,7 +60,7 @@ def number(name: str, *, nullable: bool = False) -> Reported:
 
 
 def engine(database: OneTable, url: str = "jdbc:derby:/data/shop;user=u;password=geheim", **source: str) -> JdbcEngine:
-    def connect(login: Login) -> OneTable:
+    def connect(login: JdbcLogin) -> OneTable:
         assert login.url == url
         return database
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hudi_reconcile.databases.postgres.session import is_poolers_refusal, pooled, session_options
+from hudi_reconcile.databases.postgres.session import is_poolers_refusal, pooler_signs, session_options
 
 IN_FORCE = {
     "pid": 7, "default_transaction_read_only": "on", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "lc_monetary": "C",
@@ -10,14 +10,14 @@ IN_FORCE = {
 
 
 def test_session_of_its_own_with_its_settings_is_taken_as_it_is() -> None:
-    assert pooled(IN_FORCE, 7) == ""
+    assert pooler_signs(IN_FORCE, 7) == ""
 
 
 def test_settings_that_are_not_in_force_and_a_second_session_give_a_pooler_away() -> None:
-    lost = pooled({**IN_FORCE, "TimeZone": "Europe/Berlin", "row_security": "on"}, 7)
+    lost = pooler_signs({**IN_FORCE, "TimeZone": "Europe/Berlin", "row_security": "on"}, 7)
 
     assert "not in force (TimeZone, row_security)" in lost
-    assert "met two server sessions" in pooled(IN_FORCE, 8)
+    assert "met two server sessions" in pooler_signs(IN_FORCE, 8)
 
 
 def test_every_setting_that_is_asked_for_is_looked_at() -> None:

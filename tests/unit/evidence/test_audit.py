@@ -81,13 +81,13 @@ def test_line_cut_by_a_crash_is_recognised_removed_and_remembered(tmp_path: Path
     whole = log.read_bytes()
     torn = whole.splitlines()[1][:40]
     log.write_bytes(whole + torn)
-    read_while_torn = [line["run_id"] for line in audit_log.records(log)]
+    read_while_torn = [line["run_id"] for line in audit_log.read_records(log)]
 
     written = audit_log.append(log, {"run_id": "next", "files": {}})
 
     assert read_while_torn == ["r-0", "r-1"]
     assert written["torn"] == {"bytes": 40, "sha256": hashlib.sha256(torn).hexdigest()}
-    assert [line["run_id"] for line in audit_log.records(log)] == ["r-0", "r-1", "next"]
+    assert [line["run_id"] for line in audit_log.read_records(log)] == ["r-0", "r-1", "next"]
     assert first_fault(log) is None
 
 
@@ -95,12 +95,12 @@ def test_whole_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     append_many(log, "r", 2)
     log.write_bytes(log.read_bytes().removesuffix(b"\n"))
-    read = [line["run_id"] for line in audit_log.records(log)]
+    read = [line["run_id"] for line in audit_log.read_records(log)]
 
     audit_log.append(log, {"run_id": "next", "files": {}})
 
     assert read == ["r-0", "r-1"]
-    assert [line["run_id"] for line in audit_log.records(log)] == ["r-0", "r-1", "next"]
+    assert [line["run_id"] for line in audit_log.read_records(log)] == ["r-0", "r-1", "next"]
     assert first_fault(log) is None
 
 
@@ -145,7 +145,7 @@ def test_processes_that_append_at_once_make_one_chain(tmp_path: Path) -> None:
         process.join()
 
     assert [process.exitcode for process in processes] == [0, 0]
-    assert len(list(audit_log.records(log))) == 40
+    assert len(list(audit_log.read_records(log))) == 40
     assert first_fault(log) is None
 
 
@@ -157,5 +157,5 @@ def test_threads_that_append_at_once_make_one_chain(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
 
-    assert len(list(audit_log.records(log))) == 80
+    assert len(list(audit_log.read_records(log))) == 80
     assert first_fault(log) is None

@@ -118,7 +118,7 @@ def test_line_of_a_purge_that_is_not_as_the_lines_before_say_is_a_flaw_and_stops
 ) -> None:
     ids = [write_run() for _ in range(3)]
     log = store.reports / "audit.jsonl"
-    gone = [{"run_id": line["run_id"], "hash": line["hash"]} for line in audit_log.records(log)][:2]
+    gone = [{"run_id": line["run_id"], "hash": line["hash"]} for line in audit_log.read_records(log)][:2]
     audit_log.append(log, {**FACTS, "command": "purge", "run_id": None, "tables": [], "purged": change(gone)})
     for run_id in ids[:2]:
         shutil.rmtree(store.reports / run_id)

@@ -130,7 +130,7 @@ def test_run_that_dies_between_log_and_rename_is_published_by_the_next(store: St
     with store.begin(NOON_MICROS):
         seen_after = store.folder_ids()
 
-    assert seen_after == [line["run_id"] for line in audit_log.records(store.reports / "audit.jsonl")] == [run_id]
+    assert seen_after == [line["run_id"] for line in audit_log.read_records(store.reports / "audit.jsonl")] == [run_id]
     with pytest.raises(EvidenceError, match="damaged"):  # it is read again, and says no more than it was given
         store.result(run_id)
 

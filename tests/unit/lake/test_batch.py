@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.tables.agreement import comparable
+from hudi_reconcile.core.tables.agreement import is_comparable
 from hudi_reconcile.core.tables.kinds import Column, Kind, stored_type
-from hudi_reconcile.core.tables.schema_drift import against_lake
+from hudi_reconcile.core.tables.schema_drift import compare_with_lake
 
 COLUMNS = [
     *(Column("c", Kind.INTEGER, f"{bits} bits", bits=bits) for bits in (None, 8, 16, 32, 64)),
@@ -19,5 +19,5 @@ COLUMNS = [
 def test_column_as_a_pull_makes_it_can_be_compared_and_has_not_changed(column: Column) -> None:
     stored = stored_type(column)
 
-    assert against_lake(column, stored) is None
-    assert comparable(column.kind, stored) == (column.kind is not Kind.OTHER)
+    assert compare_with_lake(column, stored) is None
+    assert is_comparable(column.kind, stored) == (column.kind is not Kind.OTHER)

@@ -7,13 +7,13 @@ import pytest
 from hudi_reconcile.core.changes.range import Commit
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.bridge import Action, newest_completion
+from hudi_reconcile.lake.bridge import TimelineAction, newest_completion
 from hudi_reconcile.lake.changes.read_points import (
     AFTER,
     BEFORE,
     bytes_of,
     commit_of,
-    disturbed,
+    find_disturbance,
     is_compaction,
     is_plain,
     is_service,
@@ -22,7 +22,7 @@ from hudi_reconcile.lake.changes.read_points import (
     read_each,
 )
 
-ACTION = Action("20260101000000001", "20260101000000002", "commit")
+ACTION = TimelineAction("20260101000000001", "20260101000000002", "commit")
 
 
 def test_commit_touches_the_groups_that_it_wrote_and_those_that_it_replaced() -> None:
@@ -94,8 +94,8 @@ def test_commit_whose_forerunner_is_archived_is_not_held_against_an_older_one_th
 
 
 def test_archived_write_without_a_completion_time_counts_as_completed_with_the_oldest_that_is_active() -> None:
-    def action(requested: str, completed: str | None) -> Action:
-        return Action(requested, completed, "commit")
+    def action(requested: str, completed: str | None) -> TimelineAction:
+        return TimelineAction(requested, completed, "commit")
 
     active = [action("5", "6"), action("7", "8")]
 
@@ -155,10 +155,10 @@ def test_reading_is_disturbed_by_who_took_a_commit_back_or_began_before_the_last
     asked = [at(10, "a"), at(20, "b")]
     there = {one.instant.requested for one in asked}
 
-    assert disturbed(asked, there, [at(21, "a", "b"), at(15, "c")]) is None
-    assert disturbed([], set(), [at(1, "a")]) is None
-    assert "20260101000045000 began in the range or before" in str(disturbed(asked, there, [at(15, "c", "a")]))
-    assert "20260101000050000 was taken back" in str(disturbed(asked, {asked[0].instant.requested}, []))
+    assert find_disturbance(asked, there, [at(21, "a", "b"), at(15, "c")]) is None
+    assert find_disturbance([], set(), [at(1, "a")]) is None
+    assert "20260101000045000 began in the range or before" in str(find_disturbance(asked, there, [at(15, "c", "a")]))
+    assert "20260101000050000 was taken back" in str(find_disturbance(asked, {asked[0].instant.requested}, []))
 
 
 def test_range_with_columns_of_other_types_is_refused_with_the_commit_that_changed_them_as_first_usable_instant() -> (

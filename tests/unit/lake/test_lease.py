@@ -17,7 +17,7 @@ from hudi_reconcile.lake.lease import (
     Lease,
     claim_on,
     claim_on_damaged,
-    heir,
+    inherit_lease,
     is_alive,
     lease_path,
     lease_text,
@@ -55,9 +55,9 @@ def test_claim_follows_life_on_this_host_and_time_elsewhere(
 def test_lease_speaks_of_a_dead_ones_instants_too_until_they_are_rolled_back() -> None:
     later = replace(LEASE, owner="run 8", token="other", since="20260101000100000", since_ms=1_060_000)
 
-    assert heir(later, None) == later
-    assert heir(later, LEASE) == replace(later, since=LEASE.since, since_ms=LEASE.since_ms)
-    assert heir(LEASE, later) == LEASE
+    assert inherit_lease(later, None) == later
+    assert inherit_lease(later, LEASE) == replace(later, since=LEASE.since, since_ms=LEASE.since_ms)
+    assert inherit_lease(LEASE, later) == LEASE
 
 
 def test_claim_on_a_damaged_file_waits_for_the_time_of_a_lease() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hudi_reconcile.core.tables.values import LakeColumn
-from hudi_reconcile.lake.changes.cdc_log import tells
+from hudi_reconcile.lake.changes.cdc_log import holds_values
 
 DECIMAL = {"type": "fixed", "name": "fixed", "size": 4, "logicalType": "decimal", "precision": 7, "scale": 2}
 
@@ -30,7 +30,7 @@ def schema(kind: object) -> str:
     ],
 )
 def test_type_whose_text_is_exact_is_told(kind: object, column: str) -> None:
-    assert tells(schema(kind), [LakeColumn("v", column)])
+    assert holds_values(schema(kind), [LakeColumn("v", column)])
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_type_whose_text_is_exact_is_told(kind: object, column: str) -> None:
     ],
 )
 def test_type_whose_text_is_not_exact_or_that_is_another_in_the_table_is_not_told(kind: object, column: str) -> None:
-    assert not tells(schema(kind), [LakeColumn("v", column)])
+    assert not holds_values(schema(kind), [LakeColumn("v", column)])
 
 
 def test_column_that_the_images_do_not_have_is_not_told() -> None:
-    assert not tells(schema("long"), [LakeColumn("v", "bigint"), LakeColumn("w", "bigint")])
+    assert not holds_values(schema("long"), [LakeColumn("v", "bigint"), LakeColumn("w", "bigint")])

@@ -9,8 +9,8 @@ import pytest
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
 from hudi_reconcile.core.tables.values import ChangeLog, LakeColumn, LakeTable, PartitionField, TableType
 from hudi_reconcile.lake.correct import BatchFacts, DeleteMark, check_facts, correction_options, tombstone_seq
-from hudi_reconcile.lake.options import WriteOptions, alone, create_options, retention, upsert_options
-from hudi_reconcile.lake.schema import differences, unholdable, widest_type
+from hudi_reconcile.lake.options import WriteOptions, create_options, locked_options, retention, upsert_options
+from hudi_reconcile.lake.schema import differences, unholdable_names, widest_type
 from hudi_reconcile.ports import NewTable
 
 
@@ -63,7 +63,7 @@ def test_write_under_a_lock_of_ours_takes_none_itself_and_the_lock_is_the_users(
     ours = {"hoodie.write.lock.provider": "their.Provider", "hoodie.write.lock.zookeeper.url": "zk"}
     optimistic = upsert_options(WriteOptions(overrides=ours), table(), has_metadata_table=False)
 
-    inside, lock = alone(optimistic)
+    inside, lock = locked_options(optimistic)
 
     assert {key: value for key, value in inside.items() if key.startswith("hoodie.write.lock.")} == {
         "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.NoopLockProvider"
@@ -129,7 +129,7 @@ def test_stored_type_has_no_small_integers_and_no_lengths() -> None:
 
 
 def test_names_that_a_lake_cannot_hold_are_found() -> None:
-    assert unholdable(("id", "Order Id", "größe", "_hoodie_x", "1a", "_ok", "a$")) == (
+    assert unholdable_names(("id", "Order Id", "größe", "_hoodie_x", "1a", "_ok", "a$")) == (
         "Order Id",
         "größe",
         "_hoodie_x",

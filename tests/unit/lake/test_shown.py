@@ -9,9 +9,9 @@ import pytest
 from hudi_reconcile.core.plan.lake_ownership import adoption
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.schema_evolution import carried
+from hudi_reconcile.core.tables.schema_evolution import encode_columns
 from hudi_reconcile.core.tables.values import Foreign, LakeColumn, LakeTable, SourceTable
-from hudi_reconcile.lake.table import UNKNOWN, as_held
+from hudi_reconcile.lake.table import UNKNOWN, add_file_types
 
 COLUMNS = (LakeColumn("id", "bigint"), LakeColumn("at", "string"), LakeColumn("note", "string"))
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
@@ -35,7 +35,7 @@ def schema(of_at: object) -> str:
 
 def held(avro: str | None, generator: str = "TIMESTAMP") -> str | None:
     properties = {"hoodie.table.keygenerator.type": generator}
-    found = as_held(COLUMNS, properties, ("at",), iter([] if avro is None else [avro]))
+    found = add_file_types(COLUMNS, properties, ("at",), iter([] if avro is None else [avro]))
     assert (found[0], found[2]) == (COLUMNS[0], COLUMNS[2])
     return found[1].stored
 
@@ -66,10 +66,10 @@ def test_other_generators_show_what_the_files_hold() -> None:
 
 def test_column_that_spark_shows_otherwise_is_neither_compared_nor_written() -> None:
     by_time = {"hoodie.table.keygenerator.class": "org.apache.hudi.keygen.TimestampBasedKeyGenerator"}
-    columns = as_held(COLUMNS, by_time, ("at",), iter([]))
+    columns = add_file_types(COLUMNS, by_time, ("at",), iter([]))
     foreign = Foreign("TimestampBasedKeyGenerator")
     table = LakeTable("/t", "t", "copy_on_write", 8, columns, ("id",), ("at",), (), "commit_time", foreign=foreign)
-    source = carried(SOURCE, table)
+    source = encode_columns(SOURCE, table)
 
     found = agree(source, table, watermark=("at",), exclude=frozenset(), partition_by=())
     refused = adoption(table, SOURCE, ())

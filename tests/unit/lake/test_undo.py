@@ -8,8 +8,8 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.timeline import Keys, keys_text, parse_keys
-from hudi_reconcile.lake.undo import MOST_COMMITS_SINCE, Wrote, refuse_unlike, why_lost
+from hudi_reconcile.lake.timeline import WrittenKeys, keys_text, parse_keys
+from hudi_reconcile.lake.undo import MOST_COMMITS_SINCE, Wrote, refuse_unlike, snapshot_fault
 
 BEFORE, AT = "20260101000000001", "20260101000000002"
 
@@ -30,29 +30,29 @@ BEFORE, AT = "20260101000000001", "20260101000000002"
 def test_snapshots_around_a_commit_are_whole_only_where_no_cleaner_can_have_taken_files(
     since: int | None, kept: Collection[str], cleaned: Collection[str], why: str | None
 ) -> None:
-    found = why_lost(BEFORE, AT, since=since, kept=kept, cleaned=cleaned)
+    found = snapshot_fault(BEFORE, AT, since=since, kept=kept, cleaned=cleaned)
 
     assert found is None if why is None else why in (found or "")
 
 
 def test_commit_without_a_forerunner_is_not_taken_back() -> None:
-    assert why_lost(None, AT, since=0, kept=(), cleaned=()) is not None
+    assert snapshot_fault(None, AT, since=0, kept=(), cleaned=()) is not None
 
 
 @pytest.mark.parametrize(
     ("said", "there", "new", "adds_up"),
     [
-        (Keys(2, 1), 2, 1, True),
-        (Keys(2, 1), 1, 1, False),
-        (Keys(2, 1), 1, 2, False),  # a row whose version from before is cleaned looks like a new one
-        (Keys(2, 1), 3, 1, False),
+        (WrittenKeys(2, 1), 2, 1, True),
+        (WrittenKeys(2, 1), 1, 1, False),
+        (WrittenKeys(2, 1), 1, 2, False),  # a row whose version from before is cleaned looks like a new one
+        (WrittenKeys(2, 1), 3, 1, False),
         (None, 2, 1, True),  # written by an earlier version
         (None, 0, 0, False),
-        (Keys(0, 0), 0, 0, False),
+        (WrittenKeys(0, 0), 0, 0, False),
     ],
 )
 def test_rows_that_history_shows_must_be_those_that_the_commit_says_it_wrote(
-    said: Keys | None, there: int, new: int, *, adds_up: bool
+    said: WrittenKeys | None, there: int, new: int, *, adds_up: bool
 ) -> None:
     counts = {("upsert", "ready"): there, ("delete", "superseded"): new}
     wrote = Wrote(Instant(AT, AT), said, anew=False)
@@ -65,7 +65,7 @@ def test_rows_that_history_shows_must_be_those_that_the_commit_says_it_wrote(
 
 
 def test_number_of_keys_survives_its_text_and_any_other_text_is_refused() -> None:
-    assert parse_keys(keys_text(Keys(3, 2))) == Keys(3, 2)
+    assert parse_keys(keys_text(WrittenKeys(3, 2))) == WrittenKeys(3, 2)
     for text in ("", "3", "[]", '{"there":1}', '{"there":1,"new":"2"}', '{"there":1,"new":2,"more":3}'):
         with pytest.raises(LakeError):
             parse_keys(text)

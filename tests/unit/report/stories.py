@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.apply_outcome import Uncorrected, untouched
+from hudi_reconcile.core.plan.apply_outcome import Uncorrected, count_untouched
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import (
     Corrections,
@@ -23,9 +23,9 @@ from hudi_reconcile.core.result_parts import (
     Unverified,
 )
 from hudi_reconcile.core.rules.rules import Waiver
-from hudi_reconcile.core.rules.verdict import BothTotals, Keys, RuleResult, Totals
+from hudi_reconcile.core.rules.verdict import BothTotals, FailedKeys, RuleResult, Totals
 from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
-from hudi_reconcile.core.sweep.drift_profile import Anatomy, Cell, Lateness
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell, Lateness
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.report.page.view import Kept
 
@@ -146,10 +146,10 @@ ORDERS = TableResult(
     findings={"late_arriving": 1, "updated_without_watermark": 5, "deleted": 3},
     anatomy=Anatomy(
         (
-            Cell("updated_without_watermark", "created_month=2026-11", "2026-11-20", 4),
-            Cell("deleted", "created_month=2026-10", "2026-11-18", 3),
-            Cell("updated_without_watermark", "created_month=2026-10", "2026-11-18", 1),
-            Cell("late_arriving", None, "2026-11-20", 1),
+            DriftCell("updated_without_watermark", "created_month=2026-11", "2026-11-20", 4),
+            DriftCell("deleted", "created_month=2026-10", "2026-11-18", 3),
+            DriftCell("updated_without_watermark", "created_month=2026-10", "2026-11-18", 1),
+            DriftCell("late_arriving", None, "2026-11-20", 1),
         ),
         0,
         {"status": 5, "amount": 2},
@@ -212,7 +212,8 @@ APART: Mapping[str, Any] = {
 RULES = (
     RuleResult("r-pass", "error", "pass", 0, "not_null", "customer_id is not null"),
     RuleResult("r-fail", "error", "fail", 1200, "matches", "email matches <script>.*@", why="ask the <b>shop</b> team",
-               keys=Keys(1200, "orders/rules/r-fail", tuple({"order_id": number, "code": "a\u202eb"} for number in range(10)))),
+               keys=FailedKeys(1200, "orders/rules/r-fail",
+                               tuple({"order_id": number, "code": "a\u202eb"} for number in range(10)))),
     RuleResult("r-warn", "warn", "fail", 3, "between", "amount is at most 100", allow="0.1%", judged_rows=500),
     RuleResult("r-waived", "error", "waived", 2, "unique", "email is unique",
                waiver=Waiver("r-waived", "TICKET-1", date(2026, 12, 1), "finance")),
@@ -321,7 +322,7 @@ def all_stories() -> Mapping[str, Story]:
         findings={"deleted": 4811, "late_arriving": 1},
         guards=(stopped, *GUARDS[1:]),
         corrections=Corrections(1, 4811),
-        uncorrected=untouched(4812, RUN_ID, "refused", "guard max_deletes: limit 1000, found 4811"),
+        uncorrected=count_untouched(4812, RUN_ID, "refused", "guard max_deletes: limit 1000, found 4811"),
     )
     part = replace(
         done,

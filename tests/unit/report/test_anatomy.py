@@ -14,9 +14,9 @@ from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,
     Anatomy,
-    Cell,
+    DriftCell,
     Lateness,
-    fullest,
+    fullest_cells,
     lateness,
     span_of,
 )
@@ -24,7 +24,7 @@ from hudi_reconcile.report.page.drift_profile import anatomy_of, overlap_text, s
 
 CELLS = st.lists(
     st.builds(
-        Cell,
+        DriftCell,
         st.sampled_from(DRIFT_KINDS),
         st.none() | st.sampled_from(["", *(f"region={n}" for n in range(30))]),
         st.none() | st.dates().map(lambda day: day.isoformat()),
@@ -46,9 +46,9 @@ def why_of(anatomy: Anatomy, **findings: int) -> str:
 
 
 @given(CELLS, st.integers(0, 100))
-def test_every_drifted_row_is_in_a_cell_or_counted_beside(cells: list[Cell], beyond: int) -> None:
+def test_every_drifted_row_is_in_a_cell_or_counted_beside(cells: list[DriftCell], beyond: int) -> None:
     rows = sum(cell.rows for cell in cells) + beyond
-    kept, others = fullest(cells, rows)
+    kept, others = fullest_cells(cells, rows)
     view = anatomy_of(table_of(Anatomy(kept, others), deleted=rows))
 
     assert view is not None
@@ -60,9 +60,9 @@ def test_every_drifted_row_is_in_a_cell_or_counted_beside(cells: list[Cell], bey
 
 
 def test_cells_beyond_the_most_are_counted() -> None:
-    cells = [Cell("deleted", f"p={n}", None, n + 1) for n in range(MOST_CELLS + 2)]
+    cells = [DriftCell("deleted", f"p={n}", None, n + 1) for n in range(MOST_CELLS + 2)]
 
-    kept, others = fullest(cells, sum(cell.rows for cell in cells))
+    kept, others = fullest_cells(cells, sum(cell.rows for cell in cells))
 
     assert (len(kept), others) == (MOST_CELLS, 1 + 2)
 

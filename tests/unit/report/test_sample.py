@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.report.page.sample import MAX_COLUMNS, Cell, shown_finding
+from hudi_reconcile.report.page.sample import MAX_COLUMNS, ValueCell, show_finding
 from tests.unit.report.stories import finding, in_lake, side
 
 
 def one_column(source: Any, lake: Any) -> Any:
     found = finding("updated_without_watermark", {"id": 1}, ["note"], side(note=source), in_lake(note=lake))
-    return shown_finding(found).columns[0]
+    return show_finding(found).columns[0]
 
 
 @pytest.mark.parametrize(
@@ -53,19 +53,19 @@ def test_differing_characters_are_marked_on_both_sides() -> None:
 def test_masked_column_has_a_place_and_no_value() -> None:
     found = finding("updated_without_watermark", {"id": 1}, ["email"], side(), in_lake())
 
-    assert shown_finding(found).columns[0].source == Cell("masked", "not shown")
+    assert show_finding(found).columns[0].source == ValueCell("masked", "not shown")
 
 
 def test_masked_side_without_any_value_is_shown_as_masked() -> None:
     found = finding("updated_without_watermark", {"id": 1}, ["email"], {**side(), "values": None}, in_lake())
 
-    assert shown_finding(found).columns[0].source == Cell("masked", "not shown")
+    assert show_finding(found).columns[0].source == ValueCell("masked", "not shown")
 
 
 def test_row_of_one_side_shows_its_columns_but_not_its_key_twice() -> None:
     found = finding("deleted", {"customer_id": 4711}, [], None, in_lake())
 
-    columns = shown_finding(found).columns
+    columns = show_finding(found).columns
     assert [column.name for column in columns] == ["amount", "status", "Watermark"]
     assert {column.source for column in columns} == {None}
 
@@ -75,4 +75,4 @@ def test_wide_difference_is_cut_and_counted() -> None:
     values = dict.fromkeys(names, "x")
     found = finding("updated_without_watermark", {"id": 1}, names, side(**values), in_lake(**values))
 
-    assert shown_finding(found).hidden_columns == 3
+    assert show_finding(found).hidden_columns == 3

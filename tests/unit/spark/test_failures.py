@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.spark.session import named_failure
+from hudi_reconcile.spark.session import translate_error
 
 
 class FromSparkError(Exception):
@@ -24,7 +24,7 @@ class FromSparkError(Exception):
     ],
 )
 def test_refusal_of_any_jdbc_driver_is_the_sources_and_shows_no_value(text: str, reason: str) -> None:
-    found = named_failure(FromSparkError(text))
+    found = translate_error(FromSparkError(text))
 
     assert found is not None
     assert reason in found.message
@@ -35,7 +35,7 @@ def test_refusal_of_any_jdbc_driver_is_the_sources_and_shows_no_value(text: str,
 def test_name_that_a_function_of_the_source_does_not_find_gets_its_fix(missing: str) -> None:
     said = f"x\nCaused by: org.postgresql.util.PSQLException: ERROR: {missing} does not exist\n\tat y"
 
-    found = named_failure(FromSparkError(said))
+    found = translate_error(FromSparkError(said))
 
     assert found is not None
     assert "alter function f set search_path" in found.fix
@@ -49,7 +49,7 @@ def test_name_that_a_function_of_the_source_does_not_find_gets_its_fix(missing: 
     ],
 )
 def test_snapshot_that_the_cleaner_took_is_the_lakes_and_names_the_setting(text: str) -> None:
-    found = named_failure(FromSparkError(text))
+    found = translate_error(FromSparkError(text))
 
     assert isinstance(found, LakeError)
     assert "the cleaner passed the lake snapshot" in found.message
@@ -61,4 +61,4 @@ def test_snapshot_that_the_cleaner_took_is_the_lakes_and_names_the_setting(text:
     "text", ["Caused by: org.apache.spark.SparkSQLException: [X]", "java.lang.NullPointerException: SQL: x"]
 )
 def test_sparks_own_failure_is_not_blamed_on_the_source(text: str) -> None:
-    assert named_failure(FromSparkError(text)) is None
+    assert translate_error(FromSparkError(text)) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.sql.user_columns import cast_types, compared
+from hudi_reconcile.sql.user_columns import cast_types, find_compared_columns
 from hudi_reconcile.sql.user_sql import predicate_fault, query_fault, tables, with_schemas
 
 POSTGRES = r"""
@@ -276,8 +276,8 @@ def test_columns_are_compared_unless_they_are_cast_or_their_operator_has_its_sch
     )
     columns = ["email", "b", "c", "d", "E", "f", "tags"]
 
-    assert compared(text, "postgresql", columns) == ("email", "E", "tags")
-    assert compared(f"select d, f from t where {text}", "postgresql", columns) == ("email", "E", "tags")
+    assert find_compared_columns(text, "postgresql", columns) == ("email", "E", "tags")
+    assert find_compared_columns(f"select d, f from t where {text}", "postgresql", columns) == ("email", "E", "tags")
 
 
 @pytest.mark.parametrize("call", ["int(", "date(", "struct(", "["])
@@ -375,17 +375,17 @@ select id, (c).email from c
 
 @pytest.mark.parametrize("text", TAKEN_FOR_TEXT)
 def test_value_of_a_type_with_its_own_operators_is_found_wherever_the_path_would_choose_one(text: str) -> None:
-    assert compared(text, "postgresql", ["email", "tags"])
-    assert compared(f"select id from c where {text}", "postgresql", ["email", "tags"])
+    assert find_compared_columns(text, "postgresql", ["email", "tags"])
+    assert find_compared_columns(f"select id from c where {text}", "postgresql", ["email", "tags"])
 
 
 @pytest.mark.parametrize("text", [*SAID_HOW, *(f"select id, email from c where {one}" for one in SAID_HOW), *HANDED_ON])
 def test_value_of_such_a_type_that_is_cast_or_only_handed_on_is_left_alone(text: str) -> None:
-    assert compared(text, "postgresql", ["email", "tags"]) == ()
+    assert find_compared_columns(text, "postgresql", ["email", "tags"]) == ()
 
 
 def test_casts_to_such_a_type_are_found_by_its_name() -> None:
     text = "a::public.citext = b::\"Pub\".x[] and c::text = 'x' and d operator(public.=) 'x'::public.other"
 
     assert set(cast_types(text, "postgresql")) == {"public.citext", '"Pub".x', "public.other"}
-    assert compared(text, "postgresql", [], ["public.citext", "public.other"]) == ("public.citext",)
+    assert find_compared_columns(text, "postgresql", [], ["public.citext", "public.other"]) == ("public.citext",)

@@ -44,7 +44,7 @@ def test_predicate_holds_for_the_rows_of_the_window_and_no_other(
         database.execute('create table t ("a", "b", "id")')
         database.executemany("insert into t values (?, ?, ?)", table)
         got = database.execute(f"select a, b, id from t where {found}").fetchall()
-        greatest = database.execute(f"select {windows.greatest(postgres, order, NUMBER)} from t").fetchall()
+        greatest = database.execute(f"select {windows.greatest_query(postgres, order, NUMBER)} from t").fetchall()
     database.close()
 
     def mark(a: int | None, b: int | None, row_id: int | None) -> Mark | None:
@@ -62,7 +62,7 @@ def test_look_ahead_counts_the_next_values_in_order(
     order = Order(("a", "b"))
     marked = windows.marked_predicate(postgres, order, NUMBER)
     query, _ = windows.ahead_query(
-        postgres, "t", NUMBER["a"], windows.greatest(postgres, order, NUMBER), predicates=(marked,), rows=limit
+        postgres, "t", NUMBER["a"], windows.greatest_query(postgres, order, NUMBER), predicates=(marked,), rows=limit
     )
     with sqlite3.connect(":memory:") as database:
         database.execute('create table t ("a", "b", "id")')

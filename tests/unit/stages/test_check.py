@@ -14,7 +14,6 @@ from hudi_reconcile.core.errors import LakeError, UnverifiedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rules.rules import (
-    Between,
     Drift,
     Freshness,
     Gx,
@@ -25,11 +24,12 @@ from hudi_reconcile.core.rules.rules import (
     RuleSet,
     Total,
     Unique,
+    ValueRange,
 )
-from hudi_reconcile.core.rules.verdict import Keys, Measured, Totals, not_run
+from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals, not_run
 from hudi_reconcile.core.tables.masking import Masking
 from hudi_reconcile.ports import Frame, KeysTarget
-from hudi_reconcile.stages.check import Compared, RuleJob, check, with_rules
+from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, check
 from tests.fakes.world import World, job, pulled, rows_of
 
 NULLS, DOUBLES = Rule("nulls", NotNull("v")), Rule("doubles", Unique(("v",)))
@@ -53,21 +53,25 @@ class FakeEngine:
             rule.id: Measured(nulls, len(rows_of(rows)), problem=self.problem, detail=self.observed) for rule in rules
         }
 
-    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> Keys | None:
+    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         self.targets.append(target)
         if self.broken_keys:
             raise UnverifiedError("the disk is full", fix="free some")
         if rule.id == "doubles":
             return None
         found = [{"id": row["id"]} for row in rows_of(rows) if row["v"] is None][self.missed :]
-        return Keys(len(found), target.path, tuple(found))
+        return FailedKeys(len(found), target.path, tuple(found))
 
     def total(self, rows: Frame, column: str) -> Totals:
         return Totals(Decimal(sum(row[column] or 0 for row in rows_of(rows))))
 
 
 def checked(
-    world: World, *rules: Rule, engine: FakeEngine | None = None, compared: Compared | None = None, **settings: Any
+    world: World,
+    *rules: Rule,
+    engine: FakeEngine | None = None,
+    compared: NewestComparison | None = None,
+    **settings: Any,
 ) -> TableResult:
     rule_job = RuleJob(job(**settings), RuleSet("t", rules, file="rules/t.yaml"))
     folder = ("/run/t/rules/x", "t/rules/x")
@@ -85,7 +89,7 @@ def test_failed_rule_names_its_rows_and_the_run_is_drift() -> None:
 
     (rule,) = result.rules
     assert (result.outcome, rule.status, rule.failed_rows) == (Outcome.DRIFT, "fail", 2)
-    assert rule.keys == Keys(2, "t/rules/x", ({"id": 1}, {"id": 3}))
+    assert rule.keys == FailedKeys(2, "t/rules/x", ({"id": 1}, {"id": 3}))
     assert engine.targets == [KeysTarget(("id",), "/run/t/rules/x", "t/rules/x", 2)]
     assert result.lake is not None
     assert result.lake.rows == 3
@@ -122,8 +126,8 @@ SECRETS = ("SECRET-1@x.org", "SECRET-2@x.org", "SECRET-3@x.org")
         (InSet("v", SECRETS), "v is one of 3 values"),
         (InSet("v", SECRETS[:1]), "v is one of 1 value"),
         (Matches("v", "^SECRET-"), "v matches a pattern"),
-        (Between("v", *SECRETS[:2]), "v is at least a value and at most a value"),
-        (Between("v", max="SECRET-1"), "v is at most a value"),
+        (ValueRange("v", *SECRETS[:2]), "v is at least a value and at most a value"),
+        (ValueRange("v", max="SECRET-1"), "v is at most a value"),
         (NotNull("v"), "v is not null"),
     ],
 )
@@ -169,7 +173,7 @@ def test_rule_whose_rows_cannot_all_be_named_is_an_error() -> None:
 
 def test_rule_whose_keys_cannot_be_written_is_an_error_and_hides_no_other() -> None:
     result = checked(with_nulls(), NULLS, Rule("kinds", Drift(("deleted",))), engine=FakeEngine(broken_keys=True),
-                     compared=Compared("run-1", {}, 3))  # fmt: skip
+                     compared=NewestComparison("run-1", {}, 3))  # fmt: skip
 
     assert [(rule.id, rule.status) for rule in result.rules] == [("nulls", "error"), ("kinds", "pass")]
     assert result.outcome is Outcome.UNVERIFIED
@@ -191,7 +195,7 @@ def test_snapshot_that_changed_while_rules_ran_gives_no_verdict_on_its_rows() ->
         NULLS,
         Rule("sum", Total("v")),
         Rule("kinds", Drift(("deleted",))),
-        compared=Compared("r", {}, 3),
+        compared=NewestComparison("r", {}, 3),
         engine=engine,
     )
 
@@ -235,6 +239,6 @@ def test_lake_that_is_not_there_is_no_verdict_at_all() -> None:
 def test_graver_of_work_and_rules_is_the_tables_outcome(work: Outcome, rules: Outcome, both: Outcome) -> None:
     checked_only = replace(TableResult("t", rules), rules=checked(with_nulls(), NULLS).rules)
 
-    found = with_rules(TableResult("t", work), checked_only)
+    found = add_rules(TableResult("t", work), checked_only)
 
     assert (found.outcome, found.rules) == (both, checked_only.rules)

@@ -19,7 +19,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.check import Compared, Summed, drift, freshness, total
+from hudi_reconcile.stages.check import NewestComparison, Summed, drift, freshness, total
 from tests.fakes.world import COLUMNS, FakeSource, World
 
 HOUR = 3_600_000_000
@@ -60,7 +60,7 @@ kinds = st.lists(st.sampled_from(DRIFT_KINDS), min_size=1, unique=True).map(tupl
 
 @given(counts, kinds)
 def test_drift_counts_the_findings_of_its_kinds_and_no_others(found: dict[str, int], wanted: tuple[str, ...]) -> None:
-    measured = drift(Drift(wanted), Compared("run-1", found, 10), 0, table="t")
+    measured = drift(Drift(wanted), NewestComparison("run-1", found, 10), 0, table="t")
 
     assert measured.failed_rows == sum(rows for kind, rows in found.items() if kind in wanted)
     assert not measured.problem
@@ -77,7 +77,10 @@ def test_drift_without_a_comparison_is_a_problem_with_the_command_to_type() -> N
 
 @given(counts)
 def test_drift_of_a_comparison_that_left_something_out_is_a_problem_whatever_it_found(found: dict[str, int]) -> None:
-    assert "column note" in drift(Drift(DRIFT_KINDS), Compared("run-1", found, 10, "column note"), 0, table="t").problem
+    assert (
+        "column note"
+        in drift(Drift(DRIFT_KINDS), NewestComparison("run-1", found, 10, "column note"), 0, table="t").problem
+    )
 
 
 @given(st.lists(st.none() | st.integers(-(10**18), 10**18)), st.integers(-(10**6), 10**6), st.integers(0, 10**6))
@@ -119,7 +122,7 @@ def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> N
     ("max_age", "problem"), [(None, ""), (timedelta(hours=26), ""), (timedelta(hours=25), "26 h 0 min ago")]
 )
 def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta | None, problem: str) -> None:
-    compared = Compared("run-1", {}, 10, ended_utc="1970-01-01T00:00:00Z")
+    compared = NewestComparison("run-1", {}, 10, ended_utc="1970-01-01T00:00:00Z")
 
     found = drift(Drift(("deleted",), max_age), compared, 26 * 3600 * 1_000_000, table="t")
 
@@ -129,7 +132,7 @@ def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta |
 
 
 def test_drift_that_an_apply_left_of_what_was_found_names_both_runs() -> None:
-    compared = Compared("run-1", {"deleted": 1}, 10, ended_utc="1970-01-01T00:00:00Z", corrected_by="run-2")
+    compared = NewestComparison("run-1", {"deleted": 1}, 10, ended_utc="1970-01-01T00:00:00Z", corrected_by="run-2")
 
     found = drift(Drift(("deleted",)), compared, 0, table="t")
 

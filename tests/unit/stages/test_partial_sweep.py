@@ -14,17 +14,17 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import PART
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.sweep.coverage import Coverage, age
+from hudi_reconcile.core.sweep.coverage import Coverage, coverage_age
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import PartitionField, SourceTable
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.job import Part
+from hudi_reconcile.stages.job import PartialSweep
 from tests.fakes.world import SEQNO, FakeSource, World, applied, pulled, rows_of, swept_part
 
 BY_V: dict[str, Any] = {"partition_by": (PartitionField("v"),)}
 ROWS = tuple((key, key % 3, 100 + key) for key in range(12))  # v 0, 1, 2: four rows each
-ZERO, ONE = Part(("0",)), Part(("1",))
+ZERO, ONE = PartialSweep(("0",)), PartialSweep(("1",))
 
 
 def partitioned() -> World:
@@ -69,9 +69,9 @@ def test_drift_of_other_partitions_in_the_same_segments_is_not_judged() -> None:
     assert {row["key"] for row in world.disk["findings"]} == {(3,)}
 
 
-@pytest.mark.parametrize(("was", "becomes", "asked"), [(0, 1, ZERO), (0, 1, ONE), (0, 2, Part(("0", "2")))])
+@pytest.mark.parametrize(("was", "becomes", "asked"), [(0, 1, ZERO), (0, 1, ONE), (0, 2, PartialSweep(("0", "2")))])
 def test_row_that_moved_partition_is_one_update_whichever_side_is_asked_for(
-    was: int, becomes: int, asked: Part
+    was: int, becomes: int, asked: PartialSweep
 ) -> None:
     world = partitioned()
     assert world.source.table[3]["v"] == was
@@ -149,7 +149,7 @@ def test_partition_that_the_lake_lacks_is_no_empty_table_that_may_be_filled_unas
     for key in range(20, 30):
         world.source.put(key, 7, 50)
 
-    done = swept_part(world, Part(("7",)), **BY_V, max_upsert_share=0.2)
+    done = swept_part(world, PartialSweep(("7",)), **BY_V, max_upsert_share=0.2)
 
     assert done.draft is not None
     assert [(one.found, one.ok) for one in done.draft.guards if one.name == "max_upsert_share"] == [(1.0, False)]
@@ -207,7 +207,7 @@ def test_unpartitioned_table_and_unknown_partition_are_refused_before_a_row_is_r
         swept_part(pulled(*ROWS), ZERO)
     world = partitioned()
     with pytest.raises(UsageError, match="no row can lie in partition 'x'") as error:
-        swept_part(world, Part(("x",)), **BY_V)
+        swept_part(world, PartialSweep(("x",)), **BY_V)
 
     assert "2, 1, 0" in error.value.fix
     assert "source.rows" not in world.journal.calls
@@ -216,8 +216,8 @@ def test_unpartitioned_table_and_unknown_partition_are_refused_before_a_row_is_r
 # --- budgets: four segments of three keys, and one for NULL
 
 
-def budget(seconds: float, earlier: Coverage | None = None, partitions: tuple[str, ...] = ()) -> Part:
-    return Part(partitions, seconds, f"{seconds:g}s", () if earlier is None else (earlier,))
+def budget(seconds: float, earlier: Coverage | None = None, partitions: tuple[str, ...] = ()) -> PartialSweep:
+    return PartialSweep(partitions, seconds, f"{seconds:g}s", () if earlier is None else (earlier,))
 
 
 def test_spent_budget_compares_the_first_batch_and_says_what_was_not() -> None:
@@ -247,7 +247,7 @@ def test_sweeps_with_a_budget_go_round_and_find_what_drifted_where_they_come() -
     assert coverage is not None
     assert [segments for segments, _ in found] == [(0,), (1,), (2,), (3,), (4,), (0,)]
     assert [rows for _, rows in found] == [{}, {}, {"regressed": 1}, {}, {}, {}]
-    assert age(coverage).never == 0
+    assert coverage_age(coverage).never == 0
     assert [one.run_id for one in coverage.stretches] == ["run-5", "run-1", "run-2", "run-3", "run-4"]
 
 
@@ -262,7 +262,7 @@ def test_budget_that_suffices_is_a_whole_sweep_with_its_verdict() -> None:
     assert drift.draft is not None
     assert drift.draft.part is None
     assert clean.coverage is not None
-    assert age(clean.coverage).never == 0
+    assert coverage_age(clean.coverage).never == 0
 
 
 def test_time_that_passes_ends_the_batches_and_each_is_at_most_twice_the_last() -> None:
@@ -315,7 +315,7 @@ def test_empty_source_guard_counts_the_whole_table_where_a_budget_saw_a_part() -
 def test_whole_sweep_leaves_coverage_that_a_budget_goes_on_from() -> None:
     world = pulled(*ROWS)
     world.clock.now_micros = 5
-    whole = swept_part(world, Part(), segments=4, run_id="whole")
+    whole = swept_part(world, PartialSweep(), segments=4, run_id="whole")
     world.clock.now_micros = 9
     part = swept_part(world, budget(0, whole.coverage), segments=4)
 
@@ -370,11 +370,11 @@ def test_sweep_that_proves_nothing_is_not_whole_and_leaves_no_coverage() -> None
     world = pulled(*ROWS)
     world.lake.in_flight.add("writer")
     world.journal.before("source.rows", world.lake.in_flight.clear)
-    unsteady = swept_part(world, Part(), segments=4)
+    unsteady = swept_part(world, PartialSweep(), segments=4)
     lossy = pulled(*ROWS)
     lossy.source.lost_in_reads.add(3)
 
-    for done in (unsteady, swept_part(lossy, Part(), segments=4)):
+    for done in (unsteady, swept_part(lossy, PartialSweep(), segments=4)):
         assert (done.result.outcome, done.result.whole, done.coverage) == (Outcome.UNVERIFIED, False, None)
         assert done.result.coverage is not None
         assert done.result.coverage.never_compared == 5

@@ -16,8 +16,8 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rules.rules import Drift, NotNull, Rule, RuleSet, Unique, Waiver
-from hudi_reconcile.core.rules.verdict import quarantining
-from hudi_reconcile.ports import HELD_RULES, Frame, Held
+from hudi_reconcile.core.rules.verdict import select_quarantine_rules
+from hudi_reconcile.ports import HELD_RULES, Frame, QuarantinedRows
 from hudi_reconcile.stages.apply.apply import apply
 from tests.fakes.world import World, job, listed, pulled, rows_of, swept
 
@@ -31,11 +31,11 @@ class FakeQuarantine:
     breaks: Breaks
     asked: list[Any] = field(default_factory=list)
 
-    def held(self, images: Frame, key: tuple[str, ...]) -> Held:
+    def held(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
         found = [{"id": row["id"], HELD_RULES: ["r-1"]} for row in rows_of(images) if self.breaks(row)]
         self.asked += [row["id"] for row in rows_of(images)]
         assert key == ("id",)
-        return Held(Frame(found), {"r-1": len(found)} if found else {})
+        return QuarantinedRows(Frame(found), {"r-1": len(found)} if found else {})
 
 
 def drifted(*changed: int) -> World:
@@ -128,5 +128,5 @@ def test_rules_that_hold_back_are_marked_or_all_on_single_rows_of_severity_error
         (Waiver("waived", "T", date(2026, 11, 22)), Waiver("expired", "T", TODAY)),
     )
 
-    assert [rule.id for rule in quarantining(rules, TODAY, every=False)] == ["marked", "expired"]
-    assert [rule.id for rule in quarantining(rules, TODAY, every=True)] == ["marked", "plain", "expired"]
+    assert [rule.id for rule in select_quarantine_rules(rules, TODAY, every=False)] == ["marked", "expired"]
+    assert [rule.id for rule in select_quarantine_rules(rules, TODAY, every=True)] == ["marked", "plain", "expired"]

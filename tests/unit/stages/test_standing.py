@@ -7,17 +7,17 @@ import pytest
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
-from hudi_reconcile.core.pull.source_lineage import Standing, digest_of
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_of
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.tables.values import PartitionField
-from hudi_reconcile.stages.job import Part
+from hudi_reconcile.stages.job import PartialSweep
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import SEQNO, World, applied, at_checkpoint, job, pulled, swept, swept_part
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
-OTHER_FILTER = Standing(digest_of("v > 10"), "1")
-OTHER_HISTORY = Standing("none", "2")
+OTHER_FILTER = SourceLineage(digest_of("v > 10"), "1")
+OTHER_HISTORY = SourceLineage("none", "2")
 CASES = [(OTHER_FILTER, "changed_filter"), (OTHER_HISTORY, "restored_source")]
 
 
@@ -27,7 +27,7 @@ def no(world: World) -> list[Guard]:
 
 @pytest.mark.parametrize(("now", "word"), CASES)
 def test_rows_that_are_gone_under_another_filter_or_history_are_deleted_by_their_own_word_only_and_then_no_more_asked(
-    now: Standing, word: str
+    now: SourceLineage, word: str
 ) -> None:
     world = pulled(*ROWS)
     world.source.delete(1)
@@ -61,7 +61,7 @@ def test_rows_that_a_restored_server_sets_back_wait_for_the_word_too_and_changed
 
 
 @pytest.mark.parametrize(("now", "what"), [(OTHER_FILTER, "source.where"), (OTHER_HISTORY, "the server's timeline")])
-def test_plan_of_another_filter_or_history_is_refused_before_anything_is_read(now: Standing, what: str) -> None:
+def test_plan_of_another_filter_or_history_is_refused_before_anything_is_read(now: SourceLineage, what: str) -> None:
     world = pulled(*ROWS)
     world.source.put(2, 21, 200)
     plan = swept(world).draft
@@ -75,7 +75,7 @@ def test_plan_of_another_filter_or_history_is_refused_before_anything_is_read(no
 def test_what_a_server_does_not_tell_is_no_change_and_no_proof() -> None:
     world = pulled(*ROWS)
     world.source.delete(1)
-    world.source.stands = Standing("none", None)
+    world.source.stands = SourceLineage("none", None)
 
     assert no(world) == []
     assert any("does not tell its timeline" in note for note in swept(world).result.notes)
@@ -100,7 +100,9 @@ def test_checkpoint_that_kept_neither_stops_nothing_is_told_of_and_is_kept_from_
 
 
 @pytest.mark.parametrize(("now", "word"), CASES)
-def test_pull_that_replaces_the_table_deletes_by_the_same_word_only_and_stands_anew(now: Standing, word: str) -> None:
+def test_pull_that_replaces_the_table_deletes_by_the_same_word_only_and_stands_anew(
+    now: SourceLineage, word: str
+) -> None:
     world = pulled(*ROWS)
     world.source.delete(1)
     world.source.stands = now
@@ -127,8 +129,8 @@ def test_pull_that_replaces_the_table_has_nothing_to_take_over() -> None:
     assert not any("not known" in note for note in done.notes)
 
 
-def at(position: str) -> Standing:
-    return Standing("none", None, position)
+def at(position: str) -> SourceLineage:
+    return SourceLineage("none", None, position)
 
 
 def standing_at(position: str) -> World:
@@ -187,11 +189,11 @@ def test_filter_is_kept_as_a_digest() -> None:
     assert "secret" not in digest_of("status = 'secret'")
 
 
-GTIDS = Standing("none", None, "0-1-5")
+GTIDS = SourceLineage("none", None, "0-1-5")
 TAKEN = [*CASES, (GTIDS, "restored_source")]
 
 
-def set_back(world: World, now: Standing) -> None:
+def set_back(world: World, now: SourceLineage) -> None:
     """The source's filter or history is another one than the lake's rows were pulled with."""
     if now.position is not None:
         at_checkpoint(world, position="0-1-9")
@@ -199,7 +201,7 @@ def set_back(world: World, now: Standing) -> None:
 
 
 @pytest.mark.parametrize(("now", "word"), TAKEN)
-def test_word_that_was_accepted_is_asked_for_again_after_an_undo(now: Standing, word: str) -> None:
+def test_word_that_was_accepted_is_asked_for_again_after_an_undo(now: SourceLineage, word: str) -> None:
     world = pulled(*ROWS)
     set_back(world, now)
     world.source.delete(1)
@@ -233,12 +235,12 @@ def test_word_is_asked_for_again_after_an_undo_of_an_apply_of_two_commits() -> N
 
 
 @pytest.mark.parametrize(("now", "word"), CASES)
-def test_word_for_a_plan_of_one_partition_is_not_taken_for_the_others(now: Standing, word: str) -> None:
+def test_word_for_a_plan_of_one_partition_is_not_taken_for_the_others(now: SourceLineage, word: str) -> None:
     world, by = pulled((1, 1, 100), (2, 1, 200), (3, 2, 300), (4, 2, 400), partitioned=True), (PartitionField("v"),)
     world.source.stands = now
     world.source.delete(1)
     world.source.delete(3)
-    plan = swept_part(world, Part(("1",)), partition_by=by).draft
+    plan = swept_part(world, PartialSweep(("1",)), partition_by=by).draft
 
     assert applied(world, plan, Approval(accept=frozenset({word})), partition_by=by).corrections.applied == 1
 
@@ -248,7 +250,7 @@ def test_word_for_a_plan_of_one_partition_is_not_taken_for_the_others(now: Stand
 
 
 @pytest.mark.parametrize(("now", "word"), TAKEN)
-def test_word_is_not_taken_over_where_only_upserts_were_written(now: Standing, word: str) -> None:
+def test_word_is_not_taken_over_where_only_upserts_were_written(now: SourceLineage, word: str) -> None:
     world = pulled(*ROWS)
     set_back(world, now)
     world.source.delete(1)
@@ -299,7 +301,7 @@ def test_word_is_not_taken_over_where_a_delete_was_not_written(word: str) -> Non
 
 def test_word_is_given_back_by_an_undo_that_finds_every_row_changed_since_and_only_once() -> None:
     world = pulled(*ROWS)
-    world.source.stands = Standing("none", "2")
+    world.source.stands = SourceLineage("none", "2")
     world.source.put(2, 15, 150)
     plan = swept(world).draft
     applied(world, plan, Approval(accept=frozenset({"restored_source"})))
