@@ -44,7 +44,7 @@ Document = Mapping[str, Any]
 def read_corrected_rows(config: Config, run: Document) -> Mapping[str, Document]:
     """What the lake tells of the corrections of a run (`result.json`), by table that it wrote any into.
 
-    `counts` by op, `keys`, the first `changes` (contract §6), `held_against` (sweeps whose findings are there) and
+    `counts` by op, `keys`, the first `changes`, `held_against` (sweeps whose findings are there) and
     `disagreements` with the run's own files, as sentences; or `untold`, the reason for which the lake cannot tell it.
     """
     written = [one for one in run["tables"] if one["corrections"]["instants"] and not one["already_applied"]]

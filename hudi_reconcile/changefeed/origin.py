@@ -5,7 +5,7 @@ gone, or do not hold the key, it is NULL, never guessed.
 
 What corrections changed in the lake, held against the findings that they were made for. Spark expressions only.
 
-Both spell values as contract §6 says, each by what it knows of the type: a finding by the kind at the source, a change by
+Both spell values alike, each by what it knows of the type: a finding by the kind at the source, a change by
 the lake's type. So values are held against each other as far as both spell them alike, and never for nested types.
 """
 

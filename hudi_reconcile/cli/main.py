@@ -198,7 +198,7 @@ def report(failure: CallFailure, *, command: str | None, as_json: bool) -> int:
 
 
 def document_of(failure: CallFailure, command: str | None) -> dict[str, object]:
-    """The JSON document of a failed call (contract §3)."""
+    """The JSON document of a failed call."""
     error: dict[str, object] = {"type": failure.type, "message": failure.message, "fix": failure.fix}
     if failure.problems:
         error["problems"] = list(failure.problems)

@@ -3,7 +3,7 @@
 The JVM inherits file descriptor 1, so that one is pointed at stderr and our output keeps a copy of the real stdout.
 Without `take_stdout` (tests, embedding) output goes to whatever `sys.stdout` is.
 
-PURE: what every JSON document on stdout starts with (contract §3).
+PURE: what every JSON document on stdout starts with.
 """
 
 from __future__ import annotations

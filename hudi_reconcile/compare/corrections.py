@@ -74,7 +74,7 @@ def read_back(
 ) -> DataFrame:
     """What the lake really shows for the keys of the written statuses: `applied` or `failed`; the others stay. Materialised.
 
-    The commit's own statistics do not tell that the merge ignored a row (research: hudi-tests A), so the rows are read.
+    The commit's own statistics do not tell that the merge ignored a row, so the rows are read.
     The source is not asked again: what counts is the image that was to be written.
     """
     source, lake = sides

@@ -1,4 +1,4 @@
-"""Values of both sides as Spark columns that are equal exactly when the data are equal (contract §6, "Equality is by value").
+"""Values of both sides as Spark columns that are equal exactly when the data are equal: by value, not by spelling.
 
 Knows kinds, not engines. A NULL stays NULL here; the digest marks it apart.
 

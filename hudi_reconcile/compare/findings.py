@@ -1,11 +1,11 @@
-"""Facts into findings: kind, action, differing columns, and the finished NDJSON line of contract §6, one row per key.
+"""Facts into findings: kind, action, differing columns, and the finished NDJSON line, one row per key.
 
 The decision table of `core/sweep/drift.py` as Spark columns. Reads the facts of a key, says its kind and its action.
 
 Facts: `in_source`, `lake_copies`, `equal`, `unchanged` (never NULL); `source_micros`, `lake_micros`, `source_id` (NULL
 where none).
 
-Values as people and scripts read them in a finding (contract §6): text per kind, masks applied, one JSON line per row.
+Values as people and scripts read them in a finding: text per kind, masks applied, one JSON line per row.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """One word per ending, as scripts see it in `result.json` and by exit code (contract §4)."""
+    """One word per ending, as scripts see it in `result.json` and by exit code."""
 
     CLEAN = "clean"
     CORRECTED = "corrected"
@@ -37,7 +37,7 @@ _EXIT_CODES = {
     Outcome.REFUSED: 5,
 }
 
-# 3 over 5 over 4 over 1 over 0 (contract §4). A usage error of one table stands beside "unverified":
+# 3 over 5 over 4 over 1 over 0. A usage error of one table stands beside "unverified":
 # that table was not compared either, but the exit code tells the operator to mend the call first.
 _GRAVITY = (
     Outcome.UNVERIFIED,

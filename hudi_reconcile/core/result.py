@@ -1,4 +1,4 @@
-"""`result.json` as values (contract §5): what a run says about each table, and how it is spelled in JSON.
+"""`result.json` as values: what a run says about each table, and how it is spelled in JSON.
 
 Later versions add fields and never change these. Nothing here holds a row's values but the checkpoint.
 """

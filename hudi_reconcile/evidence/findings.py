@@ -28,7 +28,7 @@ _SHAPE: Mapping[str, type] = {"kind": str, "key": dict, "action": str}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding as stored. `line` is the finished JSON text of contract §6."""
+    """One finding as stored. `line` is the finished JSON text."""
 
     kind: str
     action: str

@@ -5,7 +5,7 @@ name no column; so differences end here, listed.
 
 What a Hudi table cannot hold exactly: types as keys or partitions, and values of text keys and partitions.
 
-Found out before a commit, by name: Hudi itself mixes such rows up in silence (research: record keys are text).
+Found out before a commit, by name: Hudi itself mixes such rows up in silence.
 
 Source rows as lake rows: the source's columns under their lake names, derived partition columns, `_hr_read_seq`.
 

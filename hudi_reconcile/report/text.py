@@ -144,7 +144,7 @@ _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide ones count in some 
 
 
 def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
-    """The findings (JSON texts of contract §6) as output lines without line ends, in the same order, all of them."""
+    """The findings (JSON texts) as output lines without line ends, in the same order, all of them."""
     if how == "ndjson":
         return map(json_safe, lines)
     if how == "csv":
@@ -245,7 +245,7 @@ HEAD = ("instant", "op", "key", "correction", "change")
 
 
 def format_changes(lines: Iterable[str], how: ChangesFormat, head: Mapping[str, object]) -> Iterator[str]:
-    """The changes (JSON texts of contract §6) as output lines without line ends, in the same order, all of them.
+    """The changes (JSON texts) as output lines without line ends, in the same order, all of them.
 
     `head` are the fields that stand before them in the one document of `json`.
     """

@@ -251,7 +251,7 @@ def write_keys(failed: DataFrame, target: KeysTarget) -> FailedKeys:
 
 
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
-    """The first keys, spelled as in findings (contract §6): integers and booleans as such, all else as text."""
+    """The first keys, spelled as in findings: integers and booleans as such, all else as text."""
     spelled = [_spelled(column_named(name), type_of(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
     found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
     return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)

@@ -124,7 +124,7 @@ def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
         case Unique((column,)):
             return "expect_column_values_to_be_unique", {"column": column}
         case Unique(columns):
-            # NULLs count for not_null only (contract §7); the library's default leaves out rows that are NULL throughout.
+            # NULLs count for not_null only; the library's default leaves out rows that are NULL throughout.
             kwargs = {"column_list": list(columns), "ignore_row_if": "any_value_is_missing"}
             return "expect_compound_columns_to_be_unique", kwargs
         case InSet(column, values):

@@ -1,4 +1,4 @@
-"""Limits that a plan is held against before anything is written (contract §2 `policy`). Pure arithmetic on counts."""
+"""Limits that a plan is held against before anything is written. Pure arithmetic on counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules as values: what a rules file says about one table (contract §7). Pure."""
+"""Rules as values: what a rules file says about one table. Pure."""
 
 from __future__ import annotations
 

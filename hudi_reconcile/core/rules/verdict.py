@@ -1,4 +1,4 @@
-"""The verdict on each rule, from what was counted. Pure (contract §7).
+"""The verdict on each rule, from what was counted. Pure.
 
 What could not be counted is `error`: never `fail`, never `pass`.
 

@@ -1,4 +1,4 @@
-"""Why a row drifted: the decision table of contract §6, on the facts of one key after the second look.
+"""Why a row drifted: the decision table, on the facts of one key after the second look.
 
 `compare/findings.py` renders the same table as Spark columns; a test holds both together on every combination of facts.
 
@@ -139,7 +139,7 @@ _HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class ChangedFinding:
-    """A finding (contract §6, as JSON text) and what became of it; a kept one is as the later run has it."""
+    """A finding (as JSON text) and what became of it; a kept one is as the later run has it."""
 
     change: Change
     kind: str

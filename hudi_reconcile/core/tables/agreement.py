@@ -1,6 +1,6 @@
 """Which columns of the two sides meet, and on what type. What cannot meet is named, never skipped.
 
-Two types may meet only if the pair is in the table below; any other pair is `unverified` by name (contract §4).
+Two types may meet only if the pair is in the table below; any other pair is `unverified` by name.
 Where the lake holds fewer digits than the source, both meet on the lake's: the rest is cut off, never rounded.
 """
 

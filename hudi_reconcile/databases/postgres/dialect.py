@@ -22,7 +22,7 @@ from hudi_reconcile.sql import reads
 
 NAME = "postgresql"
 JDBC_DRIVER = "org.postgresql.Driver"
-# Sessions that a plain role cannot see in pg_stat_activity make the bound vanish silently (research: correctness 6b),
+# Sessions that a plain role cannot see in pg_stat_activity make the bound vanish silently,
 # so without pg_read_all_stats the bound is the clock minus this delay, and the result says so.
 BLIND_DELAY_MICROS = 5_000_000
 SLACK_MICROS = 2_000_000
@@ -207,7 +207,7 @@ def says(column: Column, quoted: str) -> str:
 def uncarried(column: Column) -> str | None:
     """Calendar values and NaN decimals, which the JDBC read would alter or stumble over.
 
-    The driver turns infinity into the year 9999, and days of 1582-10-05 to 1582-10-14 move by ten (research: correctness 6d).
+    The driver turns infinity into the year 9999, and days of 1582-10-05 to 1582-10-14 move by ten.
     """
     name = quote(column.name)
     if column.kind is Kind.DECIMAL:
@@ -239,7 +239,7 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
 
 
 def bound(clock: int, oldest: int | None, prepared: int | None, *, sees_all: bool) -> tuple[int, str]:
-    """The safe upper bound in UTC microseconds, and in words how it was found (research: correctness 6b, variant F2)."""
+    """The safe upper bound in UTC microseconds, and in words how it was found."""
     if not sees_all:
         return clock - BLIND_DELAY_MICROS, (
             "database clock minus 5 s: this role cannot see other sessions' transactions; "

@@ -94,7 +94,7 @@ class PostgresEngine(ServerEngine):
 
     @contextmanager
     def one_snapshot(self) -> Iterator[str | None]:
-        """One exported snapshot for the control plane and for all partitions of Spark's reads (research: correctness 6a).
+        """One exported snapshot for the control plane and for all partitions of Spark's reads.
 
         The exporting transaction stays open for the length of the block; if it is lost, later reads fail by name.
         """

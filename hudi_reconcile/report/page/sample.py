@@ -66,7 +66,7 @@ class ShownFinding:
 
 
 def show_finding(finding: Mapping[str, Any]) -> ShownFinding:
-    """A finding (contract §6) for the report: differing columns, or where a side has no row the other's values."""
+    """A finding for the report: differing columns, or where a side has no row the other's values."""
     source, lake = finding["source"], finding["lake"]
     names = list(finding["columns"]) or _columns_of_one_side(source, lake, finding["key"])
     shown = [_compared(name, source, lake) for name in names[:MAX_COLUMNS]]

@@ -6,8 +6,8 @@ sides once more, and the commit itself goes through only if the lake still holds
 The last look before a delete: is its key really gone at the source?
 
 Reads of rows in parts can lack a row without an error, while the source is written to: a scan passes a row that moves, a
-part's condition leaves one out. So the keys of the deletes themselves are asked for, by another way than rows are read
-(`correctness.md` §4.7); the answer may name too many rows, never too few.
+part's condition leaves one out. So the keys of the deletes themselves are asked for, by another way than rows are read;
+the answer may name too many rows, never too few.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
 
 @contextmanager
 def _unfinished() -> Iterator[None]:
-    """A pull that lost to another writer, or its lease, could not finish: exit 3. 4 is for an apply's plan (contract §4)."""
+    """A pull that lost to another writer, or its lease, could not finish: exit 3. 4 is for an apply's plan."""
     try:
         yield
     except SupersededError as error:

@@ -68,7 +68,7 @@ def older(f: Facts) -> bool:
     return f.source_micros is not None and f.lake_micros is not None and number(f.source_micros) < number(f.lake_micros)
 
 
-# The table of contract §6 once more, each row with conditions of its own: exactly one must hold for every combination.
+# The decision table once more, each row with conditions of its own: exactly one must hold for every combination.
 TABLE: dict[FindingKind, Callable[[Facts], bool]] = {
     FindingKind.SETTLED: lambda f: f.equal or (not f.in_source and f.lake_copies == 0),
     FindingKind.DUPLICATE_KEY: lambda f: f.in_source and f.lake_copies > 1 and f.unchanged,
