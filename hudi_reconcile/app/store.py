@@ -13,7 +13,8 @@ from hudi_reconcile.app.host import utc_text
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Secret, read_text_file
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.plan.plan import Plan, document
+from hudi_reconcile.core.plan.plan import Plan
+from hudi_reconcile.core.plan.steps import document
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
 from hudi_reconcile.evidence.store import Store
 

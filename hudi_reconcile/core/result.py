@@ -149,6 +149,7 @@ def table_document(table: TableResult) -> dict[str, Any]:
         "cost": {**{f.name: getattr(table.cost, f.name) for f in dataclasses.fields(table.cost)}},
     }
     document["corrections"]["instants"] = list(table.corrections.instants)
+    document["corrections"]["steps"] = list(table.corrections.steps)
     document["cost"]["phases_seconds"] = dict(table.cost.phases_seconds)
     known = {name: getattr(table, name) for name in ("anatomy", "approval", "pull", "uncorrected")}
     return {**document, **{name: _plain(dataclasses.asdict(part)) for name, part in known.items() if part is not None}}

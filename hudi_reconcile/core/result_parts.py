@@ -97,7 +97,7 @@ class Corrections:
     """Planned and done. After an apply of the whole plan all but `savepoint` and `instants` sum to `upserts + deletes`.
 
     `applied_before` are rows that earlier applies of the same plan wrote. `savepoint` is the instant that was kept from
-    before, as Hudi's savepoint commands take it.
+    before, as Hudi's savepoint commands take it. `steps` are those of the plan's that the apply took, in order.
     """
 
     upserts: int = 0
@@ -110,6 +110,7 @@ class Corrections:
     savepoint: str | None = None
     held: int = 0
     applied_before: int = 0
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

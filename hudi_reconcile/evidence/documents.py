@@ -165,6 +165,7 @@ class _Corrections(_Part):
     savepoint: Text = None
     held: Rows = 0
     applied_before: Rows = 0
+    steps: list[str] = []
 
 
 class _Keys(_Part):

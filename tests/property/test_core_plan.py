@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan.plan import Plan, Requirement, document, parse
+from hudi_reconcile.core.plan.plan import Plan, Requirement, parse
+from hudi_reconcile.core.plan.steps import document
 from hudi_reconcile.core.result_parts import Guard
 
 text = st.text(max_size=8)

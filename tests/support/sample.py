@@ -20,7 +20,8 @@ from hudi_reconcile.app.archive import Room
 from hudi_reconcile.app.demo import CONFIG
 from hudi_reconcile.app.host import NAME, actor
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.core.plan.plan import Requirement, document, parse
+from hudi_reconcile.core.plan.plan import Requirement, parse
+from hudi_reconcile.core.plan.steps import document
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.demo.shop import make_drift, open_late_order, open_shop
 from hudi_reconcile.evidence.store import Store

@@ -1,7 +1,7 @@
 """The corrective plan as a value: what apply would do, what must still hold, and an id that is the hash of all of it.
 
 The corrections themselves are rows and stay in the run's findings files; the plan binds those files by their sha256.
-Explaining and executing read the same steps, so an explanation cannot lie.
+What apply does with it stands in `core/plan/steps.py`, once.
 """
 
 from __future__ import annotations
@@ -38,14 +38,6 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that apply does, in order, with the sentence that explains it."""
-
-    step: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """All that apply needs to know of one table's corrections, but for the rows."""
 
@@ -69,7 +61,7 @@ class Plan:
     @property
     def plan_id(self) -> str:
         """sha256 of the plan's canonical bytes."""
-        return sha256(canonical_bytes(_body(self))).hexdigest()
+        return sha256(canonical_bytes(plan_body(self))).hexdigest()
 
     def required(self, name: str) -> str | None:
         """What a requirement expects; None where the plan does not name it."""
@@ -124,35 +116,6 @@ def part_requirements(part: str | None, partitions: tuple[str, ...]) -> tuple[Re
     """What a plan of a part of a table says of it."""
     named = (Requirement(PARTITIONS, json.dumps(list(partitions), ensure_ascii=False)),) if partitions else ()
     return () if part is None else (Requirement(PART, part), *named)
-
-
-def steps_of(plan: Plan) -> tuple[Step, ...]:
-    """What apply does with this plan, in order. `apply` executes these names, `plan` prints these sentences."""
-    return (
-        Step(
-            "require",
-            f"check that the plan is for {plan.lake_path}, not older than {_hours(plan.max_age_micros)} and not applied before",
-        ),
-        Step("guard", "hold the plan against the policy; a refusal writes nothing"),
-        Step("recheck", f"read the {plan.upserts + plan.deletes} keys again on both sides; drop what moved meanwhile"),
-        Step(
-            "commit", f"one Hudi commit: upsert {plan.upserts} rows, delete {plan.deletes} rows, checkpoint carried on"
-        ),
-        Step("read_back", "read the written keys back and count what the lake really shows"),
-        Step("verify", "digest the touched segments again on both sides"),
-    )
-
-
-def document(plan: Plan, *, created_utc: str, expires_utc: str) -> dict[str, Any]:
-    """`plan.json`."""
-    return {
-        "version": VERSION,
-        "plan_id": plan.plan_id,
-        **_body(plan),
-        "created_utc": created_utc,
-        "expires_utc": expires_utc,
-        "steps": [asdict(step) for step in steps_of(plan)],
-    }
 
 
 def parse(found: Mapping[str, Any]) -> Plan:
@@ -221,11 +184,8 @@ def _check_types(plan: Plan) -> None:
     dict(plan.segmentation)
 
 
-def _hours(micros: int) -> str:
-    return f"{micros / 3_600_000_000:g} h"
-
-
-def _body(plan: Plan) -> dict[str, Any]:
+def plan_body(plan: Plan) -> dict[str, Any]:
+    """What the plan's id is the hash of."""
     return {
         "run_id": plan.run_id,
         "table": plan.table,

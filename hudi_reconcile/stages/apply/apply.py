@@ -1,4 +1,4 @@
-"""The apply of one plan: require, guard, recheck, commit, read back, verify; the steps that `core/plan/plan.py` explains.
+"""The apply of one plan: it goes through the steps that `core/plan/steps.py` explains, in that order.
 
 A correction never overwrites, and never deletes, anything newer than what was compared: every key is held against both
 sides once more, and the commit itself goes through only if the lake still holds the versions that were compared.
@@ -18,6 +18,7 @@ from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.plan.guards import failed_guards, guard_shrunken_source, tighten_guards
 from hudi_reconcile.core.plan.lake_ownership import refuse_silent, told_of
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
+from hudi_reconcile.core.plan.steps import Course, StepName, steps_of
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Failure, Guard
 from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet, parse
@@ -72,34 +73,40 @@ def apply(
     quarantine: Quarantine | None = None,
     listing: Listing | None = None,
 ) -> TableResult:
-    """Execute a plan at most once; corrections that break a rule of the quarantine are held back.
-
-    What is left uncorrected is listed in `listing`, each row with its reason.
+    """Execute a plan at most once; what is left uncorrected is listed in `listing`, each row with its reason.
 
     A plan whose commits are on the timeline is compared again, and nothing is written. Raises RefusedError before anything is
     written where a requirement does not hold. An error after a commit has landed is in the result, which names the commit;
     one that is no ReconcileError comes as LandedError.
     """
+    course = Course(steps_of(plan))
     with edges.lake.lease(job.run_id):
+        course.begin(StepName.REQUIRE)
         landed = landed_of(edges.lake, plan.plan_id)
         refuse_undone(job, plan, landed)
         left = remaining_work(plan, landed, approval.only)
         table = edges.source.describe()
-        words = approval.accept | {EXPIRED} if left.again else approval.accept
-        refuse_stale(job, plan, table, edges.clock.utc_micros(), words)
+        refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if left.again else set()))
         standing = edges.source.standing()
         refuse_changed_standing(job, plan, standing)
         if left.again:
-            return _compared_again(_work(job, plan, findings_path, left, edges), edges, listing)
-        no = _refusals(job, plan, approval, left.action, _shrunken(job, plan, table, edges.source))
-        if no:
-            return refused_result(job, plan, no, landed=bool(landed))
+            course.skip_to(StepName.VERIFY)
+            return _taken(course, _compared_again(_work(job, plan, findings_path, left, edges), edges, listing, course))
+        course.begin(StepName.GUARD)
+        if no := _refusals(job, plan, approval, left.action, _shrunken(job, plan, table, edges.source)):
+            return _taken(course, refused_result(job, plan, no, landed=bool(landed)))
+        if approval.dead_writers:
+            course.begin(StepName.ROLL_BACK)
         cleared = roll_back_dead_writers(job, edges.lake, approval.dead_writers)
-        work = _work(job, plan, findings_path, left, edges)
-        work = replace(work, quarantine=quarantine, standing=standing, words=approval.accept)
+        work = replace(_work(job, plan, findings_path, left, edges), quarantine=quarantine, standing=standing)
+        work = replace(work, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
-        done = _carried_out(work, edges, listing)
-        return replace(done, notes=(*cleared, *done.notes))
+        done = _carried_out(work, edges, listing, Tally(course))
+        return _taken(course, replace(done, notes=(*cleared, *done.notes)))
+
+
+def _taken(course: Course, found: TableResult) -> TableResult:
+    return replace(found, corrections=replace(found.corrections, steps=tuple(course.taken)))
 
 
 def _refusals(
@@ -115,11 +122,10 @@ def _refusals(
     )
 
 
-def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None) -> TableResult:
+def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: Tally) -> TableResult:
     job, plan = work.job, work.plan
     writers = edges.lake.writers()
     refuse_silent(job.name, writers.without_heartbeat)
-    tally = Tally()
     try:
         done = _execute(work, edges, tally)
         found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
@@ -129,7 +135,7 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None) -> Tabl
             if isinstance(error, ReconcileError) and tally.savepoint is not None:
                 error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
             raise
-        left = failed_result(job, plan, tally, work.earlier)
+        left = _taken(tally.course, failed_result(job, plan, tally, work.earlier))
         if isinstance(error, ReconcileError):
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
@@ -146,12 +152,12 @@ def _with_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing
     return replace(found, uncorrected=list_left(left, listing, rows))
 
 
-def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None) -> TableResult:
+def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None, course: Course) -> TableResult:
     """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
     _, checkpoint = pin_lake(work.sides.lake)
     refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.moment(), deletes=False)
     work = replace(work, followed=replace(work.followed, notes=()))  # of what a commit would do
-    done = _verified(work, edges, CommitOutcome({}, work.earlier.instants))
+    done = _verified(work, edges, CommitOutcome({}, work.earlier.instants), course)
     found = done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
     )
@@ -229,17 +235,19 @@ def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCo
 def _execute(work: ApplyWork, edges: Edges, tally: Tally) -> Done:
     if not work.touched.ids:
         return Done({}, (), None, unverified=work.scope.unverified)
-    found = _rechecked(work)
+    found = _rechecked(work, tally.course)
     wrote = write_corrections(found.work, found.rows, found.checkpoint, found.clock_micros, tally)
     if wrote.lost and not tally.written:
         # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
         # in flight still is.
-        again = _rechecked(work)
+        trial = Course(steps_of(work.plan))
+        trial.skip_to(StepName.RECHECK)
+        again = _rechecked(work, trial)
         if again.ready_rows < found.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
-            tally.begin_again(spare)
+            tally.begin_again(spare, trial.taken)
             found, wrote = again, write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)
-    return _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)))
+    return _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +262,8 @@ class _Rechecked:
     notes: tuple[str, ...] = ()
 
 
-def _rechecked(work: ApplyWork) -> _Rechecked:
+def _rechecked(work: ApplyWork, course: Course) -> _Rechecked:
+    course.begin(StepName.RECHECK)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pin_lake(sides.lake)
     moment = sides.source.moment()
@@ -263,6 +272,8 @@ def _rechecked(work: ApplyWork) -> _Rechecked:
     kept = comparer.keep(sides.lake.rows(pin), work.touched)
     look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
     rechecked = exclude_landed(work, comparer.recheck(work.rows, look, work.touched))
+    if work.plan.deletes and work.action != "upsert":
+        course.begin(StepName.ASK_DELETES)
     rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
     if checkpoint is None and not work.scope.lake_table.owned:
         checkpoint = streamer_checkpoint(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
@@ -273,7 +284,9 @@ def _rechecked(work: ApplyWork) -> _Rechecked:
     return _Rechecked(work, rechecked, ready, earlier, moment.clock_micros, unproven)
 
 
-def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome) -> Done:
+def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> Done:
+    course.begin(StepName.VERIFY)
+    course.end()
     found = _verify(work, edges)
     source_rows = work.sides.source.rows_now(work.sides.table)
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, counts_text
 from hudi_reconcile.core.plan.plan import Plan
+from hudi_reconcile.core.plan.steps import StepName
 from hudi_reconcile.core.pull.source_lineage import (
     FILTER,
     RESTORED,
@@ -104,6 +105,8 @@ def write_corrections(
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
     """
+    if work.quarantine is not None:
+        tally.course.begin(StepName.HOLD_BACK)
     rechecked, held = _held_back(work, rechecked)
     tally.found = Counter(work.sides.comparer.count(rechecked, "status"))
     tally.notes += [f"held back: {found} corrections break rule {rule}" for rule, found in held.items()]
@@ -111,6 +114,7 @@ def write_corrections(
         _make_savepoint(work, tally)
     read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
+        tally.course.begin(StepName.COMMIT if status == READY else StepName.REWRITE)
         try:
             instant = _commit(work, rechecked, _carried(work, earlier, read_seq), status, tally)
         except SupersededError as error:
@@ -133,6 +137,8 @@ def _ended(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:
         tally.notes.append(
             f"an apply of this plan was killed between its two commits; {landed} rows are from the first"
         )
+    if tally.written:
+        tally.course.begin(StepName.READ_BACK)
     comparer = work.sides.comparer
     shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else rechecked
     counts = comparer.count(shown, "status") if tally.written else {}
@@ -167,6 +173,7 @@ def _make_savepoint(work: ApplyWork, tally: Tally) -> None:
     deletes = work.plan.deletes > 0 and work.action != "upsert"
     if not earlier and not {"always": True, "deletes": deletes}.get(work.job.savepoint, False):
         return
+    tally.course.begin(StepName.SAVEPOINT)
     tally.savepoint = work.sides.lake.savepoint(f"before apply {work.job.run_id}", earlier)
     if earlier and tally.savepoint not in earlier:
         tally.notes.append(f"savepoint {earlier[0]} from before the plan's first commit is gone")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hudi_reconcile.core.plan.steps import Course, StepName
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.ports import Frame
 
@@ -16,10 +17,11 @@ READY, DOUBLED, LANDED = "ready", "doubled", "landed"
 class Tally:
     """What an apply has done so far. Its caller keeps it, so that what landed is told even where an error ends the apply.
 
-    `found` are the rows of the last recheck by status, `written` the statuses whose commit landed. `lost` says why a commit
-    was not made: another writer came first.
+    `course` is its way through the plan's steps. `found` are the rows of the last recheck by status, `written` the statuses
+    whose commit landed. `lost` says why a commit was not made: another writer came first.
     """
 
+    course: Course
     found: Counter[str] = field(default_factory=Counter)
     written: list[str] = field(default_factory=list)
     instants: list[Instant] = field(default_factory=list)
@@ -27,8 +29,9 @@ class Tally:
     savepoint: str | None = None
     lost: str = ""
 
-    def begin_again(self, notes: tuple[str, ...]) -> None:
-        """Forget an attempt of which nothing landed, but for what is left to be said of it."""
+    def begin_again(self, notes: tuple[str, ...], taken: Sequence[StepName]) -> None:
+        """Forget an attempt of which nothing landed, but for what is left to be said of it; `taken` are the new one's steps."""
+        self.course.begin_again(taken)
         self.found, self.savepoint, self.lost = Counter(), None, ""
         self.instants.clear()
         self.notes[:] = notes
