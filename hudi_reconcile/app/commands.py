@@ -224,7 +224,7 @@ def _not_applied(name: str, plan: plans.Plan, error: ReconcileError) -> TableRes
 
 
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
-    """The lake did not take the rows, such as those of a column that changed: the comparison tells what came apart."""
+    """The pull was refused, for a changed column for example: the comparison shows the difference in the report."""
     try:
         swept, _ = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError:

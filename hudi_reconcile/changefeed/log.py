@@ -4,7 +4,7 @@ Versions come as `n` (the commit's place in order of completion), `side` (0 befo
 `version` (what Hudi gives each write of a row) and `row` (struct), of every row in the file groups that the commit touched.
 Rows are a multiset here: a key that the table holds more than once has each of its copies told.
 
-A change log that was read as somebody else wrote it, and when it is believed. Spark expressions, and one look at sums.
+Checks a change log that Hudi or another tool wrote, before it is used. Spark expressions, and one look at sums.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("pull", "work:pull", "Bring new and changed rows into the lake."),
             Entry("sweep", "work:sweep", "Compare source and lake; write a plan, never the lake."),
             Entry("plan", "look:plan", "Show what apply would do, and the guards."),
-            Entry("approve", "audit:approve", "Say that a plan may be applied, in the audit log."),
+            Entry("approve", "audit:approve", "Approve a plan; the audit log records who did."),
             Entry("apply", "work:apply", "Carry out a plan in one commit, and verify it."),
             Entry("undo", "work:undo", "Take an apply back: one commit, only what nobody touched since."),
             Entry("run", "work:run", "Pull, sweep, apply if asked, rules, report: the nightly entry."),
@@ -70,7 +70,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry(
                 "audit",
                 "audit:audit",
-                "Verify the log and the commits of all runs; let old runs go.",
+                "Verify the log and the commits of all runs; delete old runs.",
                 is_group=True,
             ),
         ),

@@ -128,7 +128,7 @@ def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: RuleContext
 
 
 def _may_quote(check: object, job: TableJob) -> bool:
-    """True where what an expectation observed may be a masked column's value: a greatest salary is somebody's."""
+    """True where what an expectation observed may be a masked column's value: max(salary) reveals one person's."""
     if not isinstance(check, Gx) or check.type.startswith("expect_table_"):
         return False
     said = [check.kwargs.get(name) for name in _COLUMN_WORDS]
@@ -174,7 +174,7 @@ def _named(result: RuleResult, rule: Rule, engine: RuleEngine, ground: RuleConte
         return replace(result, notes=(*result.notes, f"its rows are counted, not named{_how(rule, ground)}"))
     if keys.rows != result.failed_rows:
         why = f"Great Expectations counts {result.failed_rows} failed rows, a filter of the same rule finds {keys.rows}"
-        return _error(result, why, "check again; if it stays so, report it as a bug")
+        return _error(result, why, "check again; if this persists, report it as a bug")
     return replace(result, keys=keys)
 
 

@@ -95,7 +95,7 @@ def require_table(job: TableJob, table: LakeTable | None) -> LakeTable:
 
 
 def roll_back_dead_writers(job: TableJob, lake: Lake, dead: Collection[str]) -> tuple[str, ...]:
-    """Roll back the instants that a person calls dead; returns a note of them. Wants the lease.
+    """Roll back the instants that the operator declared dead; returns a note of them. The caller holds the lease.
 
     Raises RefusedError for one that is not in flight without a heartbeat, before any is rolled back.
     """

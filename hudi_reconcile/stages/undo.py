@@ -160,13 +160,13 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
 
 
 def _give_word_back(work: _Undo, now: Checkpoint, carried: Checkpoint) -> None:
-    """No row is left to take back, so no commit carries the word: one without rows does. It is not marked as the undo."""
+    """Nothing is left to revert, so a commit without rows restores the checkpoint. It is not labelled as the undo."""
     if replace(carried, read_seq=now.read_seq) == now:
         return
     refuse_unsafe_writers(work.job, work.edges.lake)
     instant = work.edges.lake.mark(work.table, carried, work.job.labels("undo"))
     work.notes.append(
-        f"the word of --accept that the apply took over is asked for again (commit {instant.completed}, no rows)"
+        f"the next apply must pass --accept again (recorded in commit {instant.completed}, no rows changed)"
     )
 
 

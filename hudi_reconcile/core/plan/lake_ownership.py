@@ -85,7 +85,7 @@ def refuse_silent(table: str, silent: Collection[str]) -> None:
 
 
 def check_dead_writers(table: str, silent: Collection[str], named: Collection[str]) -> tuple[str, ...]:
-    """The instants that a person calls dead, oldest first. Raises RefusedError for one that is not in flight, or that lives."""
+    """The instants that the operator declared dead, oldest first. Raises RefusedError for one that is not in flight, or lives."""
     others = sorted(set(named) - set(silent))
     if others:
         raise RefusedError(
@@ -277,7 +277,7 @@ def override_options(ours: Mapping[str, str], overrides: Mapping[str, str]) -> d
 # "Please ensure sufficient commits are retained ..." is of Hudi's time travel, the other one of its storage.
 _PASSED, _GONE = "sufficient commits are retained", re.compile(r"FileNotFoundException: [^\n]*\.(parquet|log)\b")
 FIX = (
-    "raise hoodie.clean.commits.retained of whoever cleans the table (Hudi's default: 10; of this tool: lake.options) "
+    "raise hoodie.clean.commits.retained in the job that cleans the table (Hudi's default: 10; this tool's: lake.options) "
     "above the commits that are made during a run; then run the same command again"
 )
 

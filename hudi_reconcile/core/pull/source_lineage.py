@@ -86,7 +86,7 @@ def unknown_notes(before: Checkpoint | None, now: SourceLineage, *, deletes: int
     untold = before is not None and before.timeline is not None and now.timeline is None
     return (
         *(
-            (f"the lake's commits do not keep {what}: whether its change explains rows that are gone is not known",)
+            (f"not recorded before this run: {what}; a change there cannot be ruled out as the cause of missing rows",)
             * bool(what)
         ),
         *(("this server does not tell its timeline: whether it was restored or promoted since is not known",) * untold),
@@ -158,7 +158,7 @@ def _other_history(before: Checkpoint | None, now: SourceLineage) -> str:
     if None not in (before.timeline, now.timeline) and before.timeline != now.timeline:
         return f"pulled on the server's timeline {before.timeline}, now {now.timeline}"
     if before.position is not None and now.position is not None and is_rewound(before.position, now.position):
-        return "the server's GTIDs do not reach, or did not once, as far as when it was pulled"
+        return "the server's GTID set is, or once was, behind the one recorded at the last pull: it was restored or failed over"
     return ""
 
 

@@ -119,7 +119,7 @@ def parse(found: Mapping[str, Any]) -> Coverage:
         raise ValueError("coverage.json lacks a field, or one is odd") from error
     edges = [edge for one in stretches for edge in (one.low, one.high)]
     if edges != sorted(edges) or any(not 0 <= edge <= segments_of(cut) for edge in edges):
-        raise ValueError("coverage.json names segments twice, or such as there are none")
+        raise ValueError("coverage.json lists a segment twice, or one that does not exist")
     return coverage
 
 

@@ -189,7 +189,7 @@ def _carried(work: ApplyWork, earlier: Checkpoint | None, read_seq: int) -> Chec
 
 
 def _taken_over(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
-    """The checkpoint with the filter and history that a word took over: only where all that the word is about is written.
+    """The checkpoint with the accepted filter and history, only where every row that the acceptance covers was written.
 
     A plan of a part says nothing of the rest: what is gone there waits for a word of its own.
     """

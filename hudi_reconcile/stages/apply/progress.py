@@ -30,7 +30,7 @@ class Tally:
     lost: str = ""
 
     def begin_again(self, notes: tuple[str, ...], taken: Sequence[StepName]) -> None:
-        """Forget an attempt of which nothing landed, but for what is left to be said of it; `taken` are the new one's steps."""
+        """Reset after an attempt that committed nothing, and keep its notes; `taken` are the steps of the new attempt."""
         self.course.begin_again(taken)
         self.found, self.savepoint, self.lost = Counter(), None, ""
         self.instants.clear()

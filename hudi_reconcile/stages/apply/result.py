@@ -19,7 +19,7 @@ from hudi_reconcile.stages.comparison import settings_notes
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.sweep.two_looks import Confirmed
 
-_LANDED = " (an earlier apply of the plan made a commit: which of the rows it wrote, this run did not look)"
+_LANDED = " (an earlier apply of the plan already committed some rows; this run did not check which)"
 _ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
 
 

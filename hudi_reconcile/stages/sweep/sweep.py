@@ -190,13 +190,13 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
         items.append(Unverified("segment", job.name, why, fix))
     if found.missed_rows and scope is not None:
         why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
-        items.append(Unverified("table", job.name, why, "sweep again; if it stays so, report it as a bug"))
+        items.append(Unverified("table", job.name, why, "sweep again; if this persists, report it as a bug"))
         items += check_reread(found, job.name)
     else:
         items += check_complete(found, job.name)
     if not found.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since, or the cleaner passed it"
-        fix = "sweep again; if it stays so, raise hoodie.clean.commits.retained of whoever cleans the table"
+        fix = "sweep again; if this persists, raise hoodie.clean.commits.retained in the job that cleans the table"
         items.append(Unverified("table", job.name, why, fix))
     return tuple(items)
 

@@ -309,7 +309,7 @@ class Scan:
 
 
 def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
-    """The segments of a walk; None where that is the table itself: then the source need not be told which."""
+    """The scanned segments; None where all were scanned: then the source gets no segment filter."""
     return None if walked is None or len(walked.ids) == segments_of(cut) else walked
 
 
@@ -375,7 +375,7 @@ def check_complete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
         return check_reread(found, name)
     what = "the table" if found.walked is None else "the source, of these segments,"
     why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
-    fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if it stays so, report it as a bug"
+    fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if this persists, report it as a bug"
     return (Unverified("table", name, why, fix), *check_reread(found, name))
 
 
@@ -385,4 +385,4 @@ def check_reread(found: Confirmed, name: str) -> tuple[Unverified, ...]:
         return ()
     rows = f"{found.misread_rows} rows differed and were equal when read again"
     why = f"{rows}, though neither side had changed: one of the reads was not whole"
-    return (Unverified("rows", name, why, "sweep again; if it stays so, report it as a bug"),)
+    return (Unverified("rows", name, why, "sweep again; if this persists, report it as a bug"),)

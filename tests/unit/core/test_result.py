@@ -32,7 +32,7 @@ def test_document_holds_the_contracts_keys_even_where_nothing_was_found() -> Non
     assert table["not_drift"] == {"pending": 0, "settled": 0, "moving": 0}
     assert table["corrections"] == {
         "upserts": 0, "deletes": 0, "applied": 0, "superseded": 0, "moved": 0, "failed": 0, "instants": [], "savepoint": None,
-            "held": 0, "applied_before": 0,
+            "held": 0, "applied_before": 0, "steps": [],
     }  # fmt: skip
     assert {
         "seconds", "session_seconds", "source_statements", "source_rows_fetched", "lake_files_read",

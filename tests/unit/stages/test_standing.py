@@ -88,7 +88,7 @@ def test_checkpoint_that_kept_neither_stops_nothing_is_told_of_and_is_kept_from_
     unknown = swept(world).result
 
     assert [guard for guard in unknown.guards if not guard.ok] == []
-    assert any("do not keep source.where and the server's timeline" in note for note in unknown.notes)
+    assert any("not recorded before this run: source.where and the server's timeline" in note for note in unknown.notes)
 
     world.source.put(4, 40, 400)
     first, second = (pull(job(), world.edges, full=False).notes, pull(job(), world.edges, full=False).notes)
@@ -167,7 +167,7 @@ def test_server_that_was_set_back_and_has_caught_up_by_other_transactions_is_not
     world.source.stands = at("0-1-200")
 
     assert [guard.name for guard in no(world)] == ["restored_source"]
-    assert "did not once" in str(no(world)[0].limit)
+    assert "or once was, behind" in str(no(world)[0].limit)
 
 
 def test_plan_is_refused_where_the_server_was_set_back_since() -> None:
@@ -310,7 +310,7 @@ def test_word_is_given_back_by_an_undo_that_finds_every_row_changed_since_and_on
     result = undo(job(run_id="u"), "run-1", world.edges)
 
     assert (result.outcome, result.corrections.superseded) == (Outcome.INCOMPLETE, 1)
-    assert [note for note in result.notes if "--accept" in note and "asked for again" in note]
+    assert [note for note in result.notes if "--accept" in note and "must pass --accept again" in note]
     assert world.lake_holds()[2] == (99, 150)
     commits = len(world.lake.commits)
     assert undo(job(run_id="v"), "run-1", world.edges).corrections.superseded == 1
