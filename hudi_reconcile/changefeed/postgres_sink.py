@@ -6,6 +6,7 @@ A delivery may come twice: the second finds what the first left and changes noth
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ select c.oid, n.nspname::text, c.relname::text
   from unnest(%s::text[]) with ordinality hr_n(name, place)
   join pg_class c on c.oid = to_regclass(hr_n.name)
   join pg_namespace n on n.oid = c.relnamespace order by hr_n.place limit 1"""
+_LOCK_TIMEOUT = "select set_config('lock_timeout', %s, true) where current_setting('lock_timeout') = '0'"
 _PASSWORDS = ("password", "sslpassword")
 # Types of a target that take text of a lake's type without a word and keep less of it.
 _DAYS_AND_TIMES = ("date", "time without time zone", "time with time zone")
@@ -67,12 +69,14 @@ class PostgresTarget:
     """One table of one database. `url` is a SQLAlchemy URL without password, `table` a SQL name.
 
     `roots` is the file of certificates that this machine trusts; `insecure` lets a server off this machine go unverified.
+    A lock that another session holds is waited for `lock_seconds`, or as long as the writer's own `lock_timeout` says.
     """
 
     url: str
     table: str
     insecure: bool = False
     roots: str | None = None
+    lock_seconds: float = 300.0
 
     @property
     def transport(self) -> Transport:
@@ -95,6 +99,7 @@ class PostgresTarget:
             conninfo = make_conninfo(self._uri(), **transport.parameters, **guard)
             with psycopg.connect(conninfo, application_name="hudi-reconcile", client_encoding="UTF8") as connection:
                 schemas = self._own_schemas(connection)
+                connection.execute(_LOCK_TIMEOUT, [f"{math.ceil(self.lock_seconds * 1000)}ms"])
                 connection.execute("set local time zone 'UTC'")
                 connection.execute("set constraints all deferred")  # rows may exchange unique values
                 with connection.cursor() as cursor:
@@ -190,6 +195,7 @@ def fix_of(sqlstate: str | None, *, is_verified: bool = False) -> str:
     states = {
         "23502": "let the column be NULL (alter column ... drop not null), as the lake does",
         "23514": "drop the check: the lake need not keep it",
+        "55P03": "find the session that holds a lock on it (pg_stat_activity, pg_locks) and let it end",
         **dict.fromkeys(
             ("42P01", "42883", "42704"),
             "give its triggers' functions a path of their own (alter function ... set search_path): this session has none",

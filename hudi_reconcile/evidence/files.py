@@ -12,11 +12,12 @@ import fcntl
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hudi_reconcile.core.errors import UnverifiedError
+from hudi_reconcile.core.errors import RefusedError, UnverifiedError
 
 # Evidence is its owner's alone whatever the umask: it names keys and holds values of rows. `reports.mode` widens folders
 # to that mode and files to its rights to read and write.
@@ -25,10 +26,17 @@ _FILE_BITS = 0o666
 _CHUNK_BYTES = 1 << 20
 # A thousand tables with every statement that was sent are some ten million bytes.
 MOST_BYTES = 256 << 20
+# A run keeps the lock for one append, a purge while it removes: five minutes is a process that hangs.
+LOCK_SECONDS = 300.0
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.001, 0.1  # flock(2) has no deadline of its own: ask again and again
 
 
 class EvidenceError(UnverifiedError):
     """Evidence on disk is missing, damaged or of an unknown version, or could not be written."""
+
+
+class LockHeldError(RefusedError):
+    """Another process held the lock past the deadline; nothing was written."""
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
@@ -76,15 +84,18 @@ def read_bytes(path: Path) -> bytes:
 
 
 @contextmanager
-def file_lock(path: Path, mode: int = OWNERS_MODE) -> Iterator[None]:
+def file_lock(path: Path, mode: int = OWNERS_MODE, *, wait_seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold an exclusive lock on this file, made if absent; the kernel frees it when the process dies.
 
-    Waits for the holder, who keeps it for one append. Threads of one process exclude each other too. Raises EvidenceError
-    for a link, or whatever else is no regular file.
+    Threads of one process exclude each other too.
+
+    Raises:
+        LockHeldError: another holder did not let go in time.
+        EvidenceError: it is a link, or whatever else is no regular file.
     """
     descriptor = _open_lock(path, mode)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _await_lock(descriptor, path, wait_seconds)
         yield
     finally:
         os.close(descriptor)
@@ -96,12 +107,28 @@ def try_lock(path: Path, mode: int = OWNERS_MODE) -> int | None:
     Raises EvidenceError for a link, or whatever else is no regular file.
     """
     descriptor = _open_lock(path, mode)
+    if _take(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _await_lock(descriptor: int, path: Path, wait_seconds: float) -> None:
+    until, pause = time.monotonic() + wait_seconds, _FIRST_PAUSE_SECONDS
+    while not _take(descriptor):
+        if time.monotonic() >= until:
+            raise _held(path, wait_seconds)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+
+def _take(descriptor: int) -> bool:
+    """Take the lock if it is free; True where it is now ours."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
+        return False
+    return True
 
 
 def _open_lock(path: Path, mode: int) -> int:
@@ -234,6 +261,13 @@ def _shared(path: Path) -> EvidenceError:
     return EvidenceError(
         f"{path} is a file of two names (a hard link): what is written to it would change the other too",
         fix=f"make it a file of its own: cp -p {path} {path}.own && mv {path}.own {path}",
+    )
+
+
+def _held(path: Path, wait_seconds: float) -> LockHeldError:
+    return LockHeldError(
+        f"another process has held the lock {path} for {wait_seconds:g} seconds",
+        fix=f"find that process (fuser -v {path}), end it if it hangs, and run the command again; leave the file in place",
     )
 
 

@@ -60,9 +60,10 @@ def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
 
     Raises:
         EvidenceError: the log or a folder could not be written; what was logged is finished by the next purge.
+        LockHeldError: another process held the lock; nothing was removed.
     """
     path = store.reports / AUDIT_FILE
-    with file_lock(store.reports / STORE_LOCK):
+    with file_lock(store.reports / STORE_LOCK, wait_seconds=store.lock_seconds):
         lines, named = _logged(path)
         runs = [run_id for run_id in old.runs if run_id in lines and run_id not in named]
         if runs:

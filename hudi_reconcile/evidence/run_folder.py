@@ -25,8 +25,10 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing
 from hudi_reconcile.evidence.files import (
+    LOCK_SECONDS,
     OWNERS_MODE,
     EvidenceError,
+    LockHeldError,
     file_lock,
     make_folder,
     set_modes,
@@ -53,6 +55,7 @@ class RunFolder:
         run_id: str,
         *,
         lock_descriptor: int,
+        lock_seconds: float = LOCK_SECONDS,
         keys: KeyRing = NO_KEYS,
         head_before: str = "",
         mode: int = OWNERS_MODE,
@@ -65,6 +68,7 @@ class RunFolder:
         self.path = building_path(reports, run_id)
         self._reports = reports
         self._lock_descriptor = lock_descriptor
+        self._lock_seconds = lock_seconds
         self._tables: dict[str, str] = {}
         self._result: Mapping[str, Any] | None = None
         self._open = True
@@ -125,7 +129,7 @@ class RunFolder:
         """Make the run visible and name it in the audit log. Nothing can be added after. Returns the final folder.
 
         Raises:
-            EvidenceError: the disk or the audit log refused; the run stays invisible.
+            EvidenceError: the disk or the audit log refused, or somebody held its lock; the run stays invisible.
             ValueError: no result was written.
         """
         if self._result is None:
@@ -135,10 +139,12 @@ class RunFolder:
             set_modes(self.path, self._mode)
             sync_tree(self.path)
             facts["files"] = tree_hashes(self.path)
-            with file_lock(self._reports / STORE_LOCK, self._mode):
+            with file_lock(self._reports / STORE_LOCK, self._mode, wait_seconds=self._lock_seconds):
                 self.head = str(audit_log.append(self._reports / AUDIT_FILE, facts, self._keys, self._mode)["hash"])
                 self._logged = True
                 final = publish(self._reports, self.run_id)
+        except LockHeldError as error:  # no refusal: by now the run may have written to the lake
+            raise EvidenceError(f"run {self.run_id} could not be logged: {error.message}", fix=error.fix) from error
         except OSError as error:
             raise EvidenceError(
                 f"run {self.run_id} could not be written to {self._reports}: {error.strerror}",

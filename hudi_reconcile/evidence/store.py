@@ -29,6 +29,7 @@ from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing
 from hudi_reconcile.evidence.documents import checked_result, parse_document
 from hudi_reconcile.evidence.files import (
+    LOCK_SECONDS,
     OWNERS_MODE,
     EvidenceError,
     file_lock,
@@ -72,7 +73,8 @@ UNUSABLE = (EvidenceError, UntrustedError)  # a run that cannot be read, or must
 class Store:
     """All runs of one reports folder. The folder is made by `begin`; reading never writes. `keys` seal the audit log.
 
-    `mode` is that of new folders. A reports folder that is there keeps its own.
+    `mode` is that of new folders. A reports folder that is there keeps its own. Whatever takes the folder's lock raises
+    LockHeldError where another process holds it for longer than `lock_seconds`.
     Whatever is read of a run is held against the log first: `UntrustedError` where it is not what the log has of it, where
     no line proves the run though there is a key, or where the log was cut. A folder that was copied by itself is taken.
     """
@@ -80,6 +82,7 @@ class Store:
     reports: Path
     keys: KeyRing = NO_KEYS
     mode: int = OWNERS_MODE
+    lock_seconds: float = field(default=LOCK_SECONDS, kw_only=True)
     _reader: LogReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +99,7 @@ class Store:
             self.reports.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileExistsError):
                 make_folder(self.reports, self.mode)
-            with file_lock(self.reports / STORE_LOCK, self.mode):
+            with file_lock(self.reports / STORE_LOCK, self.mode, wait_seconds=self.lock_seconds):
                 path = self.reports / AUDIT_FILE
                 tail = audit_log.read_tail(path)
                 audit_log.refuse_to_unseal(path, tail.last, self.keys)
@@ -117,7 +120,8 @@ class Store:
         lock = self.reports / STORE_LOCK
         found = self._known_ids()
         if found.difference(self.folder_ids()) and lock.is_file():
-            with suppress(OSError), file_lock(lock):  # after whoever was between a line and its folder, or purging
+            # After whoever was between a line and its folder, or purging.
+            with suppress(OSError), file_lock(lock, wait_seconds=self.lock_seconds):
                 found = self._known_ids()
         return sorted(found, reverse=True)
 
@@ -132,7 +136,7 @@ class Store:
         """The ids of the runs that live processes of this host are building, newest first. What dead ones left is none."""
         if not (self.reports / STORE_LOCK).exists():
             return []
-        with file_lock(self.reports / STORE_LOCK):
+        with file_lock(self.reports / STORE_LOCK, wait_seconds=self.lock_seconds):
             folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
             return sorted((one for one in folders if is_run_id(one) and self._is_built(one)), reverse=True)
 
@@ -278,7 +282,13 @@ class Store:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
         make_folder(building_path(self.reports, run_id), self.mode)
         return RunFolder(
-            self.reports, run_id, lock_descriptor=descriptor, keys=self.keys, head_before=head, mode=self.mode
+            self.reports,
+            run_id,
+            lock_descriptor=descriptor,
+            lock_seconds=self.lock_seconds,
+            keys=self.keys,
+            head_before=head,
+            mode=self.mode,
         )
 
     def _is_built(self, run_id: str) -> bool:
@@ -337,6 +347,9 @@ def plan_of(store: Store, run_id: str, table: str) -> Plan | None:
         parse_segments(plan.segmentation)
     except (KeyError, TypeError, ValueError) as error:  # its id is right: made by somebody who can compute it
         raise _refused(table, f"plan.json of run {run_id} cuts the table in a way that no sweep does") from error
+    if not plan.files or not all(name.endswith(".parquet") for name in plan.files):
+        what = f"holds {plan.upserts + plan.deletes} corrections and names no Parquet file of theirs"
+        raise _refused(table, f"plan.json of run {run_id} {what}, or a file of another kind")
     if doubt := store.log().doubt_to_act(store.run_ids()):
         raise _refused(table, f"the plan of run {run_id} cannot be trusted: {doubt}")
     return plan

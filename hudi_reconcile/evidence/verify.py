@@ -22,7 +22,7 @@ from hudi_reconcile.evidence.audit_log import (
     missing_key_error,
     read_links,
 )
-from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
+from hudi_reconcile.evidence.files import LOCK_SECONDS, EvidenceError, LockHeldError, file_lock, tree_hashes
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, building_path, is_run_id
 from hudi_reconcile.evidence.trust import prove_unsealed_lines
 
@@ -82,7 +82,9 @@ class Verified:
         return frozenset(run_id for one in self.purges for run_id in one.runs)
 
 
-def verify(reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS) -> Verified:
+def verify(
+    reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS, *, lock_seconds: float = LOCK_SECONDS
+) -> Verified:
     """Check the whole log, then every file of every run. `published` is a head that must be in the chain.
 
     A log that does not exist has no lines; runs that no line names are flaws. A flaw is told once it was seen twice, the
@@ -95,17 +97,17 @@ def verify(reports: Path, published: str | None = None, keys: KeyRing = NO_KEYS)
     for _ in range(_LOOKS_AGAIN):
         if not found.flaws:
             break
-        _wait_for_writer(reports)
+        _wait_for_writer(reports, lock_seconds)
         before, found = found.flaws, _look(reports, published, keys)
         if found.flaws == before:
             break
     return found
 
 
-def _wait_for_writer(reports: Path) -> None:
-    # Whoever may only read cannot wait, and looks again at once.
+def _wait_for_writer(reports: Path, lock_seconds: float) -> None:
+    # Whoever may only read cannot wait, and looks again at once. A writer that hangs hides no flaw.
     if (reports / STORE_LOCK).is_file():
-        with suppress(OSError), file_lock(reports / STORE_LOCK):
+        with suppress(OSError, LockHeldError), file_lock(reports / STORE_LOCK, wait_seconds=lock_seconds):
             pass
 
 

@@ -71,6 +71,22 @@ def test_rows_exchange_values_of_a_deferrable_constraint_and_what_breaks_it_at_t
     assert pg.query("select a, note from copy order by a") == [(1, "y"), (2, "x")]
 
 
+def test_row_that_another_session_keeps_locked_ends_the_delivery_by_name(
+    pg: Database, target: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(target, ("i", ["1", "k", "x", None, None, None]))
+    with pg.connect() as other:
+        other.execute("select 1 from copy for update")
+        with pytest.raises(TargetError, match="55P03") as ended:
+            bring(replace(target, lock_seconds=0.5), ("u", ["1", "k", "y", None, None, None]))
+        monkeypatch.setenv("PGOPTIONS", "-c lock_timeout=500")
+        with pytest.raises(TargetError, match="55P03"):  # a limit of the writer's own stays
+            bring(target, ("u", ["1", "k", "y", None, None, None]))
+
+    assert "pg_stat_activity" in ended.value.fix
+    assert pg.query("select note from copy") == [("x",)]
+
+
 def test_nothing_that_others_planted_on_the_writers_path_runs_when_rows_are_brought(
     pg: Database, target: PostgresTarget
 ) -> None:

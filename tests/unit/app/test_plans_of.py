@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,25 @@ def test_plan_of_a_run_that_was_copied_by_itself_is_taken_by_its_id(config: Conf
 
     later_run(config)
     assert plans_of(config, plan.run_id, ())["orders"].plan == plan
+
+
+@pytest.mark.parametrize(
+    "files", [{}, {"findings/part-0.txt": sha256(b"rows").hexdigest()}], ids=["none", "no Parquet"]
+)
+def test_plan_that_names_no_parquet_file_for_its_corrections_is_refused(
+    config: Config, plan: Plan, files: dict[str, str]
+) -> None:
+    folder = config.reports / plan.run_id / "orders"
+    (config.reports / "audit.jsonl").unlink()  # copied by itself: the id alone speaks for the plan, and it is right
+    (folder / "plan.json").write_text(json.dumps(plan_document(replace(plan, files=files))))
+    (folder / "findings" / "part-0.parquet").rename(folder / "findings" / "part-0.txt")
+    if not files:
+        (folder / "findings" / "part-0.txt").unlink()
+
+    with pytest.raises(RefusedError, match=r"holds 3 corrections and names no Parquet file of theirs") as refused:
+        plans_of(config, plan.run_id, ())
+
+    assert refused.value.fix.endswith("hudi-reconcile sweep -t orders")
 
 
 def test_plan_made_after_lines_were_lost_from_the_log_is_taken(config: Config) -> None:
