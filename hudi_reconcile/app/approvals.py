@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hudi_reconcile.app.host import actor
+from hudi_reconcile.app.host import actor, hides_user
 from hudi_reconcile.app.run import TableRun
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
-from hudi_reconcile.core.plan.approvals import Actor, Duties, find_approval
+from hudi_reconcile.core.plan.approvals import Actor, Duties, find_approval, refuse_borrowed_plan, refuse_hidden_user
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.run_folder import RESULT_FILE
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import approvals, refuse_edited
+from hudi_reconcile.evidence.trust import approvals, is_own_sweep, misowned, refuse_edited
 
 
 def duties_of(one: TableRun, plan: Plan) -> Duties:
@@ -58,8 +58,21 @@ def check_duties(one: TableRun, plan: Plan) -> Mapping[str, str]:
         people = {"planned_by": duties.planner.name, **people}
     if not one.table.policy.require_approval:
         return people
+    if duties.by_login:
+        duties = _with_owners(one, plan, duties)
     given = find_approval(plan, approvals(one.store.reports, one.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
+
+
+def _with_owners(one: TableRun, plan: Plan, duties: Duties) -> Duties:
+    """The duties held against the owners of files, which a process in a user namespace cannot choose."""
+    if hides_user():
+        refuse_hidden_user(plan)
+    is_here = plan.run_id == one.folder.run_id
+    uid = "" if duties.planner is None else duties.planner.uid
+    if not is_here and duties.planner is not None and not is_own_sweep(one.store.reports, plan.run_id, uid):
+        refuse_borrowed_plan(plan)
+    return replace(duties, borrowed=misowned(one.store.reports, one.store.keys))
 
 
 def add_people(result: TableResult, people: Mapping[str, str]) -> TableResult:

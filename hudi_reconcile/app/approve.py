@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hudi_reconcile.app.approvals import planner_of, required_separation
 from hudi_reconcile.app.commands import PlanFile, plans_of
-from hudi_reconcile.app.host import HostClock, actor, utc_text
+from hudi_reconcile.app.host import HostClock, actor, hides_user, utc_text
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.run import Call, Finished, describe_maker, finish
 from hudi_reconcile.app.store import store_of
@@ -15,7 +15,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.approvals import Actor, refuse_own_word
+from hudi_reconcile.core.plan.approvals import Actor, refuse_hidden_user, refuse_own_word
 from hudi_reconcile.core.plan.plan import Plan, refuse_future
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Approved, Corrections
@@ -52,7 +52,8 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     """Approve the plans, one for each table of the call, in the name that is given.
 
     Raises RefusedError for a plan that is too old to be applied, from the future or was undone, or that is the approver's
-    own where that cannot count, UsageError for a name that is none; nothing is left then.
+    own where that cannot count, HiddenUserError in a user namespace where user ids have to differ, UsageError for a name
+    that is none; nothing is left then.
     """
     clock, who = HostClock(), actor(os.environ, name)
     now = clock.utc_micros()
@@ -63,6 +64,8 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
         _refuse_expired(plan, now)
         _refuse_undone(plan, find_undo(store, plan))
         others, by_login = required_separation(table)
+        if table.policy.require_approval and by_login and hides_user():
+            refuse_hidden_user(plan)
         if table.policy.require_approval and others:
             refuse_own_word(plan, who, planner_of(store, plan.run_id), by_login=by_login)
     with store.begin(now) as folder:

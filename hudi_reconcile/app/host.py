@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import socket
+import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -40,6 +41,22 @@ def utc_text(micros: int) -> str:
 
 NAME = "HUDI_RECONCILE_AS"
 _MACHINE_ID = Path("/etc/machine-id")  # machine-id(5): one for each installation, unlike a host's name
+
+
+_UID_MAP = Path("/proc/self/uid_map")
+_WHOLE_MAP = ["0", "0", "4294967295"]
+
+
+def hides_user(uid_map: Path = _UID_MAP) -> bool:
+    """True in a user namespace: this process may have another user id than it is shown.
+
+    Only a map of all ids is believed. A part of them mapped onto itself may lie in a namespace that shows others, while
+    all of them cannot be shown as others: user_namespaces(7).
+    """
+    try:
+        return uid_map.read_text("ascii").split() != _WHOLE_MAP
+    except (OSError, UnicodeDecodeError):
+        return sys.platform == "linux"  # others have no user namespaces
 
 
 def actor(environ: Mapping[str, str], name: str | None = None) -> Actor:

@@ -62,7 +62,12 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A whole file of evidence.
+    """A whole file of evidence. Raises as `read_owned`."""
+    return read_owned(path)[0]
+
+
+def read_owned(path: Path) -> tuple[bytes, int]:
+    """A whole file of evidence, and the user id that it belongs to: the same file, whatever becomes of the path.
 
     Raises:
         EvidenceError: it is no regular file, larger than any that this tool writes, or cannot be read.
@@ -70,7 +75,7 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         with os.fdopen(open_regular(path), "rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
+            data, owner = stream.read(MOST_BYTES + 1), os.fstat(stream.fileno()).st_uid
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(str(path)) from error
     except OSError as error:
@@ -80,7 +85,7 @@ def read_bytes(path: Path) -> bytes:
             f"{path} is larger than {MOST_BYTES >> 20} MiB: this tool wrote no such file",
             fix="choose another run: hudi-reconcile history",
         )
-    return data
+    return data, owner
 
 
 @contextmanager

@@ -12,16 +12,17 @@ Who approved which plan, as the audit log has it. Reads only.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result_parts import Approved
-from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, Link, Record, missing_key_error, read_links
-from hudi_reconcile.evidence.files import EvidenceError, file_sha256, open_regular
-from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE
+from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, Link, Record, missing_key_error, parse_line, read_links
+from hudi_reconcile.evidence.files import EvidenceError, file_sha256, open_regular, read_owned
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, RESULT_FILE
 
 LOOK = "hudi-reconcile audit verify"
 CHANGED = "its files were changed since"
@@ -266,11 +267,46 @@ def approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
 
     Raises as `read_trusted_records`: where a line is not as it was written nobody knows who approved what.
     """
+    yield from (word for _, word in _words(reports, keys))
+
+
+def misowned(reports: Path, keys: KeyRing = NO_KEYS) -> frozenset[Approved]:
+    """Approvals that no file of the user whom they name says: files get the host's user id, whatever a namespace shows.
+
+    Raises as `trusted_records`.
+    """
+    return frozenset(word for line, word in _words(reports, keys) if not _is_said(reports, line, word))
+
+
+def is_own_sweep(reports: Path, run_id: str, uid: str) -> bool:
+    """True where a run's result belongs to the user of this id (`1000@machine`)."""
+    return _belongs(uid, read_owned(reports / run_id / RESULT_FILE)[1])
+
+
+def _words(reports: Path, keys: KeyRing) -> Iterator[tuple[Record, Approved]]:
     for line in read_trusted_records(reports, keys):
         if line.get("command") == APPROVE:
             tables = line.get("tables")
             for table in tables if isinstance(tables, list) else ():
-                yield _approved(table.get("approval") if isinstance(table, dict) else None, reports / AUDIT_FILE)
+                said = table.get("approval") if isinstance(table, dict) else None
+                yield line, _approved(said, reports / AUDIT_FILE)
+
+
+def _is_said(reports: Path, line: Record, word: Approved) -> bool:
+    # The file has to say it too: a line of the log, which belongs to nobody, may name another one of theirs.
+    try:
+        data, owner = read_owned(reports / str(line.get("run_id")) / RESULT_FILE)
+    except (EvidenceError, OSError):
+        return False
+    files, document = line.get("files"), parse_line(data) or {}
+    is_logged = isinstance(files, dict) and files.get(RESULT_FILE) == hashlib.sha256(data).hexdigest()
+    tables = document.get("tables")
+    said = [one.get("approval") for one in tables if isinstance(one, dict)] if isinstance(tables, list) else []
+    return is_logged and asdict(word) in said and _belongs(word.uid, owner)
+
+
+def _belongs(uid: str, owner: int) -> bool:
+    return uid.partition("@")[0] == str(owner)
 
 
 def _approved(said: object, path: Path) -> Approved:

@@ -34,13 +34,19 @@ class Actor:
 class Duties:
     """Who planned and who applies. `apart`: neither may have approved; `by_login`: nor anybody with their login or user id.
 
-    A plan of an older version does not say who made it.
+    A plan of an older version does not say who made it. `borrowed` are words under a user id that their files do not belong
+    to: they do not count.
     """
 
     planner: Actor | None
     applier: Actor
     apart: bool
     by_login: bool = False
+    borrowed: frozenset[Approved] = frozenset()
+
+
+class HiddenUserError(RefusedError):
+    """This process is in a user namespace, which may show it another user id than it has."""
 
 
 def name_of(text: str) -> str:
@@ -70,12 +76,14 @@ def find_approval(plan: Plan, said: Iterable[Approved], duties: Duties) -> Appro
             "does not say who made it, so nobody knows who is another (policy.approver)",
             f"sweep again, then: {_approve_with('RUN', plan)}",
         )
-    other = [one for one in mine if not duties.apart or _is_other(one, duties)]
+    owned = [one for one in mine if one not in duties.borrowed]
+    other = [one for one in owned if not duties.apart or _is_other(one, duties)]
     if other:
         return other[-1]
-    if mine:
-        names = ", ".join(dict.fromkeys(f"{one.by} ({one.login})" for one in mine))
-        why = f"was approved by {names} only, who planned it or applies it (policy.approver)"
+    if owned:
+        why = f"was approved by {_names(owned)} only, who planned it or applies it (policy.approver)"
+    elif mine:
+        why = f"was approved by {_names(mine)}, whose files belong to another user id than they say (policy.approver)"
     else:
         why = "was approved by nobody (policy.require_approval)"
     raise _refused(plan, why, f"let somebody look and say so: {_approve_with(plan.run_id, plan)}")
@@ -89,6 +97,28 @@ def refuse_own_word(plan: Plan, who: Actor, planner: Actor | None, *, by_login: 
             f"was made by {planner.name} ({planner.login}), and {who.name} ({who.login}) is no other (policy.approver)",
             f"let somebody else do it: {_approve_with(plan.run_id, plan)}",
         )
+
+
+def refuse_borrowed_plan(plan: Plan) -> None:
+    """Raises RefusedError for a plan whose sweep says another user id than its files belong to, or none."""
+    raise _refused(
+        plan,
+        "does not say truly who made it: its files belong to another user id (policy.approver)",
+        f"sweep again, outside of user namespaces, then: {_approve_with('RUN', plan)}",
+    )
+
+
+def refuse_hidden_user(plan: Plan) -> None:
+    """Raises HiddenUserError: where user ids have to differ, nobody in a user namespace has one that counts."""
+    raise HiddenUserError(
+        f"table {plan.table}: a user namespace hides who runs this, and user ids have to differ (policy.approver: other_login)",
+        fix="run it as a user of the host, not in unshare -U nor in a rootless container; or let names alone differ:"
+        " policy.approver: other",
+    )
+
+
+def _names(said: Iterable[Approved]) -> str:
+    return ", ".join(dict.fromkeys(f"{one.by} ({one.login})" for one in said))
 
 
 def _approve_with(run_id: str, plan: Plan) -> str:
