@@ -94,7 +94,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Planned and done. After an apply of the whole plan all but `savepoint` and `instants` sum to `upserts + deletes`.
+    """Planned and done. After an apply of the whole plan all but `savepoint`, `instants` and `steps` sum to `upserts + deletes`.
 
     `applied_before` are rows that earlier applies of the same plan wrote. `savepoint` is the instant that was kept from
     before, as Hudi's savepoint commands take it. `steps` are those of the plan's that the apply took, in order.

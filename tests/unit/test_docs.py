@@ -123,6 +123,14 @@ def test_readme_is_read_in_two_minutes_and_leads_to_every_document() -> None:
     assert {path for path in (ROOT / "docs").glob("*.md") if path not in linked} == set()
 
 
+def test_index_of_the_documents_names_each_of_them_once() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = [(index.parent / link).resolve() for link in LINK.findall(index.read_text("utf-8"))]
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path != index]
+
+    assert {path.name: linked.count(path) for path in pages} == {path.name: 1 for path in pages}
+
+
 def test_commands_of_the_readme_are_those_that_the_first_table_takes() -> None:
     walked = [call[:1] for call in shown_calls(FIRST_TABLE)]
 

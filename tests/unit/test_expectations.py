@@ -13,9 +13,11 @@ from hudi_reconcile.cli.registry import COMMANDS
 from tests.support.docs import ROOT, TOOL
 
 TEXT = (ROOT / "docs" / "expectations.md").read_text("utf-8")
-LINES = [
-    [cell.strip() for cell in line.strip("| ").split(" | ")] for line in TEXT.splitlines() if line.startswith("| ")
-][1:]
+ENTRIES = [
+    tuple(entry.split("\n", 1)) for entry in re.split(r"^### |^## .*\n", TEXT, flags=re.MULTILINE)[1:] if entry.strip()
+]
+TEST = re.compile(r"^- `tests/[\w/.]+::\w+`$", re.MULTILINE)
+WIDEST = 120
 CALLS = sorted(set(re.findall(rf"`{TOOL} ([^`]+)`", TEXT)))
 
 
@@ -37,8 +39,12 @@ def test_targets_that_are_named_are_in_the_makefile() -> None:
 
 
 def test_every_expectation_is_held_by_a_test_or_called_not_yet() -> None:
-    assert len(LINES) > 20
-    for expected, here, *shown in LINES:
-        held = re.findall(r"`tests/[\w/.]+::\w+`", shown[0]) if shown else []
-        assert (here == "not yet") is (held == []), expected
-        assert here == "not yet" or shown[1], expected
+    assert len(ENTRIES) > 20
+    for expected, body in ENTRIES:
+        missing = body.strip() == "Not yet."
+        assert missing is (TEST.search(body) is None), expected
+        assert missing or re.search(r"^See it: \S", body, re.MULTILINE), expected
+
+
+def test_lines_of_the_expectations_fit_a_terminal() -> None:
+    assert [line for line in TEST.sub("", TEXT).splitlines() if len(line) > WIDEST] == []

@@ -56,10 +56,10 @@ def steps_of(plan: Plan) -> tuple[Step, ...]:
         StepName.ROLL_BACK: "where --dead-writer names a writer: roll back what it left in flight",
         StepName.RECHECK: f"read the {plan.upserts + plan.deletes} keys again on both sides; drop what moved meanwhile",
         StepName.ASK_DELETES: f"ask the source for the {plan.deletes} keys to delete; drop what it still has",
-        StepName.HOLD_BACK: "where policy.quarantine is set: hold back upserts that break a rule",
+        StepName.HOLD_BACK: "where rules hold corrections back: leave out upserts that break one",
         StepName.SAVEPOINT: "where policy.savepoint asks for it: keep the state of before in a savepoint",
         StepName.COMMIT: f"one Hudi commit: upsert {plan.upserts} rows, delete {plan.deletes} rows, checkpoint carried on",
-        StepName.REWRITE: "where the lake has a key twice: a commit of its own that writes the key's partitions anew",
+        StepName.REWRITE: "where the lake has keys of these twice: those in a commit of their own, which rewrites their partitions",
         StepName.READ_BACK: "read the written keys back and count what the lake really shows",
         StepName.VERIFY: "digest the touched segments again on both sides",
     }
