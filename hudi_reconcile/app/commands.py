@@ -188,8 +188,7 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
     """Write coverage, findings and plan; the plan binds the findings' files."""
     if swept.coverage is not None:
         one.folder.write_coverage(one.table.name, coverage.document(one.table.name, swept.coverage))
-    fetched = Cost(source_rows_fetched=swept.rows_fetched)
-    result = replace(swept.result, cost=fetched)
+    result = replace(swept.result, cost=swept.result.cost + Cost(source_rows_fetched=swept.rows_fetched))
     if swept.findings is None or not swept.findings_rows:
         return result, None
     path = one.folder.findings_dir(one.table.name)
@@ -252,8 +251,9 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     try:
         swept, plan = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError as error:  # the pull has committed
-        return replace(failure_result(one.table.name, error), pull=pulled.pull, notes=pulled.notes)
-    swept = replace(swept, pull=pulled.pull, notes=(*pulled.notes, *swept.notes))
+        return replace(failure_result(one.table.name, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
+    notes = (*pulled.notes, *swept.notes)
+    swept = replace(swept, pull=pulled.pull, notes=notes, cost=pulled.cost + swept.cost)
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
         return swept
     try:
@@ -281,6 +281,7 @@ def _joined(swept: TableResult, applied: TableResult) -> TableResult:
         coverage=swept.coverage,
         anatomy=swept.anatomy,
         columns=applied.columns or swept.columns,
+        cost=swept.cost + applied.cost,
         notes=tuple(dict.fromkeys((*swept.notes, *applied.notes))),
         provenance={**swept.provenance, **applied.provenance},
     )

@@ -206,23 +206,31 @@ def _one(world: World, one: TableRun, act: Act) -> TableResult:
     statements = one.edges.source.statements()
     own = len(statements) - sent_before
     seconds = world.clock.monotonic_seconds() - begun
-    spent = one.edges.source.spent()
-    phases = {name: round(took, 3) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
+    started = one.session.start_seconds
+    cost = cost_of(result, one.edges, seconds=seconds, session_seconds=started, statements=own)
+    sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
+    return replace(result, cost=cost, provenance={**result.provenance, **sql})
+
+
+def cost_of(result: TableResult, edges: Edges, *, seconds: float, session_seconds: float, statements: int) -> Cost:
+    """What all of a table's work cost, by its clock and by what its edges counted. Where there are phases, they sum to it."""
+    spent, lake = edges.source.spent(), edges.lake.count_files()
+    # Whole milliseconds, each phase cut: in sum they are never longer than the work.
+    phases = {name: int(took * 1000) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
     if phases:
-        phases["other"] = round(seconds - sum(phases.values()), 3)
-    cost = Cost(
+        phases["other"] = max(0, round(seconds * 1000) - sum(phases.values()))
+    return Cost(
         seconds=round(seconds, 3),
-        session_seconds=round(one.session.start_seconds, 3),
-        source_statements=own,
+        session_seconds=round(session_seconds, 3),
+        source_statements=statements,
         source_rows_fetched=result.cost.source_rows_fetched,
-        lake_files_read=result.cost.lake_files_read,
-        phases_seconds=phases,
+        lake_files_read=lake.files,
+        phases_seconds={name: milliseconds / 1000 for name, milliseconds in phases.items()},
         source_parts=spent.parts,
         source_parts_repeated=spent.repeated,
         source_bytes_estimate=spent.bytes_estimate,
+        lake_files_counted=lake.is_all,
     )
-    sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
-    return replace(result, cost=cost, provenance={**result.provenance, **sql})
 
 
 def failure_result(name: str, error: ReconcileError) -> TableResult:

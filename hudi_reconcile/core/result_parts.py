@@ -8,7 +8,7 @@ What a result says of how much of a table was compared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 
@@ -136,6 +136,10 @@ class Pulled:
 class Cost:
     """What the table's work cost. `seconds` leaves out `session_seconds` (Spark's start).
 
+    `lake_files_read` are the base and log files, each counted once, of the snapshots whose rows were read: to compare, to
+    judge rules, to read back. What is read in order to write, by Hudi's index and merge above all, is not among them, and
+    nobody tells it: `lake_files_counted` is False then, and where the files could not be told.
+
     `source_bytes_estimate` is rows times the catalog's row width, None where no catalog told it.
     """
 
@@ -148,6 +152,15 @@ class Cost:
     source_parts: int = 0
     source_parts_repeated: int = 0
     source_bytes_estimate: int | None = None
+    lake_files_counted: bool = True
+
+    def __add__(self, other: Cost) -> Cost:
+        """Of two steps of a run: what stages measure, rows and phases. The rest is measured once, around all steps."""
+        phases = {**self.phases_seconds}
+        for name, seconds in other.phases_seconds.items():
+            phases[name] = phases.get(name, 0.0) + seconds
+        rows = self.source_rows_fetched + other.source_rows_fetched
+        return replace(self, source_rows_fetched=rows, phases_seconds=phases)
 
 
 @dataclass(frozen=True, slots=True)

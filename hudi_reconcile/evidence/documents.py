@@ -217,6 +217,7 @@ class _Cost(_Part):
     source_statements: Rows
     source_rows_fetched: Rows
     lake_files_read: Rows
+    lake_files_counted: bool = False
     phases_seconds: Mapping[str, float] = {}
     source_bytes_estimate: Rows | None = None
 

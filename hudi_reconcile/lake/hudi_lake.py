@@ -35,7 +35,7 @@ from hudi_reconcile.lake.bridge import Timeline, skip_probes
 from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.options import WriteOptions, Writer, create_options, overwrite_options
-from hudi_reconcile.lake.reads import newest_columns, read_newest, read_pinned, read_unmerged, redact_failures
+from hudi_reconcile.lake.reads import SnapshotReader, newest_columns, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
 from hudi_reconcile.lake.schema import (
     as_new_table,
@@ -58,7 +58,17 @@ from hudi_reconcile.lake.timeline import (
     writers_of,
 )
 from hudi_reconcile.lake.undo import drop_ours, keep_one
-from hudi_reconcile.ports import AS_SOURCE, BatchShape, Corrective, Frame, NewTable, Origin, Replaced, TakenBack
+from hudi_reconcile.ports import (
+    AS_SOURCE,
+    BatchShape,
+    Corrective,
+    FilesRead,
+    Frame,
+    NewTable,
+    Origin,
+    Replaced,
+    TakenBack,
+)
 
 
 class HudiLake:
@@ -80,6 +90,8 @@ class HudiLake:
         self._adopt = adopt
         self._writer = Writer(spark, self._files, self._options)
         self._still_ours: Callable[[], None] | None = None
+        self._reader = SnapshotReader(spark, self._path)
+        self._wrote = False
 
     def look(self) -> LakeTable | None:
         """The table as it is now; None where there is none, or only the remains of a creation that never committed."""
@@ -110,16 +122,16 @@ class HudiLake:
     def count(self, pin: LakePin) -> int:
         """How many rows there are at the pin."""
         with redact_failures(self._path):
-            return read_pinned(self._spark, self._path, pin).count()
+            return self._reader.rows(pin).count()
 
     def rows(self, pin: LakePin) -> Frame:
         """All rows at the pin, with Hudi's own columns."""
-        return Frame(read_pinned(self._spark, self._path, pin))
+        return Frame(self._reader.rows(pin))
 
     def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
         """The partitions at the pin, with their rows; one job over the partition columns."""
         with redact_failures(self._path):
-            return list_partitions(read_pinned(self._spark, self._path, pin), rule)
+            return list_partitions(self._reader.rows(pin), rule)
 
     def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
         """The rows with a mark on those of the partitions."""
@@ -174,7 +186,7 @@ class HudiLake:
             return Replaced(0, 0)
         frame = self._writer.fitted(rows, table)
         with redact_failures(self._path):
-            return count_overwritten(frame, read_pinned(self._spark, self._path, pin), table)
+            return count_overwritten(frame, self._reader.rows(pin), table)
 
     def overwrite(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Make these rows all that the table holds, in one commit.
@@ -238,9 +250,7 @@ class HudiLake:
         known, pin = {one.requested for one in self._timeline().completed()}, self._pinned()
         with redact_failures(self._path):
             held = read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
-            found = rewrite_partitions.build_replacement(
-                batch, table, read_pinned(self._spark, self._path, pin), held, plain
-            )
+            found = rewrite_partitions.build_replacement(batch, table, self._reader.rows(pin), held, plain)
             check_values(found.rows, table.record_key, table.partition_fields)
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with correct.register_expected(self._spark, found.expected) as view:
@@ -271,14 +281,12 @@ class HudiLake:
 
     def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
-        return undo.revert_batch(self._spark, commit, table, self._pinned(), read_seq)
+        return undo.revert_batch(self._spark, commit, table, self._pinned(), read_seq, read=self._reader.rows)
 
     def shows(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows are there as they are, but for the read sequence."""
         pin = self.pin()
-        return (
-            0 if pin is None else undo.count_matching(_spark(upserts), read_pinned(self._spark, self._path, pin), table)
-        )
+        return 0 if pin is None else undo.count_matching(_spark(upserts), self._reader.rows(pin), table)
 
     def savepoint(self, comment: str, earlier: Sequence[str] = ()) -> str:
         """Keep the first of the earlier snapshots that still has a savepoint, whoever made it; else the newest."""
@@ -287,6 +295,10 @@ class HudiLake:
     def drop_savepoints(self, keep: str) -> tuple[str, ...]:
         """Remove every savepoint of ours but one; those of others stay."""
         return drop_ours(Target(self._spark, self._path, self._name), keep)
+
+    def count_files(self) -> FilesRead:
+        """The files of the snapshots that were read, and whether nothing was written, which reads others."""
+        return FilesRead(len(self._reader.files), is_all=self._reader.is_told and not self._wrote)
 
     @contextmanager
     def lease(self, owner: str) -> Iterator[None]:
@@ -318,6 +330,8 @@ class HudiLake:
         return pin
 
     def _target(self, table: LakeTable) -> Target:
+        """Of a write into the table, whose own reads nobody counts."""
+        self._wrote = True
         return Target(self._spark, self._path, table.name, still_ours=self._still_ours)
 
     def _timeline(self) -> Timeline:

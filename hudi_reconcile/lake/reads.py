@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -25,6 +26,37 @@ def read_pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     if any(requested < pin.instant.requested for requested in pin.in_flight):
         return _newest_at(spark, path, pin)
     return _load(spark, path, {"as.of.instant": pin.instant.requested})
+
+
+class SnapshotReader:
+    """Snapshots of one table by pin, and the base and log files behind those that were read, each once.
+
+    `is_told` is False where a frame did not name its files, as those of bootstrapped tables do not.
+    """
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark, self._path = spark, path
+        self._listed: set[LakePin] = set()
+        self.files: set[str] = set()
+        self.is_told = True
+
+    def rows(self, pin: LakePin) -> DataFrame:
+        """As `pinned`. The frame keeps the listing that its files are counted by: storage is not asked twice."""
+        found = read_pinned(self._spark, self._path, pin)
+        if pin not in self._listed:
+            with redact_failures(self._path):
+                names = _files_of(self._spark, found)
+            self._listed.add(pin)
+            self.files |= names
+            self.is_told = self.is_told and bool(names)
+        return found
+
+
+def _files_of(spark: SparkSession, rows: DataFrame) -> set[str]:
+    # One text: py4j would ask for each name of an array by itself.
+    jvm: Any = spark._jvm  # noqa: SLF001  py4j has no public door
+    text = jvm.org.apache.hadoop.util.StringUtils.join("\n", rows._jdf.inputFiles())  # noqa: SLF001
+    return set(str(text).split("\n")) - {""}
 
 
 def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:

@@ -11,7 +11,7 @@ Savepoints of ours: one snapshot is kept, older ones of ours are given up, those
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -24,7 +24,7 @@ from hudi_reconcile.core.tables.values import READ_SEQ, Instant, LakeColumn, Lak
 from hudi_reconcile.lake.bridge import Savepoints, Timeline
 from hudi_reconcile.lake.commit import Target
 from hudi_reconcile.lake.correct import same_keys
-from hudi_reconcile.lake.reads import read_pinned, redact_failures
+from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
 from hudi_reconcile.lake.timeline import KEYS, WrittenKeys, parse_keys
 from hudi_reconcile.ports import Corrective, Frame, TakenBack
@@ -212,7 +212,15 @@ def _as_now(column: LakeColumn, there: set[str]) -> SparkColumn:
     return (F.col(f"`{column.name}`") if column.name in there else F.lit(None)).cast(column.type)
 
 
-def revert_batch(spark: SparkSession, commit: Instant, table: LakeTable, now: LakePin, read_seq: int) -> TakenBack:
+def revert_batch(
+    spark: SparkSession,
+    commit: Instant,
+    table: LakeTable,
+    now: LakePin,
+    read_seq: int,
+    *,
+    read: Callable[[LakePin], DataFrame],
+) -> TakenBack:
     """What takes a corrective commit back, for keys untouched until `now`.
 
     Raises RefusedError where files of the snapshots around the commit may have been cleaned.
@@ -220,7 +228,7 @@ def revert_batch(spark: SparkSession, commit: Instant, table: LakeTable, now: La
     path = table.path
     line = Timeline(spark, path)  # not older than the snapshot: no commit between is overlooked
     pins = (*snapshots_around(line, commit, path), now, *snapshots_since(line, commit))
-    before, at, newest, *between = (read_pinned(spark, path, one) for one in pins)
+    before, at, newest, *between = (read(one) for one in pins)
     with redact_failures(path):
         seen = Snapshots(before, at, newest, tuple(between))
         found = revert_rows(seen, table, read_written(line, commit), read_seq)

@@ -88,6 +88,14 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesRead:
+    """How many base and log files were behind the rows handed out; `is_all` False where more may have been read."""
+
+    files: int
+    is_all: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TakenBack:
     """What a commit wrote: rows by (action that takes it back, `ready` or `superseded`), and the batch of the ready ones."""
 
@@ -230,6 +238,13 @@ class Lake(Protocol):
 
     def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
         """Every commit that carries this label, after what it says there; newest first, active and archived."""
+        ...
+
+    def count_files(self) -> FilesRead:
+        """The files of every snapshot whose rows were asked for so far, each once.
+
+        What a write reads beside them is not told, so they are not all once anything was written into an existing table.
+        """
         ...
 
     def lease(self, owner: str) -> AbstractContextManager[None]:

@@ -13,7 +13,7 @@ from decimal import InvalidOperation
 from hudi_reconcile.core.errors import LakeError, ReconcileError, UnverifiedError, nearest_name
 from hudi_reconcile.core.outcome import gravest_outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import SideState
+from hudi_reconcile.core.result_parts import Cost, SideState
 from hudi_reconcile.core.rules.rules import (
     ON_ONE_ROW,
     Drift,
@@ -32,7 +32,7 @@ from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Column
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Edges, Frame, KeysTarget, RuleEngine, Source
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import Laps, TableJob
 from hudi_reconcile.stages.preconditions import require_table
 
 _PULL = "pull it first: hudi-reconcile pull -t "
@@ -75,6 +75,7 @@ def check(
             f"table {job.job.name}: nothing was ever committed to {job.job.lake_path}", fix=_PULL + job.job.name
         )
     ground = RuleContext(table, pin, edges.lake.rows(pin), compared, keys_folder)
+    laps = Laps(edges.clock)
     counted = _counted(job, edges, engine, ground)
     rows = edges.lake.count(pin)
     today = day_of(edges.clock.utc_micros())
@@ -83,6 +84,7 @@ def check(
         for rule in job.rules.rules
     )
     results = tuple(_named(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
+    laps.end("rules")
     if not edges.lake.still(pin):
         results = tuple(_shifted(one, rule) for one, rule in zip(results, job.rules.rules, strict=True))
     checkpoint = edges.lake.checkpoint()
@@ -93,6 +95,7 @@ def check(
         checkpoint=None if checkpoint is None else checkpoint.checkpoint.text,
         rules=results,
         provenance={"rules": job.rules.file, "fail_on": job.fail_on},
+        cost=Cost(phases_seconds=laps.seconds),
     )
 
 
@@ -104,6 +107,7 @@ def add_rules(result: TableResult, checked: TableResult) -> TableResult:
         rules=checked.rules,
         notes=tuple(dict.fromkeys((*result.notes, *checked.notes))),
         provenance={**result.provenance, **checked.provenance},
+        cost=result.cost + checked.cost,
     )
 
 

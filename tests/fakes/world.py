@@ -62,6 +62,7 @@ from hudi_reconcile.ports import (
     BatchShape,
     Corrective,
     Edges,
+    FilesRead,
     Frame,
     Inside,
     KeyFaults,
@@ -404,6 +405,8 @@ class FakeLake:
     partition_fields: tuple[str, ...] = ()
     misplaced: set[int] = field(default_factory=set)  # rows that lie where their columns do not tell
     cleaned: bool = False  # snapshots from before the newest commits are gone
+    files: set[str] = field(default_factory=set)  # of the commits that were read: one file holds the whole table
+    wrote: bool = False
     others: Writers = field(default_factory=Writers)
     foreign: Foreign = field(default_factory=lambda: Foreign("SimpleKeyGenerator"))
 
@@ -461,6 +464,7 @@ class FakeLake:
     def rows(self, pin: LakePin) -> Frame:
         self.journal.reached("lake.rows")
         (found,) = [commit for commit in self.commits if commit.instant == pin.instant]
+        self.files.add(found.instant.completed)
         blank = {column.name: None for column in self.more_columns}
         return Frame([{**blank, **row} for row in found.rows])
 
@@ -641,8 +645,12 @@ class FakeLake:
             self.holders.remove(owner)
             self.held_by = None if self.held_by == owner else self.held_by
 
+    def count_files(self) -> FilesRead:
+        return FilesRead(len(self.files), is_all=not self.wrote)
+
     def _writes(self, point: str) -> None:
         self.journal.reached(point)
+        self.wrote = self.wrote or bool(self.commits)
         if self.holders and self.held_by != self.holders[-1]:
             raise SupersededError("the lease was lost", fix="run it again")
 

@@ -59,7 +59,7 @@ def steps_of(plan: Plan) -> tuple[Step, ...]:
         StepName.HOLD_BACK: "where rules hold corrections back: leave out upserts that break one",
         StepName.SAVEPOINT: "where policy.savepoint asks for it: keep the state of before in a savepoint",
         StepName.COMMIT: f"one Hudi commit: upsert {plan.upserts} rows, delete {plan.deletes} rows, checkpoint carried on",
-        StepName.REWRITE: "where the lake has keys of these twice: those in a commit of their own, which rewrites their partitions",
+        StepName.REWRITE: "where the lake has keys of these twice: those in a commit of their own, with their partitions",
         StepName.READ_BACK: "read the written keys back and count what the lake really shows",
         StepName.VERIFY: "digest the touched segments again on both sides",
     }

@@ -225,8 +225,17 @@ def _cost(cost: Document) -> tuple[Fact, ...]:
         Fact("Statements sent to the source", figure(cost["source_statements"])),
         Fact("Rows fetched from the source", figure(cost["source_rows_fetched"])),
         *([] if size is None else [Fact("Bytes of them, by the catalog's row width", figure(size))]),
-        Fact("Lake files read", figure(cost["lake_files_read"])),
+        Fact("Lake files read", _lake_files(cost)),
     )
+
+
+def _lake_files(cost: Document) -> str:
+    """Results from before the files were counted have 0, which says nothing."""
+    files = figure(cost["lake_files_read"])
+    if cost.get("lake_files_counted", False):
+        return files
+    rest = "and those that Hudi read in order to write, which are not counted"
+    return f"{files}, {rest}" if cost["lake_files_read"] else "not counted"
 
 
 # What commands leave out that do not compare whole tables.

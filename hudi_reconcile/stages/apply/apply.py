@@ -20,7 +20,7 @@ from hudi_reconcile.core.plan.lake_ownership import refuse_silent, told_of
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
 from hudi_reconcile.core.plan.steps import Course, StepName, steps_of
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import Failure, Guard
+from hudi_reconcile.core.result_parts import Cost, Failure, Guard
 from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet, parse
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.schema_evolution import Past
@@ -45,7 +45,7 @@ from hudi_reconcile.stages.apply.result import Done, LandedError, done_result, f
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
 from hudi_reconcile.stages.comparison import Sides, hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import Laps, TableJob
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, require_table, roll_back_dead_writers
 from hudi_reconcile.stages.pull.schema import columns_for_correction
 from hudi_reconcile.stages.requirements import (
@@ -126,8 +126,9 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
     job, plan = work.job, work.plan
     writers = edges.lake.writers()
     refuse_silent(job.name, writers.without_heartbeat)
+    laps = Laps(edges.clock)
     try:
-        done = _execute(work, edges, tally)
+        done = _execute(work, edges, tally, laps)
         found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
         found = _with_list(work, done, found, listing)
     except Exception as error:
@@ -140,7 +141,8 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
     notes = (*found.notes, *told_of(writers))
-    return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes)
+    cost = found.cost + Cost(phases_seconds=laps.seconds)
+    return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
 
 
 def _with_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
@@ -157,12 +159,15 @@ def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None, cour
     _, checkpoint = pin_lake(work.sides.lake)
     refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.moment(), deletes=False)
     work = replace(work, followed=replace(work.followed, notes=()))  # of what a commit would do
+    laps = Laps(edges.clock)
     done = _verified(work, edges, CommitOutcome({}, work.earlier.instants), course)
+    laps.end("verify")
     found = done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
     )
     found = _with_list(work, done, found, listing)
-    return replace(found, schema=work.scope.schema, columns=work.scope.types)
+    cost = found.cost + Cost(phases_seconds=laps.seconds)
+    return replace(found, schema=work.scope.schema, columns=work.scope.types, cost=cost)
 
 
 def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
@@ -232,22 +237,28 @@ def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCo
     return _OtherPart(made.left if unwritten else None, made, firsts)
 
 
-def _execute(work: ApplyWork, edges: Edges, tally: Tally) -> Done:
+def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
     if not work.touched.ids:
         return Done({}, (), None, unverified=work.scope.unverified)
     found = _rechecked(work, tally.course)
+    laps.end("recheck")
     wrote = write_corrections(found.work, found.rows, found.checkpoint, found.clock_micros, tally)
+    laps.end("write")
     if wrote.lost and not tally.written:
         # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
         # in flight still is.
         trial = Course(steps_of(work.plan))
         trial.skip_to(StepName.RECHECK)
         again = _rechecked(work, trial)
+        laps.end("recheck")
         if again.ready_rows < found.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
             tally.begin_again(spare, trial.taken)
             found, wrote = again, write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)
-    return _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
+            laps.end("write")
+    done = _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
+    laps.end("verify")
+    return done
 
 
 @dataclass(frozen=True, slots=True)

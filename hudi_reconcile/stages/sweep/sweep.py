@@ -13,7 +13,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
 from hudi_reconcile.core.result import DRIFT_KINDS, TableResult
-from hudi_reconcile.core.result_parts import Corrections, Failure, SideState, Unverified
+from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, SideState, Unverified
 from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy
@@ -31,7 +31,7 @@ from hudi_reconcile.stages.comparison import (
     scope_of,
     settings_notes,
 )
-from hudi_reconcile.stages.job import PartialSweep, TableJob
+from hudi_reconcile.stages.job import Laps, PartialSweep, TableJob
 from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
 from hudi_reconcile.stages.requirements import lineage_requirements, schema_text
 from hudi_reconcile.stages.sweep.guards import guards_of
@@ -84,22 +84,22 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     if len(scope.agreement.key) < len(scope.table.key):
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
     ground = ground_of(job, scope, watermark, edges, part)
-    begun_micros = edges.clock.utc_micros()
-    sides = _sides(job, ground, edges)
-    comparer = sides.comparer
-    foreign = not scope.lake_table.owned
-    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark, foreign=foreign)
+    begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
+    owned = scope.lake_table.owned
+    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark, foreign=not owned)
+    laps = Laps(edges.clock)
     found = look_twice(sides, waiting, None, ground.portion.walk)
+    laps.end("compare")
     compared = in_part(found.walked, ground.cut)
-    precision = precision_of(scope, comparer, lambda: sides.source_in_scope(compared))
-    drift = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
+    precision = precision_of(scope, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, found, edges)
     end = _reached(job, ground, found, edges.source)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
     is_sound = found.steady and not found.missed_rows and not moving
-    parts = anatomy_of(ground, found, comparer, drift)
+    parts = anatomy_of(ground, found, sides.comparer)
     draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
+    laps.end("judge")
     is_settled = is_sound and not found.unexplained.ids
     coverage = next_coverage(job, ground.portion, found, begun_micros) if is_settled else None
     result = replace(
@@ -109,10 +109,10 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
         whole=end.is_whole and is_sound,
         coverage=describe_coverage(ground.portion, end, coverage),
         notes=(*part_notes(end), *_notes(job, ground, found)),
+        cost=Cost(phases_seconds=laps.seconds),
     )
-    rows = sum(found.kinds.values())
     fetched = _fetched(ground, found) + (found.source_rows if precision else 0)
-    return Swept(result, found.findings, rows, draft, fetched, comparer, coverage)
+    return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage)
 
 
 def _shifted(job: TableJob, seen: Seen, watermark: Watermark, found: Confirmed, edges: Edges) -> tuple[Unverified, ...]:
@@ -280,8 +280,9 @@ def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, p
     return SweepContext(scope, watermark, mode, portion, edges.source.standing())
 
 
-def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer, drift_rows: int) -> Anatomy | None:
+def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer) -> Anatomy | None:
     """Counts by place, day, column and lateness; None where nothing drifted."""
+    drift_rows = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     if found.findings is None or not drift_rows:
         return None
     mark, at = ground.watermark, found.checkpoint

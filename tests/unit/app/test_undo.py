@@ -19,7 +19,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.ports import ReadCost
+from hudi_reconcile.ports import FilesRead, ReadCost
 from hudi_reconcile.stages.apply.result import LandedError
 from tests.fakes.world import World as FakeWorld
 from tests.fakes.world import applied, pulled, swept
@@ -136,7 +136,7 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
     )
     one = SimpleNamespace(
         table=SimpleNamespace(name="orders"),
-        edges=SimpleNamespace(source=source),
+        edges=SimpleNamespace(source=source, lake=SimpleNamespace(count_files=lambda: FilesRead(0, is_all=True))),
         session=SimpleNamespace(start_seconds=0.0),
     )
 
