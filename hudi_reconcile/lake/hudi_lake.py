@@ -298,7 +298,8 @@ class HudiLake:
 
     def count_files(self) -> FilesRead:
         """The files of the snapshots that were read, and whether nothing was written, which reads others."""
-        return FilesRead(len(self._reader.files), is_all=self._reader.is_told and not self._wrote)
+        files = self._reader.files()
+        return FilesRead(len(files or ()), is_all=files is not None and not self._wrote)
 
     @contextmanager
     def lease(self, owner: str) -> Iterator[None]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,6 +17,8 @@ from hudi_reconcile.core.tables.values import LakeColumn, LakePin
 from hudi_reconcile.lake.bridge import Timeline, cause_names, retry_missing_table
 from hudi_reconcile.lake.schema import columns_of
 from hudi_reconcile.lake.timeline import pin_of
+
+log = logging.getLogger("hudi_reconcile")
 
 
 def read_pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
@@ -29,27 +32,29 @@ def read_pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
 
 
 class SnapshotReader:
-    """Snapshots of one table by pin, and the base and log files behind those that were read, each once.
-
-    `is_told` is False where a frame did not name its files, as those of bootstrapped tables do not.
-    """
+    """Reads snapshots of one table by pin, and tells the base and log files behind those that were read."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark, self._path = spark, path
-        self._listed: set[LakePin] = set()
-        self.files: set[str] = set()
-        self.is_told = True
+        self._read: dict[LakePin, DataFrame] = {}
 
     def rows(self, pin: LakePin) -> DataFrame:
-        """As `pinned`. The frame keeps the listing that its files are counted by: storage is not asked twice."""
+        """As `pinned`."""
         found = read_pinned(self._spark, self._path, pin)
-        if pin not in self._listed:
-            with redact_failures(self._path):
-                names = _files_of(self._spark, found)
-            self._listed.add(pin)
-            self.files |= names
-            self.is_told = self.is_told and bool(names)
+        self._read.setdefault(pin, found)
         return found
+
+    def files(self) -> set[str] | None:
+        """Each file once; None where a frame cannot name its files, as those of bootstrapped tables cannot.
+
+        Asked when the work is done: a frame that was asked before it is read would be bound to the files of that moment.
+        """
+        try:
+            named = [_files_of(self._spark, rows) for rows in self._read.values()]
+        except (Py4JError, PySparkException, OSError) as error:  # no figure is worth the result of the work
+            log.debug("lake files of %s not counted: %s", self._path, type(error).__name__)
+            return None
+        return set().union(*named) if all(named) else None
 
 
 def _files_of(spark: SparkSession, rows: DataFrame) -> set[str]:
