@@ -39,7 +39,7 @@ class SnapshotReader:
         self._read: dict[LakePin, DataFrame] = {}
 
     def rows(self, pin: LakePin) -> DataFrame:
-        """As `pinned`."""
+        """As `read_pinned`."""
         found = read_pinned(self._spark, self._path, pin)
         self._read.setdefault(pin, found)
         return found

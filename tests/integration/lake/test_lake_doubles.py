@@ -107,7 +107,7 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
 
     def then_another_writes(*given: Any) -> Any:
         found = read(*given)
-        monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.read_pinned", read)
+        monkeypatch.setattr("hudi_reconcile.lake.reads.read_pinned", read)
         before = lake.pin()
         theirs = lake.upsert(frame(spark, SCHEMA, (2, "a", 22, 3)), table, checkpoint(3), {})
         assert before is not None
@@ -117,7 +117,7 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
         )  # a clock behind
         return found
 
-    monkeypatch.setattr("hudi_reconcile.lake.hudi_lake.read_pinned", then_another_writes)
+    monkeypatch.setattr("hudi_reconcile.lake.reads.read_pinned", then_another_writes)
     with pytest.raises(SupersededError):
         lake.replace(Corrective(batch.upserts, batch.deletes, batch.expected), table, checkpoint(4), {})
 

@@ -79,12 +79,12 @@ def test_correction_whose_rows_from_before_were_cleaned_is_refused_and_deletes_n
         lake.upsert(frame(spark, SCHEMA, (1, "a", 10, 3)), table, checkpoint(3), {})
         return taken_back(*given)
 
-    monkeypatch.setattr(undo, "taken_back", cleaned_meanwhile)
+    monkeypatch.setattr(undo, "revert_rows", cleaned_meanwhile)
     with pytest.raises(
         RefusedError, match=r"wrote 1 rows that the lake had and 0 new ones, and the lake.s history shows 0 and 1"
     ):
         lake.taken_back(applied, table, 4)
-    monkeypatch.setattr(undo, "taken_back", taken_back)
+    monkeypatch.setattr(undo, "revert_rows", taken_back)
     with pytest.raises(RefusedError, match="a cleaner ran since"):
         lake.taken_back(applied, table, 4)
 
