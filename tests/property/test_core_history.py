@@ -302,7 +302,7 @@ EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
     "undo that is not known by its label": (
         undo._take_back, (("UNDID: commit.instant.requested", ""),), "I1:|I13:|though the plan was not undone"
     ),
-    "limits not asked": (apply.apply, (("if no:", "if False:"),), "I11:"),
+    "limits not asked": (apply.apply, (("if no := _refusals(", "if no := (lambda *_: ())("),), "I11:"),
     "counts of a killed apply not read": (recovery.earlier_of, (("if status != WRITTEN", "if False"),), "I5:"),
 }  # fmt: skip
 

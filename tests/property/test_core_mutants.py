@@ -52,7 +52,10 @@ MUTANTS = {
     ),
     "stale plan applied": Mutant(
         apply.apply,
-        (("refuse_stale(", "str("), (", plan, table, edges.clock.utc_micros(), words)", ")")),
+        (
+            ("refuse_stale(", "str("),
+            (", plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if left.again else set()))", ")"),
+        ),
         test_apply.test_plan_older_than_a_day_is_refused,
     ),
     "delete after an incomplete read": Mutant(

@@ -268,7 +268,8 @@ _WRITERS = """
 ## Who writes it
 
 With `sweep.mode: pushdown` the source digests its own rows and Spark the lake's; each engine's way to this text is one of
-`hudi_reconcile/databases/*/digests.py`. On MySQL and MariaDB text of people becomes UTF-8 bytes before anything looks at it, so that no
+`hudi_reconcile/databases/*/digests.py`. On MySQL and MariaDB text of people becomes UTF-8 bytes before anything looks at
+it, so that no
 character set and no collation takes part, and the numbers of a row, not its texts, stand in the server's temporary table: 16
 bytes a row. A day that is none (`2024-02-31`) has no text there; its row is left uncounted and so shows as a difference.
 

@@ -99,8 +99,9 @@ def approve_hidden(folder: Path, config: str, shown: str) -> subprocess.Complete
 
 def hidden(command: list[str], shown: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A command in a user namespace that shows it an id."""
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
     return subprocess.run(
-        [*UNSHARE, shown, *command], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
+        [*UNSHARE, shown, *command], capture_output=True, text=True, check=False, cwd=cwd, timeout=120, env=env
     )
 
 
