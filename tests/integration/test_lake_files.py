@@ -41,11 +41,13 @@ def latest_files(lake: Path) -> set[Path]:
 
 
 def scans(spark: SparkSession, since: int) -> list[int]:
-    """`number of files read` of every scan of the lake that Spark carried out after so many of its queries."""
+    """`number of files read` of every scan of the lake by a query of a later id than this.
+
+    By id, not by place: the store forgets its oldest queries, so that places move.
+    """
     store = spark._jsparkSession.sharedState().statusStore()
-    done = store.executionsList(since, store.executionsCount() - since)
     found = []
-    for query in (done.apply(place).executionId() for place in range(done.size())):
+    for query in (one for one in query_ids(spark) if one > since):
         nodes, figures = store.planGraph(query).allNodes(), store.executionMetrics(query)
         for node in (nodes.apply(place) for place in range(nodes.size())):
             metrics = (node.metrics().apply(place) for place in range(node.metrics().size()))
@@ -57,8 +59,14 @@ def scans(spark: SparkSession, since: int) -> list[int]:
     return found
 
 
-def queries(spark: SparkSession) -> int:
-    return int(spark._jsparkSession.sharedState().statusStore().executionsCount())
+def query_ids(spark: SparkSession) -> list[int]:
+    """The ids of the queries that Spark's store of states remembers, in the order in which they began."""
+    done = spark._jsparkSession.sharedState().statusStore().executionsList()
+    return sorted(done.apply(place).executionId() for place in range(done.size()))
+
+
+def last_query(spark: SparkSession) -> int:
+    return max(query_ids(spark), default=-1)
 
 
 @pytest.mark.parametrize(("kind", "files"), [("copy_on_write", 2), ("merge_on_read", 3)])
@@ -69,7 +77,7 @@ def test_lake_files_read_are_those_of_the_latest_slices(
     first = project.json("pull").table["cost"]
     project.database.execute("update orders set note = 'new', updated_at = timestamp '2025-06-01' where order_id = 1")
     second = project.json("pull").table["cost"]
-    since = queries(spark)
+    since = last_query(spark)
 
     whole = project.json("sweep").table["cost"]
     scanned = scans(spark, since)

@@ -18,6 +18,9 @@ from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any, get_args, get_type_hints
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from hudi_reconcile.__main__ import main as run_process
 from tests.fakes.world import Row, World, applied, pulled, swept
 from tests.support.docs import ROOT
@@ -103,15 +106,23 @@ def follow_commands(folder: Path) -> dict[str, Trail]:
     exchange_edges(drifted_world())
     with trails["sweep_from_cli"].follow():
         run_command(folder, "sweep", end=_DRIFT)
-    for plan in folder.glob("reports/*/t/plan.json"):
-        (plan.parent / "findings").mkdir()  # the rows themselves are on the fake disk
     with trails["apply_from_cli"].follow():
         run_command(folder, "apply", "latest", "--yes", end=_CORRECTED)
     return trails
 
 
 class _Disk(dict[str, list[Row]]):
-    """Returns what was saved under any path: a run folder is renamed once it is complete."""
+    """Returns what was saved under any path: a run folder is renamed once it is complete.
+
+    Where a real folder holds the path, a file without rows is put there: a plan binds the files of its corrections.
+    """
+
+    def __setitem__(self, path: str, rows: list[Row]) -> None:
+        super().__setitem__(path, rows)
+        if Path(path).parent.is_dir():
+            Path(path).mkdir(exist_ok=True)
+            texts = pa.schema([(name, pa.string()) for name in ("kind", "action", "reason", "line")])
+            pq.write_table(texts.empty_table(), Path(path) / "part-0.parquet")
 
     def __missing__(self, path: str) -> list[Row]:
         return next(iter(self.values()))

@@ -40,7 +40,7 @@ class Place:
 PLACES = (
     Place("before the first page's end is looked up", TableSource, "ahead"),
     Place("before the first page is read", TableSource, "staged"),
-    Place("when the first page's rows are held and not counted", pull_reads, "counted"),
+    Place("when the first page's rows are held and not counted", pull_reads, "count_staged"),
     Place("after the first page is read", TableSource, "staged", after=True),
     Place("before the table is made", HudiLake, "create"),
     Place("after a commit, before anybody knows", commit, "_landed"),

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.pull.cursor import Mark, Order, full_window, next_window
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source.support import engine, source
 from tests.integration.source.test_engine import drop_role, role
@@ -72,7 +73,7 @@ def test_role_that_cannot_see_sessions_is_told_so(table: Database) -> None:
     try:
         with engine(table, **login) as found, table.connect() as holder:
             holder.execute("select 1")
-            moment = TableSource(found, None, None, zone="UTC").moment()  # type: ignore[arg-type]
+            moment = TableSource(found, TableRequest(name="t", table="t"), None, zone="UTC").moment()
     finally:
         drop_role(table, login)
 
