@@ -41,6 +41,11 @@ def engine_of(case: Case) -> Iterator[Engine]:
         engine.close()
 
 
+def cells_of(engine: Engine) -> str:
+    """The table of cells in SQL, with its schema: sessions look for no name on a path."""
+    return engine.describe(TableRequest("cells", "cells")).table.name
+
+
 def items_of(case: Case, engine: Engine) -> tuple[ComparedColumn, ...]:
     """The columns that the reference has values for."""
     left_out = {field.name for field in case.product.fields if field.is_sql}
@@ -85,7 +90,7 @@ def check_texts(case: Case) -> None:
         }
         assert engine.digests is not None
         texts = ", ".join(f"{engine.digests.canonical(item)} as t{place}" for place, item in enumerate(items))
-        rows = engine.rows(f"select {texts} from cells order by id")
+        rows = engine.rows(f"select {texts} from {cells_of(engine)} order by id")
     expected = expected_texts(case.product, items)
     assert len(rows) == len(expected)
     wrong = [
@@ -135,7 +140,7 @@ def check_digests(case: Case, cut: Segmentation = RANGES) -> None:
         some = sums_of(engine.rows(digest_query(engine.digests, table.name, what, segments=SOME)), SOME)
         probe = pushdown.probe(engine, table, Agreement(items, items[:1], (), ()), ())
         buckets = bucket_predicate(engine.digests, items[:1], BUCKETS.count, SOME)
-        ids = [row["id"] for row in engine.rows(f"select id from cells where {buckets} order by id")]
+        ids = [row["id"] for row in engine.rows(f"select id from {cells_of(engine)} where {buckets} order by id")]
     texts = expected_texts(case.product, items)
     segments = [
         cut.segment_of(n) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(n)], cut.count)
