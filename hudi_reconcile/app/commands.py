@@ -23,7 +23,7 @@ from hudi_reconcile.app.store import plan_document, select_tables, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
-from hudi_reconcile.core.errors import LakeError, ReconcileError, RefusedError, UsageError
+from hudi_reconcile.core.errors import STOPS, LakeError, ReconcileError, RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.plan import plan as plans
 from hudi_reconcile.core.plan.apply_outcome import ERROR, REFUSED, count_untouched
@@ -39,9 +39,8 @@ from hudi_reconcile.evidence.files import tree_hashes
 from hudi_reconcile.evidence.history import known_columns, past_coverage
 from hudi_reconcile.evidence.store import COMPARED, plan_of
 from hudi_reconcile.stages.apply.apply import apply
-from hudi_reconcile.stages.apply.result import LandedError
 from hudi_reconcile.stages.apply.uncorrected import Listing
-from hudi_reconcile.stages.job import PartialSweep, TableJob
+from hudi_reconcile.stages.job import LandedError, PartialSweep, TableJob
 from hudi_reconcile.stages.pull.dry_run import PullPlan, dry_run
 from hudi_reconcile.stages.pull.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.pull.schema import CannotFollowError
@@ -252,6 +251,8 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         swept, plan = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError as error:  # the pull has committed
         return replace(failure_result(one.table.name, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
+    except STOPS as stop:
+        raise LandedError(pulled, stop) from stop
     notes = (*pulled.notes, *swept.notes)
     swept = replace(swept, pull=pulled.pull, notes=notes, cost=pulled.cost + swept.cost)
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
@@ -263,6 +264,8 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     except ReconcileError as error:
         failed = _not_applied(one.table.name, plan.plan, error)
         return _joined(swept, replace(failed, corrections=swept.corrections, plan_id=swept.plan_id))
+    except STOPS as stop:
+        raise LandedError(swept, stop) from stop
     return _joined(swept, applied)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.jobs import masking_of, request_of
+from hudi_reconcile.app.stop import STOP
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.config.model import Config
@@ -70,7 +71,8 @@ class World:
         options, adopt = {**kept, **table.lake.options}, table.lake.adopt
         lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt)
         make = partial(_comparer, self.session, table, secrets.token_bytes(32))
-        return Edges(self._source(table), lake, make, self.clock)
+        whole_commit = partial(STOP.hold, spark.sparkContext.cancelAllJobs)
+        return Edges(self._source(table), lake, make, self.clock, whole_commit)
 
     def _jvm(self) -> object:
         if self.session is None:

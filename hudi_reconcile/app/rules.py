@@ -29,8 +29,8 @@ from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
 from hudi_reconcile.report.words.verdict import reasons
 from hudi_reconcile.rules.quarantine import SparkQuarantine
-from hudi_reconcile.stages.apply.result import LandedError
 from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, check
+from hudi_reconcile.stages.job import LandedError
 
 
 def select_ruled_tables(call: Call, named: tuple[str, ...]) -> tuple[Call, tuple[str, ...]]:

@@ -13,6 +13,7 @@ import logging
 import os
 import platform
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,11 +26,12 @@ from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.pages import page_of
+from hudi_reconcile.app.stop import STOP, exit_code_of
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
-from hudi_reconcile.core.errors import ReconcileError, RefusedError
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SparkLostError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
@@ -38,9 +40,9 @@ from hudi_reconcile.core.result_queries import add_config_to_fixes
 from hudi_reconcile.core.safe_text import trace_of
 from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.ports import Edges
-from hudi_reconcile.spark.session import Session, translate_error
-from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.ports import Edges, FilesRead
+from hudi_reconcile.spark.session import Session, explain_loss, translate_error
+from hudi_reconcile.stages.job import LandedError
 
 log = logging.getLogger("hudi_reconcile")
 
@@ -110,31 +112,67 @@ def perform(
 def _performed(
     command: str, call: Call, act: Act, results: dict[str, TableResult], settle: Settle, *, asks_source: bool
 ) -> Finished:
-    """The run up to its folder. `results` are those that stand already; each table's is put there once it is done."""
+    """The run up to its folder. `results` are those that stand already; each table's is put there once it is done.
+
+    A run that is stopped ends its folder too: what was done is told, and which tables were not reached.
+    """
     config, tables = call.config, call.tables
     clock, who = HostClock(), actor(os.environ)
     started = clock.utc_micros()
     store = store_of(config, os.environ)
+    stop_code = 0
     with store.begin(started) as folder:
         provenance = describe_maker(call, who, folder)
-        with open_world(config) as world:
-            asked = [table for table in tables if table.name not in results]
-            failed, expected_rows = _checked(world, asked if asks_source else ())
-            results.update(failed)
-            left = [table for table in asked if table.name not in failed]
-            if left:
-                with hold_session(world, expected_rows=expected_rows) as session:
-                    provenance |= session_provenance(session)
-                    for table in left:
-                        one = TableRun(table, world.edges(table), folder, store, session)
-                        results[table.name] = _one(world, one, act)
-        ended = clock.utc_micros()
-        told = {name: add_config_to_fixes(one, call.config_file) for name, one in settle(results).items()}
-        ordered = _in_order(told, tables, utc_text(started))
-        trust = sentences(config)
-        result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance, trust)
-        final = finish(store, folder, result)
+        asked = [table for table in tables if table.name not in results]
+        work = _Work(act, folder, store, results, provenance)
+        try:
+            _work_through(config, asked, work, asks_source=asks_source)
+        except STOPS as stop:
+            stop_code = exit_code_of(stop)
+            results.update({table.name: _unreached(table.name, stop) for table in asked if table.name not in results})
+        with STOP.ignore():
+            times = utc_text(started), utc_text(clock.utc_micros())
+            told = {name: add_config_to_fixes(one, call.config_file) for name, one in settle(results).items()}
+            ordered = _in_order(told, tables, times[0])
+            result = RunResult(folder.run_id, command, *times, ordered, provenance, sentences(config), stop_code)
+            final = finish(store, folder, result)
     return Finished(result, final, audit_head=folder.head)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is done with each table, and where results and provenance are put as they come."""
+
+    act: Act
+    folder: RunFolder
+    store: Store
+    results: dict[str, TableResult]
+    provenance: dict[str, Any]
+
+
+def _work_through(config: Config, tables: Sequence[TableConfig], work: _Work, *, asks_source: bool) -> None:
+    """Do the work table by table. Where a table takes the JVM with it, the tables after it get a new one."""
+    with open_world(config) as world:
+        failed, expected_rows = _checked(world, tables if asks_source else ())
+        work.results.update(failed)
+        waiting = deque(table for table in tables if table.name not in failed)
+        while waiting:
+            with hold_session(world, expected_rows=expected_rows) as session:
+                work.provenance.update(session_provenance(session))
+                lost: SparkLostError | None = None
+                while waiting and lost is None:
+                    table = waiting.popleft()
+                    one = TableRun(table, world.edges(table), work.folder, work.store, session)
+                    lost = _one(world, one, work)
+
+
+def _unreached(name: str, stop: BaseException) -> TableResult:
+    return TableResult(name, Outcome.UNVERIFIED, error=_interruption(stop, "before this table's turn"))
+
+
+def _interruption(stop: BaseException, when: str) -> Failure:
+    word = "interrupted" if isinstance(stop, KeyboardInterrupt) else "terminated"
+    return Failure("Interrupted", f"the run was {word} {when}", "run the same command again; that is safe")
 
 
 def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
@@ -192,29 +230,48 @@ def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, Tab
     return failed, expected_rows
 
 
-def _one(world: World, one: TableRun, act: Act) -> TableResult:
+def _one(world: World, one: TableRun, work: _Work) -> SparkLostError | None:
+    """Do the work with a table and note its result. Returns what ended the JVM, if that did; raises a stop of the process."""
     begun = world.clock.monotonic_seconds()
     sent_before = len(world.engine.sent)
+    ending: BaseException | None = None
     try:
-        result = act(one)
-    except ReconcileError as error:
-        result = failure_result(one.table.name, error)
+        result = work.act(one)
+    except STOPS as stop:
+        ending, result = stop, failure_result(one.table.name, stop)
     except LandedError as landed:
-        result = replace(landed.result, error=_unforeseen(one.table.name, landed.error).error)
+        ending = _ending(one, landed.error)
+        failure = failure_result(one.table.name, ending or landed.error)
+        result = replace(landed.result, outcome=failure.outcome, error=failure.error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
-        result = _unforeseen(one.table.name, error)
-    statements = one.edges.source.statements()
-    own = len(statements) - sent_before
-    seconds = world.clock.monotonic_seconds() - begun
-    started = one.session.start_seconds
-    cost = cost_of(result, one.edges, seconds=seconds, session_seconds=started, statements=own)
-    sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
-    return replace(result, cost=cost, provenance={**result.provenance, **sql})
+        ending = _ending(one, error)
+        result = failure_result(one.table.name, ending or error)
+    with STOP.hold():  # what was done is told, whenever the signal comes
+        statements = one.edges.source.statements()
+        own = len(statements) - sent_before
+        seconds = world.clock.monotonic_seconds() - begun
+        lake = one.edges.lake.count_files() if ending is None else FilesRead(0, is_all=False)  # Java is asked
+        started = one.session.start_seconds
+        cost = cost_of(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
+        sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
+        work.results[one.table.name] = replace(result, cost=cost, provenance={**result.provenance, **sql})
+    if isinstance(ending, STOPS):
+        raise ending
+    return ending if isinstance(ending, SparkLostError) else None
 
 
-def cost_of(result: TableResult, edges: Edges, *, seconds: float, session_seconds: float, statements: int) -> Cost:
+def _ending(one: TableRun, error: BaseException) -> BaseException | None:
+    """A stop, also where a `finally` put its own error in its place, or the loss of the JVM; None for any other error."""
+    if isinstance(error, STOPS):
+        return error
+    return STOP.error() if STOP.signal else explain_loss(one.session, error)
+
+
+def cost_of(
+    result: TableResult, edges: Edges, lake: FilesRead, *, seconds: float, session_seconds: float, statements: int
+) -> Cost:
     """What all of a table's work cost, by its clock and by what its edges counted. Where there are phases, they sum to it."""
-    spent, lake = edges.source.spent(), edges.lake.count_files()
+    spent = edges.source.spent()
     # Whole milliseconds, each phase cut: in sum they are never longer than the work.
     phases = {name: int(took * 1000) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
     if phases:
@@ -233,21 +290,18 @@ def cost_of(result: TableResult, edges: Edges, *, seconds: float, session_second
     )
 
 
-def failure_result(name: str, error: ReconcileError) -> TableResult:
-    """The result of a table whose work ended in a named error."""
-    guards = error.guards if isinstance(error, RefusedError) else ()
-    return TableResult(name, error.outcome, error=Failure(error.type, error.message, error.fix), guards=guards)
-
-
-def _unforeseen(name: str, error: Exception) -> TableResult:
-    known = translate_error(error)
-    if known is not None:
+def failure_result(name: str, error: BaseException) -> TableResult:
+    """The result of a table whose work ended in an error: a named one, a stop of the process, or one that nobody foresaw."""
+    if isinstance(error, STOPS):
+        return TableResult(name, Outcome.UNVERIFIED, error=_interruption(error, "before the table was done"))
+    known = error if isinstance(error, ReconcileError) else translate_error(error)
+    if known is None:
+        log.error(trace_of(error))
+        return TableResult(name, Outcome.UNVERIFIED, error=_unforeseen_failure(error, "stderr"))
+    if known is not error:
         log.debug(trace_of(error))
-        return failure_result(name, known)
-    log.error(trace_of(error))
-    kind = type(error).__name__
-    failure = Failure(kind, f"unexpected {kind}; the traceback is on stderr", "report it with the traceback")
-    return TableResult(name, Outcome.UNVERIFIED, error=failure)
+    guards = known.guards if isinstance(known, RefusedError) else ()
+    return TableResult(name, known.outcome, error=Failure(known.type, known.message, known.fix), guards=guards)
 
 
 @contextmanager
@@ -279,15 +333,15 @@ def deliver_failure(
 
 def _failed(name: str, known: Mapping[str, TableResult], error: Exception) -> TableResult:
     """What stands of the table, ended by the error. Its outcome is the error's, as the exit code will be."""
-    outcome, failure = Outcome.UNVERIFIED, _unforeseen_failure(error)
+    outcome, failure = Outcome.UNVERIFIED, _unforeseen_failure(error, "stderr of the run")
     if isinstance(error, ReconcileError):
         outcome, failure = error.outcome, Failure(error.type, error.message, error.fix)
     return replace(known.get(name, TableResult(name, outcome)), outcome=outcome, error=failure)
 
 
-def _unforeseen_failure(error: Exception) -> Failure:
+def _unforeseen_failure(error: BaseException, where: str) -> Failure:
     kind = type(error).__name__
-    return Failure(kind, f"unexpected {kind}; the traceback is on stderr of the run", "report it with the traceback")
+    return Failure(kind, f"unexpected {kind}; the traceback is on {where}", "report it with the traceback")
 
 
 def _delivered(config: Config, tables: tuple[TableConfig, ...], run: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,23 +11,22 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 import click
 
 from hudi_reconcile import __version__
+from hudi_reconcile.app.stop import STOP
 from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings
 from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
-from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
+from hudi_reconcile.core.errors import ConfigError, ReconcileError, Terminated, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.safe_text import defuse_commands, trace_of
 
@@ -65,7 +64,7 @@ def group(context: click.Context, config_path: Path, *, quiet: bool, verbose: bo
 def main() -> NoReturn:
     """Run this process's command line; ends in SystemExit with the exit code of the outcome."""
     streams.take_stdout()
-    signal.signal(signal.SIGTERM, _terminate)
+    STOP.listen()
     try:
         code = run(sys.argv[1:])
     except BaseException:  # noqa: BLE001 - telling of a failure failed too: a full disk, or our own bug. Never 1.
@@ -129,18 +128,8 @@ def _wants_json(arguments: Sequence[str]) -> bool:
     return wanted
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's signature
-    # A second one must not cut short what the first one made run; SIGKILL remains.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Terminated
-
-
 INTERRUPTED, TERMINATED = 130, 143
 _HELP = "hudi-reconcile --help"
-
-
-class Terminated(BaseException):
-    """SIGTERM arrived. Not an Exception, so that no handler in between takes it for one and every `finally` runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@
       UnverifiedError  3  could not finish, or could not compare
         SourceError    3  the database did not answer as needed
         LakeError      3  the Hudi table or its storage did not
+        SparkLostError 3  Spark's Java ended under the table
       IncompleteError  4  less was written than planned
         SupersededError 4 another writer won the race; nothing of ours was written
       RefusedError     5  a guard said no; nothing was written
@@ -84,6 +85,10 @@ class LakeError(UnverifiedError):
     """The Hudi table or its storage failed."""
 
 
+class SparkLostError(UnverifiedError):
+    """Spark's Java ended while a table was worked on."""
+
+
 class IncompleteError(ReconcileError):
     """A write ended with less than was planned."""
 
@@ -102,6 +107,13 @@ class RefusedError(ReconcileError):
     def __init__(self, message: str, *, fix: str, guards: tuple[Guard, ...] = ()) -> None:
         super().__init__(message, fix=fix)
         self.guards = guards
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived. Not an Exception, so that no handler in between takes it for one and every `finally` runs."""
+
+
+STOPS = (KeyboardInterrupt, Terminated)
 
 
 # Whether two words look alike takes the square of their length to say, for each of the legal ones.

@@ -76,7 +76,10 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """One run of one command over one or more tables. `trust` are the checks that its config gave up, a sentence each."""
+    """One run of one command over one or more tables. `trust` are the checks that its config gave up, a sentence each.
+
+    `stop_code` is the exit code of a run that was stopped before its end (130, 143); 0 where none was.
+    """
 
     run_id: str
     command: str
@@ -85,6 +88,12 @@ class RunResult:
     tables: tuple[TableResult, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     trust: tuple[str, ...] = ()
+    stop_code: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with."""
+        return self.stop_code or self.outcome.exit_code
 
     @property
     def outcome(self) -> Outcome:
@@ -99,7 +108,7 @@ def run_document(run: RunResult) -> dict[str, Any]:
         "run_id": run.run_id,
         "command": run.command,
         "outcome": run.outcome.value,
-        "exit_code": run.outcome.exit_code,
+        "exit_code": run.exit_code,
         "started_utc": run.started_utc,
         "ended_utc": run.ended_utc,
         "tables": [table_document(table) for table in run.tables],

@@ -117,7 +117,15 @@ def trace_of(error: BaseException) -> str:
     kind = type(error)
     own = isinstance(error, ReconcileError) or (kind.__module__ == "builtins" and isinstance(error, _TELLING))
     name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-    return f"{before}{places}{name}{f': {error}' if own else ''}\n{places_of(str(error))}"
+    return f"{before}{places}{name}{f': {error}' if own else ''}\n{places_of(text_of(error))}"
+
+
+def text_of(error: BaseException) -> str:
+    """An error's own words; nothing where they cannot be had: those of Java's errors are asked of a JVM that may be gone."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - of whatever class: it is about an error that is told of anyway
+        return ""
 
 
 def places_of(text: str) -> str:

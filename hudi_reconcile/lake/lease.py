@@ -174,15 +174,13 @@ def release_lease(files: Files, table_path: str, taken: Taken) -> Iterator[None]
 
     Java may be gone by then, through which files are removed, and only the lease of a dead process lets the next one take over.
     """
-    interrupted = False
     try:
         yield
-    except BaseException as error:
-        interrupted = not isinstance(error, Exception | GeneratorExit)
-        raise
-    finally:
-        if not interrupted:
+    except (Exception, GeneratorExit):
+        with suppress(Exception):  # what is told is why the work ended; a lease that stays is taken over
             give_back(files, table_path, taken)
+        raise
+    give_back(files, table_path, taken)
 
 
 class Renewal:

@@ -5,6 +5,8 @@ A Frame is an opaque handle on rows that stay where they are (Spark). Stages pas
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
@@ -57,9 +59,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """All that one table's work may touch."""
+    """All that one table's work may touch.
+
+    `whole_commit` guards a block that makes a commit and notes it: a wish to stop the process waits until its end.
+    """
 
     source: Source
     lake: Lake
     make: MakeComparer
     clock: Clock
+    whole_commit: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -32,6 +32,7 @@ _STDERR = 2
 _TAIL_LINES = 400
 _SHOWN_LINES = 4
 _END_SECONDS = 20
+_LAST_SECONDS = 3
 # Hudi sizes objects with a library that says at the first write that it may not look deeper; it works without.
 _NOISE = (b"# WARNING: Unable to get Instrumentation.", b"# WARNING: Unable to attach Serviceability Agent.")
 _RESOLVER_SIGNS = ("unresolved dependenc", "UNRESOLVED DEPENDENCIES", "module not found", "FAILED DOWNLOADS")
@@ -108,6 +109,15 @@ def launch(conf: Mapping[str, str], java: JavaRuntime, scratch: Scratch, hidden:
         settings.unlink(missing_ok=True)
     os.close(write_end)
     return Jvm(gateway=gateway, output=output)
+
+
+def has_ended(jvm: Jvm) -> bool:
+    """Whether a JVM of ours is gone. Waits a moment: its sockets close before its process ends."""
+    try:
+        jvm.gateway.proc.wait(timeout=_LAST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def refuse_nameless(user_id: int, find: Callable[[int], object] = pwd.getpwuid) -> None:

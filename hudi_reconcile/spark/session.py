@@ -13,20 +13,22 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
+from hudi_reconcile.core.errors import ReconcileError, SourceError, SparkLostError, UsageError
 from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
-from hudi_reconcile.core.safe_text import of_message
+from hudi_reconcile.core.safe_text import of_message, text_of
 from hudi_reconcile.spark import jvm as gateway
 from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, list_jars, locked_jars, verify
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
@@ -73,7 +75,7 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The open session and what it stands on. `java` and `scratch` are None where spark-submit started the JVM."""
+    """The open session and what it stands on. `java`, `jvm` and `scratch` are None where spark-submit started the JVM."""
 
     spark: SparkSession
     jars: tuple[Jar, ...]
@@ -82,6 +84,8 @@ class Session:
     spark_version: str
     start_seconds: float
     scratch: Scratch | None = None
+    jvm: gateway.Jvm | None = None
+    driver_memory: str = ""
 
 
 @contextmanager
@@ -106,15 +110,18 @@ def start_session(request: SessionRequest, environ: Mapping[str, str] = os.envir
     """
     started = time.monotonic()
     if _jvm_is_running(environ):
-        return _describe(_join(request), started)
+        with _kept_signals():
+            return _describe(_join(request), started)
     scratch = make_scratch()
     try:
-        spark, java = _launch(request, environ, scratch)
+        with _kept_signals():
+            spark, java, jvm = _launch(request, environ, scratch)
     except BaseException:
         scratch.remove()
         raise
     try:
-        session = replace(_describe(spark, started), java=java, scratch=scratch)
+        memory = spark.conf.get("spark.driver.memory", None) or ""
+        session = replace(_describe(spark, started), java=java, scratch=scratch, jvm=jvm, driver_memory=memory)
     except BaseException:
         _end(spark, scratch)
         raise
@@ -135,7 +142,9 @@ def stop_session(session: Session) -> None:
 # --- our own JVM -----------------------------------------------------------------------------------------------------
 
 
-def _launch(request: SessionRequest, environ: Mapping[str, str], scratch: Scratch) -> tuple[SparkSession, JavaRuntime]:
+def _launch(
+    request: SessionRequest, environ: Mapping[str, str], scratch: Scratch
+) -> tuple[SparkSession, JavaRuntime, gateway.Jvm]:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -162,18 +171,55 @@ def _launch(request: SessionRequest, environ: Mapping[str, str], scratch: Scratc
         _forget_gateway()
         raise
     jvm.output.pass_on()
-    return SparkSession(context), java
+    return SparkSession(context), java, jvm
 
 
 def _end(spark: SparkSession, scratch: Scratch) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.sql import SparkSession
+
     running = spark.sparkContext._gateway  # noqa: SLF001 - pyspark has no public way to end the JVM
     try:
-        spark.stop()
+        with suppress(Py4JError, OSError):  # the JVM is gone: that is what is wanted
+            spark.stop()
     finally:
+        # Where the JVM was gone, pyspark stopped half way, and a later session of this process would be the old one.
+        SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
         if running is not None:
             gateway.end(running)
         _forget_gateway()
         scratch.remove()
+
+
+@contextmanager
+def _kept_signals() -> Iterator[None]:
+    """Pyspark takes SIGINT for itself when it makes a context: the process's own handler is put back."""
+    if threading.current_thread() is not threading.main_thread():  # pyspark leaves signals alone, and so must others
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def explain_loss(session: Session, error: BaseException) -> SparkLostError | None:
+    """What ended the JVM under a session, where an error came of that; None where it lives, or is not ours to know."""
+    if not type(error).__module__.startswith(("py4j.", "pyspark.")):
+        return None
+    if session.jvm is None or not gateway.has_ended(session.jvm):
+        return None
+    tail = session.jvm.output.tail()
+    again = "run the same command again: what is done stays"
+    if "OutOfMemoryError" in tail:
+        given = f" (it may use {session.driver_memory})" if session.driver_memory else ""
+        return SparkLostError(
+            f"Spark's Java ran out of memory{given} while the table was worked on",
+            fix=f"give it more, spark.conf: {{spark.driver.memory: 8g}}, then {again}",
+        )
+    shown = gateway.trouble_lines(tail)
+    return SparkLostError(f"Spark's Java ended while the table was worked on{': ' if shown else ''}{shown}", fix=again)
 
 
 def _forget_gateway() -> None:
@@ -187,7 +233,7 @@ def _keep_java_text(error: BaseException | None) -> None:
     # Errors from Java fetch their text from the JVM when they are printed, which is after the JVM has ended.
     while error is not None:
         if type(error).__module__.startswith(("py4j.", "pyspark.")):
-            error.add_note(str(error)[:_JAVA_TEXT_CHARS])
+            error.add_note(text_of(error)[:_JAVA_TEXT_CHARS])
         error = error.__cause__ or error.__context__
 
 
@@ -254,15 +300,16 @@ def jvm_of(spark: SparkSession) -> Any:
     return spark._jvm  # noqa: SLF001 - pyspark's own door to the JVM
 
 
-def translate_error(error: Exception) -> ReconcileError | None:
+def translate_error(error: BaseException) -> ReconcileError | None:
     """The error that the source's JDBC driver raised inside Spark, or that a cleaned snapshot did; None for anything else."""
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
-    found = driver_reason(str(error))
+    words = text_of(error)
+    found = driver_reason(words)
     if found is None:
-        return cleaner_error(str(error))
+        return cleaner_error(words)
     name, reason = found
-    reason = of_message(reason, kind=name, whole=str(error))
+    reason = of_message(reason, kind=name, whole=words)
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))
 
 

@@ -165,6 +165,8 @@ def _driver_options(launch: Launch, given: str) -> str:
         options += [] if "GC" in given else ["-XX:+UseParallelGC"]
         # The second compiler pays only after minutes: a first sweep of a million rows took 31 instead of 55 CPU seconds.
         options += ["-XX:TieredStopAtLevel=1"] if launch.short else []
+        # As YARN ends its executors: a JVM without memory else works on for minutes, collecting garbage, and ends nothing.
+        options += [] if "OutOfMemoryError" in given else ["-XX:+ExitOnOutOfMemoryError"]
     return " ".join(options)
 
 

@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Literal
 
 from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.safe_text import text_of
 from hudi_reconcile.core.sweep.coverage import Coverage
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
@@ -15,6 +17,15 @@ from hudi_reconcile.core.tables.values import ChangeLog, PartitionField, TableTy
 from hudi_reconcile.ports import Clock
 
 Mode = Literal["auto", "pushdown", "stream"]
+
+
+class LandedError(Exception):
+    """A stop of the process, or an error that nobody foresaw, after a commit had landed. `result` tells of the commit."""
+
+    def __init__(self, result: TableResult, error: BaseException) -> None:
+        super().__init__(text_of(error))
+        self.result = result
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)

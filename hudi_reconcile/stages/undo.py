@@ -7,11 +7,11 @@ one are not doubled again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.changes.queries import UNDONE_PLANS
-from hudi_reconcile.core.errors import ReconcileError, RefusedError, SupersededError, UnknownRunError
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import WRITTEN, counts_text
 from hudi_reconcile.core.plan.lake_ownership import refuse_silent
@@ -29,7 +29,7 @@ from hudi_reconcile.stages.apply.recovery import (
     find_undoable,
     has_commit_of,
 )
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_unsafe_writers, require_table
 from hudi_reconcile.stages.sweep.two_looks import pin_lake
 
@@ -71,18 +71,27 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
         refuse_silent(job.name, edges.lake.writers().without_heartbeat)
         work = _Undo(job, applied_run, table, edges)
         _tell_of_merged(work, find_merging(edges.lake, commits))
-        left = [one for one in commits if one.undone is None]
         for one in commits:
             if one.undone is not None:
                 _told_before(work, one, one.undone)
-        try:
-            for one in left:
-                _take_back(work, one)
-        except ReconcileError as error:
-            if not work.rows["applied"]:
-                raise
-            return _broken_off(work, error)
-        return _result(work, again=not left)
+        left = [one for one in commits if one.undone is None]
+        return _take_all_back(work, left) or _result(work, again=not left)
+
+
+def _take_all_back(work: _Undo, commits: Sequence[PlanCommits]) -> TableResult | None:
+    """None once all is done; the result of an undo that an error ended after a commit of it had landed."""
+    try:
+        for one in commits:
+            _take_back(work, one)
+    except ReconcileError as error:
+        if not work.rows["applied"]:
+            raise
+        return replace(_broken_off(work), error=Failure(error.type, error.message, error.fix))
+    except STOPS as stop:
+        if not work.rows["applied"]:
+            raise
+        raise LandedError(_broken_off(work), stop) from stop
+    return None
 
 
 def _nothing(job: TableJob, run: str, *, known: bool) -> RefusedError | UnknownRunError:
@@ -144,16 +153,17 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
             _give_word_back(work, at.checkpoint, carried)
         return
     try:
-        instant = lake.correct(found.batch, work.table, carried, labels)
+        with work.edges.whole_commit():
+            instant = lake.correct(found.batch, work.table, carried, labels)
+            work.instants.append(instant.completed)
+            work.plans.append(commit.plan_id)
+            work.rows["applied"] += written
     except SupersededError as error:
         work.notes.append(
             f"superseded: nothing of commit {commit.instant.completed} was taken back ({error.message}); run the same undo again"
         )
         work.rows.update(superseded=written, raced=written)
         return
-    work.instants.append(instant.completed)
-    work.plans.append(commit.plan_id)
-    work.rows["applied"] += written
     # A delete either is in the commit or the commit is not; an upsert may be dropped by the merge.
     failed = found.counts.get(("upsert", "ready"), 0) - lake.shows(found.batch.upserts, work.table)
     work.rows.update(applied=-failed, failed=failed)
@@ -195,12 +205,11 @@ def _result(work: _Undo, *, again: bool) -> TableResult:
     )
 
 
-def _broken_off(work: _Undo, error: ReconcileError) -> TableResult:
+def _broken_off(work: _Undo) -> TableResult:
     """An error ended the undo after a commit of it had landed."""
     return TableResult(
         name=work.job.name,
         outcome=Outcome.UNVERIFIED,
-        error=Failure(error.type, error.message, error.fix),
         corrections=_corrections(work),
         notes=(_AGAIN, *work.notes, "an error ended the undo after a commit of it had landed: run the same undo again"),
         provenance=_plans(work),

@@ -117,6 +117,10 @@ class Journal:
         self.calls.append(point)
 
 
+class Killed(BaseException):
+    """SIGKILL: nothing of the product runs after it."""
+
+
 @dataclass(slots=True)
 class FakeClock:
     """Time stands still but for `sleep` and what a test adds; with a step, each question for a duration takes that long."""

@@ -164,7 +164,7 @@ def approve(
     name: str,
     ids: tuple[str, ...],
     output_format: OutputFormat,
-) -> Outcome:
+) -> Outcome | int:
     """Approve RUN's plans (a run id, or latest), exactly as they are, in the audit log. Writes no lake.
 
     Where policy.require_approval is true, apply refuses a plan without it. Look first: hudi-reconcile plan RUN

@@ -26,7 +26,7 @@ from hudi_reconcile.core.outcome import Outcome
 @pass_settings
 def check(
     settings: Settings, tables: tuple[str, ...], *, fail_on: Literal["warn", "error"], output_format: OutputFormat
-) -> Outcome:
+) -> Outcome | int:
     """Judge the rules of the tables on the newest snapshot of the lake. Writes nothing but the run's folder."""
     from hudi_reconcile.app.rules import run_check, select_ruled_tables  # noqa: PLC0415 - keeps Spark out of --help
 

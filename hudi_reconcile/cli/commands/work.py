@@ -74,7 +74,7 @@ def pull(
     accept: tuple[str, ...],
     dead_writers: tuple[str, ...],
     output_format: OutputFormat,
-) -> Outcome:
+) -> Outcome | int:
     """Bring the lake up to the source's safe bound; the checkpoint goes into the same commit."""
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
@@ -108,7 +108,7 @@ def sweep(
     where_partition: tuple[str, ...],
     budget: str | None,
     output_format: OutputFormat,
-) -> Outcome:
+) -> Outcome | int:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
     seconds = None if budget is None else duration_of("--budget", budget).total_seconds()
     from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
@@ -147,7 +147,7 @@ def apply(
     dead_writers: tuple[str, ...],
     yes: bool,
     output_format: OutputFormat,
-) -> Outcome:
+) -> Outcome | int:
     """Execute a sweep's plan: one commit, only where nothing moved since, then verified."""
     from hudi_reconcile.app.commands import left_of, plans_of, run_apply  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - as above
@@ -172,7 +172,7 @@ def apply(
 @click.option("--apply", "apply_too", is_flag=True, help="Apply the plan at once, within the policy's limits.")
 @format_option
 @pass_settings
-def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_format: OutputFormat) -> Outcome:
+def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_format: OutputFormat) -> Outcome | int:
     """Pull and sweep (and apply), then the rules, with report: the nightly entry."""
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
@@ -217,8 +217,8 @@ def _planned(call: Call, output_format: OutputFormat, *, full: bool) -> Outcome:
     return found.outcome
 
 
-def print_result(finished: Finished, output_format: OutputFormat) -> Outcome:
-    """Print a finished run; its outcome."""
+def print_result(finished: Finished, output_format: OutputFormat) -> int:
+    """Print a finished run; its exit code."""
     from hudi_reconcile.cli.render import render_run  # noqa: PLC0415 - only needed once there is a result
     from hudi_reconcile.core.result import run_document  # noqa: PLC0415 - as above
 
@@ -239,7 +239,7 @@ def print_result(finished: Finished, output_format: OutputFormat) -> Outcome:
         complain_of(error.message, error.fix)
     for line in finished.said:
         complain(line)
-    return result.outcome
+    return result.exit_code
 
 
 def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan latest") -> None:
@@ -267,7 +267,9 @@ def duration_of(option: str, text: str) -> timedelta:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @format_option
 @pass_settings
-def undo(settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, output_format: OutputFormat) -> Outcome:
+def undo(
+    settings: Settings, run: str, tables: tuple[str, ...], *, yes: bool, output_format: OutputFormat
+) -> Outcome | int:
     """Take back what an apply (or `run --apply`) changed, in one commit, for rows that nobody touched since.
 
     The rows from before come from the lake's own history: at most 10 commits back, or as far as its savepoint. Exit
@@ -320,7 +322,7 @@ def show(settings: Settings, tables: tuple[str, ...], output_format: OutputForma
 @_yes
 @format_option
 @pass_settings
-def set_(settings: Settings, table: str, checkpoint: str, *, yes: bool, output_format: OutputFormat) -> Outcome:
+def set_(settings: Settings, table: str, checkpoint: str, *, yes: bool, output_format: OutputFormat) -> Outcome | int:
     """Commit another checkpoint, and no row. What lies between the old and a later one is the sweep's to find."""
     return _set(settings, table, checkpoint, yes=yes, output_format=output_format)
 
@@ -330,12 +332,12 @@ def set_(settings: Settings, table: str, checkpoint: str, *, yes: bool, output_f
 @_yes
 @format_option
 @pass_settings
-def reset(settings: Settings, table: str, *, yes: bool, output_format: OutputFormat) -> Outcome:
+def reset(settings: Settings, table: str, *, yes: bool, output_format: OutputFormat) -> Outcome | int:
     """Commit that nothing was pulled yet: the next pull reads from the beginning."""
     return _set(settings, table, None, yes=yes, output_format=output_format)
 
 
-def _set(settings: Settings, table: str, value: str | None, *, yes: bool, output_format: OutputFormat) -> Outcome:
+def _set(settings: Settings, table: str, value: str | None, *, yes: bool, output_format: OutputFormat) -> Outcome | int:
     from hudi_reconcile.app.undo import run_set_state  # noqa: PLC0415 - keeps Spark out of --help
 
     call = call_of(settings, (table,))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.core.errors import STOPS, ReconcileError
 from hudi_reconcile.core.plan.guards import failed_guards, guard_shrunken_source, tighten_guards
 from hudi_reconcile.core.plan.lake_ownership import refuse_silent, told_of
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
@@ -41,11 +41,11 @@ from hudi_reconcile.stages.apply.recovery import (
     remaining_work,
     rewritten_versions,
 )
-from hudi_reconcile.stages.apply.result import Done, LandedError, done_result, failed_result, refused_result
+from hudi_reconcile.stages.apply.result import Done, done_result, failed_result, refused_result
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
 from hudi_reconcile.stages.comparison import Sides, hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
-from hudi_reconcile.stages.job import Laps, TableJob
+from hudi_reconcile.stages.job import LandedError, Laps, TableJob
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, require_table, roll_back_dead_writers
 from hudi_reconcile.stages.pull.schema import columns_for_correction
 from hudi_reconcile.stages.requirements import (
@@ -77,7 +77,7 @@ def apply(
 
     A plan whose commits are on the timeline is compared again, and nothing is written. Raises RefusedError before anything is
     written where a requirement does not hold. An error after a commit has landed is in the result, which names the commit;
-    one that is no ReconcileError comes as LandedError.
+    one that is no ReconcileError, and a stop of the process, comes as LandedError.
     """
     course = Course(steps_of(plan))
     with edges.lake.lease(job.run_id):
@@ -101,7 +101,7 @@ def apply(
         work = replace(_work(job, plan, findings_path, left, edges), quarantine=quarantine, standing=standing)
         work = replace(work, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
-        done = _carried_out(work, edges, listing, Tally(course))
+        done = _carried_out(work, edges, listing, Tally(course, edges.whole_commit))
         return _taken(course, replace(done, notes=(*cleared, *done.notes)))
 
 
@@ -131,7 +131,7 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
         done = _execute(work, edges, tally, laps)
         found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
         found = _with_list(work, done, found, listing)
-    except Exception as error:
+    except (Exception, *STOPS) as error:
         if not tally.instants:
             if isinstance(error, ReconcileError) and tally.savepoint is not None:
                 error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
@@ -254,7 +254,10 @@ def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
         if again.ready_rows < found.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
             tally.begin_again(spare, trial.taken)
-            found, wrote = again, write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally)
+            found, wrote = (
+                again,
+                write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally),
+            )
             laps.end("write")
     done = _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
     laps.end("verify")

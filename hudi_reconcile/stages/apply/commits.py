@@ -101,7 +101,7 @@ def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
 def write_corrections(
     work: ApplyWork, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int, tally: Tally
 ) -> CommitOutcome:
-    """Make the commits and read back what the lake shows.
+    """Make the commits, each noted in the tally before the process may be stopped, and read back what the lake shows.
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
     """
@@ -116,7 +116,10 @@ def write_corrections(
     for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
         tally.course.begin(StepName.COMMIT if status == READY else StepName.REWRITE)
         try:
-            instant = _commit(work, rechecked, _carried(work, earlier, read_seq), status, tally)
+            with tally.whole_commit():
+                instant = _commit(work, rechecked, _carried(work, earlier, read_seq), status, tally)
+                tally.instants.append(instant)
+                tally.written.append(status)
         except SupersededError as error:
             tally.lost = error.message
             break
@@ -124,9 +127,6 @@ def write_corrections(
             if not tally.instants:
                 raise
             tally.notes.append(f"{error.message}; {error.fix}")
-        else:
-            tally.instants.append(instant)
-            tally.written.append(status)
     return _ended(work, rechecked, tally)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from hudi_reconcile.core.plan.steps import Course, StepName
@@ -18,10 +19,12 @@ class Tally:
     """What an apply has done so far. Its caller keeps it, so that what landed is told even where an error ends the apply.
 
     `course` is its way through the plan's steps. `found` are the rows of the last recheck by status, `written` the statuses
-    whose commit landed. `lost` says why a commit was not made: another writer came first.
+    whose commit landed. `lost` says why a commit was not made: another writer came first. `whole_commit` guards each commit
+    and its noting here against a stop of the process.
     """
 
     course: Course
+    whole_commit: Callable[[], AbstractContextManager[None]] = nullcontext
     found: Counter[str] = field(default_factory=Counter)
     written: list[str] = field(default_factory=list)
     instants: list[Instant] = field(default_factory=list)

@@ -46,15 +46,6 @@ class Done:
     ended: Frame | None = None
 
 
-class LandedError(Exception):
-    """An error that nobody foresaw, after a commit of the apply had landed. `result` names the commit."""
-
-    def __init__(self, result: TableResult, error: Exception) -> None:
-        super().__init__(str(error))
-        self.result = result
-        self.error = error
-
-
 def refused_result(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
     """A guard said no; nothing was written. `landed`: an earlier apply of the plan made a commit."""
     first = no[0]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.errors import RefusedError, SupersededError, UnverifiedError
+from hudi_reconcile.core.errors import STOPS, RefusedError, SupersededError, UnverifiedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.pull.cursor import Edge, Mark, PageRange, is_empty, next_checkpoint, next_page, odd_shapes
@@ -22,7 +22,7 @@ from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant,
 from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.comparison import cut_of
 from hudi_reconcile.stages.hoodiestreamer import checkpoint_to_hand_back
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
 from hudi_reconcile.stages.pull.start import Start, carry, refuse_changed, start_of
@@ -66,14 +66,18 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
         if start.existing is not None and start.whole and is_overwrite(job):
             return _overwrite(job, start, edges, approval)
         cut = cut_of(job, start.table, source)
-        for page in _pages(job, start, source):
-            staged = source.staged(start.table, cut, page.window, start.bound)
-            _refuse_unfit(job, start, done, staged, source)
-            if staged.rows or done.existing is None or (start.schema and not done.pages):
-                begun = edges.clock.monotonic_seconds()
-                done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
-                done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
-        return _result(job, _handed_back(start, done, lake), done)
+        try:
+            for page in _pages(job, start, source):
+                staged = source.staged(start.table, cut, page.window, start.bound)
+                _refuse_unfit(job, start, done, staged, source)
+                if staged.rows or done.existing is None or (start.schema and not done.pages):
+                    with edges.whole_commit():
+                        begun = edges.clock.monotonic_seconds()
+                        done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
+                        done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
+            return _result(job, _handed_back(start, done, lake), done)
+        except STOPS as stop:
+            raise _stopped(job, start, done, stop) from stop
 
 
 @contextmanager
@@ -109,11 +113,21 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
     done = _Done(table, start.before)
     _refuse_unfit(job, start, done, staged, source)
     begun = edges.clock.monotonic_seconds()
-    after = _write(job, start, done, staged, lake, land=land)
-    done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
-    note = f"the whole table was replaced; {gone} of its rows were gone at the source"
-    done = _added(done, PageRange(start.window, None), staged, after, lake)
-    return _result(job, _handed_back(replace(start, notes=(*start.notes, note)), done, lake), done)
+    try:
+        with edges.whole_commit():
+            after = _write(job, start, done, staged, lake, land=land)
+            done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
+            note = f"the whole table was replaced; {gone} of its rows were gone at the source"
+            start = replace(start, notes=(*start.notes, note))
+            done = _added(done, PageRange(start.window, None), staged, after, lake)
+        return _result(job, _handed_back(start, done, lake), done)
+    except STOPS as stop:
+        raise _stopped(job, start, done, stop) from stop
+
+
+def _stopped(job: TableJob, start: Start, done: _Done, stop: BaseException) -> BaseException:
+    """The stop itself, or where pages are in the lake by then, what tells of them."""
+    return LandedError(_result(job, start, done), stop) if done.pages else stop
 
 
 def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:

@@ -19,7 +19,7 @@ ROW, SETTING, SECRET, KEPT = "canary-of-a-row", "canary-of-a-setting", "canary-o
 # Sorts rows with the canary, says where it is, and waits; ends as a command does when it is told to.
 RUN = """
 import json, signal, sys
-from hudi_reconcile.cli.main import Terminated
+from hudi_reconcile.core.errors import Terminated
 from hudi_reconcile.spark.session import SessionRequest, open_session
 
 def stop(*_):

@@ -28,7 +28,9 @@ ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
 
 def told(world: World, result: TableResult, seconds: float = 10.0) -> Cost:
-    return cost_of(result, world.edges, seconds=seconds, session_seconds=0.0, statements=0)
+    return cost_of(
+        result, world.edges, world.edges.lake.count_files(), seconds=seconds, session_seconds=0.0, statements=0
+    )
 
 
 def page_of(document: Document) -> str:

@@ -15,7 +15,7 @@ from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState
-from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.job import LandedError
 
 PULLED = TableResult("t", Outcome.PULLED, pull=Pulled(5, "incremental", None, None, "i"), notes=("pulled so",))
 SWEPT = TableResult(

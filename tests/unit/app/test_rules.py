@@ -21,7 +21,7 @@ from hudi_reconcile.core.result import RunResult, TableResult, run_document, tab
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState, Unverified
 from hudi_reconcile.core.rules.rules import Drift, Rule, RuleSet
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.job import LandedError
 
 DRIFTED = TableResult("t", Outcome.DRIFT, SideState(5, "s"), SideState(7, "l"), findings={"deleted": 2})
 CONFIG = """version: 1

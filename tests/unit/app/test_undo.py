@@ -20,7 +20,7 @@ from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import FilesRead, ReadCost
-from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.job import LandedError
 from tests.fakes.world import World as FakeWorld
 from tests.fakes.world import applied, pulled, swept
 
@@ -137,14 +137,16 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
     one = SimpleNamespace(
         table=SimpleNamespace(name="orders"),
         edges=SimpleNamespace(source=source, lake=SimpleNamespace(count_files=lambda: FilesRead(0, is_all=True))),
-        session=SimpleNamespace(start_seconds=0.0),
+        session=SimpleNamespace(start_seconds=0.0, jvm=None),
     )
 
     def act(_: object) -> TableResult:
         raise LandedError(left, ZeroDivisionError())
 
-    result = _one(cast("Any", world), cast("Any", one), act)
+    work = SimpleNamespace(act=act, results={})
+    _one(cast("Any", world), cast("Any", one), cast("Any", work))
 
+    result = work.results["orders"]
     assert (result.outcome, result.corrections) == (Outcome.UNVERIFIED, left.corrections)
     assert result.error is not None
     assert result.error.type == "ZeroDivisionError"

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from hudi_reconcile.cli import registry
-from hudi_reconcile.cli.main import Terminated, run
+from hudi_reconcile.cli.main import run
 from hudi_reconcile.cli.options import Settings, format_option, pass_settings
 from hudi_reconcile.cli.streams import ReaderGone, emit_json
 from hudi_reconcile.core.errors import (
@@ -19,7 +19,9 @@ from hudi_reconcile.core.errors import (
     ReconcileError,
     RefusedError,
     SourceError,
+    SparkLostError,
     SupersededError,
+    Terminated,
     UnknownRunError,
     UnverifiedError,
     UsageError,
@@ -61,6 +63,7 @@ ERRORS = [
     (UnverifiedError, "unverified", 3),
     (SourceError, "unverified", 3),
     (LakeError, "unverified", 3),
+    (SparkLostError, "unverified", 3),
     (IncompleteError, "incomplete", 4),
     (SupersededError, "incomplete", 4),
     (RefusedError, "refused", 5),

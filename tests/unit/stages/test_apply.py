@@ -13,7 +13,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import COLUMNS, SEQNO, World, applied, job, pulled, swept
+from tests.fakes.world import COLUMNS, SEQNO, Killed, World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
@@ -105,10 +105,10 @@ def test_kill_after_the_commit_is_seen_by_the_next_apply() -> None:
         world.journal.before("lake.pin", stop)
 
     def stop() -> None:
-        raise KeyboardInterrupt
+        raise Killed
 
     world.journal.before("lake.correct", die)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         applied(world, plan)
     assert world.lake.held_by is None
 
@@ -577,10 +577,10 @@ def killed_between_the_commits() -> tuple[World, Plan]:
     world, plan = doubled(singles=True)
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Killed
 
     world.journal.before("lake.replace", die)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         applied(world, plan)
     return world, plan
 
@@ -627,10 +627,10 @@ def test_row_that_another_writer_corrected_before_the_first_commit_is_not_counte
     world.lake.plant([row for row in world.lake.now if row["id"] != 4])  # deleted by somebody else
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Killed
 
     world.journal.before("lake.replace", die)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         applied(world, plan)
 
     assert counts(applied(world, plan)) == {"applied": 3, "superseded": 1, "moved": 0, "failed": 0}

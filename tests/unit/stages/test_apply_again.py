@@ -12,9 +12,9 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS, Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.values import REPLICA
-from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import SEQNO, World, applied, job, left, pulled, swept
+from tests.fakes.world import SEQNO, Killed, World, applied, job, left, pulled, swept
 
 Part = Literal["upsert", "delete"]
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
@@ -51,12 +51,12 @@ def told(result: TableResult) -> dict[str, int]:
 
 
 def stop() -> None:
-    raise KeyboardInterrupt
+    raise Killed
 
 
 def killed_after_its_commit(world: World, plan: Plan) -> None:
     world.journal.before("lake.correct", lambda: world.journal.before("lake.pin", stop))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         applied(world, plan)
 
 
@@ -254,7 +254,7 @@ def test_second_apply_keeps_the_savepoint_from_before_the_killed_first() -> None
     world, plan = doubled()
     before = world.lake.commits[-1].instant.requested
     world.journal.before("lake.replace", stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         applied(world, plan, savepoint="always")
 
     result = applied(world, plan, savepoint="always", run_id="run-2")
@@ -308,7 +308,7 @@ def test_verification_that_could_not_judge_says_why(what: str, monkeypatch: pyte
 
 def killed_between_its_commits(world: World, plan: Plan, only: Part | None = None, **settings: Any) -> None:
     world.journal.before("lake.replace", stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         applied(world, plan, Approval(only=only), **settings)
     world.lake.held_by = None
 

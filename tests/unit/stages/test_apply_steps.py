@@ -11,7 +11,7 @@ from hudi_reconcile.core.plan.steps import Course, StepName, UnexplainedStepErro
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.apply import apply as module
 from hudi_reconcile.stages.apply.apply import apply
-from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.job import LandedError
 from tests.fakes.world import World, applied, job, listed, pulled, swept
 from tests.unit.stages.test_apply import ROWS, doubled, drifted
 from tests.unit.stages.test_quarantine import FakeQuarantine

@@ -11,7 +11,7 @@ from hudi_reconcile.ports import KeyFaults, Signs
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.pull.start import sign_notes
 from hudi_reconcile.stages.watermark import watermark_of
-from tests.fakes.world import COLUMNS, World, at_checkpoint, job, pulled, swept
+from tests.fakes.world import COLUMNS, Killed, World, at_checkpoint, job, pulled, swept
 
 TEXT = Column("at", Kind.TEXT, "text")
 
@@ -259,10 +259,10 @@ def test_kill_before_the_commit_leaves_checkpoint_and_rows_as_they_were() -> Non
     world.source.put(2, 2, 200)
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Killed
 
     world.journal.before("lake.upsert", die)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         pull_again(world)
     assert world.lake_holds() == {1: (1, 100)}
     assert numbers(pull_again(world)) == (1, "incremental")

@@ -11,7 +11,7 @@ from hudi_reconcile.core.result_parts import Pulled
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn
 from hudi_reconcile.stages.pull.pull import pull
-from tests.fakes.world import COLUMNS, World, job, pulled, swept
+from tests.fakes.world import COLUMNS, Killed, World, job, pulled, swept
 
 BY_ID: dict[str, Any] = {"strategy": "incrementing", "watermark": (), "incrementing": "id"}
 BOTH: dict[str, Any] = {"strategy": "timestamp+incrementing", "incrementing": "id"}
@@ -122,10 +122,10 @@ def test_kill_between_pages_costs_one_page() -> None:
     world = filled(*((key, key * 10) for key in range(1, 7)))
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Killed
 
     world.journal.before("lake.upsert", lambda: world.journal.before("lake.upsert", die))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         pull(job(limit_rows=2), world.edges, full=False)
     assert world.lake_holds().keys() == {1, 2, 3, 4}
     assert (again := done(world, limit_rows=2)).rows == 2

@@ -7,7 +7,7 @@ import pytest
 from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval, Plan
-from tests.fakes.world import SEQNO, World, applied, left, pulled, swept
+from tests.fakes.world import SEQNO, Killed, World, applied, left, pulled, swept
 
 ROWS = tuple((key, key * 10, key * 100) for key in range(1, 8))
 
@@ -84,7 +84,7 @@ def test_second_apply_lists_what_the_first_left_by_the_commit_alone(killed: bool
     world.source.put(3, 33, 300)
     if killed:
         world.journal.before("lake.correct", lambda: world.journal.before("lake.pin", stop))
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Killed):
             applied(world, plan)
     else:
         applied(world, plan)
@@ -197,4 +197,4 @@ def test_second_commit_that_hudi_cannot_make_leaves_its_rows_in_the_list() -> No
 
 
 def stop() -> None:
-    raise KeyboardInterrupt
+    raise Killed

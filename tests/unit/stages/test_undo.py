@@ -13,7 +13,7 @@ from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import SEQNO, FakeClock, World, applied, job, pulled, swept
+from tests.fakes.world import SEQNO, FakeClock, Killed, World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
@@ -124,10 +124,10 @@ def killed_after_its_commit() -> tuple[World, Plan]:
     assert plan is not None
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Killed
 
     world.journal.before("lake.correct", lambda: world.journal.before("lake.pin", die))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         applied(world, plan)
     return world, plan
 

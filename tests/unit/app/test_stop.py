@@ -1,0 +1,250 @@
+"""A run that is stopped, or loses Spark's Java, leaves its evidence: what was done, and which tables were not reached."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+
+from hudi_reconcile.app import run
+from hudi_reconcile.app.run import Call, Finished, TableRun, perform
+from hudi_reconcile.app.stop import StopRequest
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.errors import STOPS, Terminated
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import TableResult, run_document
+from hudi_reconcile.core.result_parts import Corrections
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.evidence.verify import verify
+from hudi_reconcile.stages.job import LandedError
+from tests.fakes.world import World
+
+CONFIG = """version: 1
+source: {url: "postgresql+psycopg://r@h/d"}
+tables:
+  - {name: a, source: {table: a}, lake: {path: a}}
+  - {name: b, source: {table: b}, lake: {path: b}}
+  - {name: c, source: {table: c}, lake: {path: c}}
+"""
+NAMES = ("a", "b", "c")
+
+
+class Jvm:
+    """A JVM that says why it ended, once it did."""
+
+    def __init__(self, words: str) -> None:
+        self.is_gone = False
+        self.output = SimpleNamespace(tail=lambda: words)
+        self.gateway = SimpleNamespace(proc=self)
+
+    def wait(self, timeout: float) -> int:
+        if not self.is_gone:
+            raise subprocess.TimeoutExpired("java", timeout)
+        return 3
+
+
+def performed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[TableRun, Jvm], TableResult], words: str = ""
+) -> tuple[Finished, list[Jvm]]:
+    """A run of three tables with the real evidence; database, Spark and Hudi are not there. Also the JVMs it was given."""
+    (tmp_path / "reconcile.yaml").write_text(CONFIG)
+    config = load_config(tmp_path / "reconcile.yaml", {})
+    jvms: list[Jvm] = []
+    opened = SimpleNamespace(
+        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
+        engine=SimpleNamespace(sent=()),
+        expect_rows=lambda _: 0,
+        edges=lambda _: World.new().edges,
+    )
+
+    @contextmanager
+    def session(*_: object, **__: object) -> Iterator[Any]:
+        jvms.append(Jvm(words))
+        yield SimpleNamespace(
+            spark_version="", java_version="", jars=(), start_seconds=0.0, jvm=jvms[-1], driver_memory="1024m"
+        )
+
+    monkeypatch.setattr(run, "open_world", lambda _: nullcontext(opened))
+    monkeypatch.setattr(run, "hold_session", session)
+    call = Call(config, "reconcile.yaml", config.tables)
+    return perform("sweep", call, lambda one: act(one, jvms[-1]), asks_source=False), jvms
+
+
+def clean(one: TableRun) -> TableResult:
+    return TableResult(one.table.name, Outcome.CLEAN)
+
+
+@pytest.mark.parametrize(
+    ("stop", "code", "word"), [(Terminated, 143, "terminated"), (KeyboardInterrupt, 130, "interrupted")]
+)
+def test_run_that_is_stopped_leaves_its_folder_its_line_and_every_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException], code: int, word: str
+) -> None:
+    def act(one: TableRun, _: Jvm) -> TableResult:
+        if one.table.name == "b":
+            raise stop
+        return clean(one)
+
+    done, _ = performed(tmp_path, monkeypatch, act)
+
+    store = Store(tmp_path / "reports")
+    document = store.result(done.result.run_id)
+    assert document == json.loads(json.dumps(run_document(done.result)))
+    assert (document["outcome"], document["exit_code"], done.result.exit_code) == ("unverified", code, code)
+    assert [(table["name"], table["outcome"]) for table in document["tables"]] == [
+        ("a", "clean"), ("b", "unverified"), ("c", "unverified"),
+    ]  # fmt: skip
+    errors = [table["error"] for table in document["tables"][1:]]
+    assert [error["type"] for error in errors] == ["Interrupted"] * 2
+    assert [error["message"] for error in errors] == [
+        f"the run was {word} before the table was done", f"the run was {word} before this table's turn",
+    ]  # fmt: skip
+    assert verify(tmp_path / "reports").flaws == []
+    (line,) = (tmp_path / "reports" / "audit.jsonl").read_text().splitlines()
+    assert (json.loads(line)["run_id"], json.loads(line)["exit_code"]) == (done.result.run_id, code)
+
+
+def test_stop_after_a_commit_tells_of_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    landed = TableResult("a", Outcome.UNVERIFIED, corrections=Corrections(1, 0, applied=1, instants=("7",)))
+
+    def act(*_: object) -> TableResult:
+        raise LandedError(landed, Terminated())
+
+    done, _ = performed(tmp_path, monkeypatch, act)
+
+    first = done.result.tables[0]
+    assert (first.corrections.instants, first.outcome) == (("7",), Outcome.UNVERIFIED)
+    assert first.error is not None
+    assert first.error.type == "Interrupted"
+    assert done.result.exit_code == 143
+
+
+def test_stop_that_came_while_spark_started_leaves_a_run_of_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "session_provenance", refuse)
+
+    done, _ = performed(tmp_path, monkeypatch, lambda one, _: clean(one))
+
+    assert {table.error.type for table in done.result.tables if table.error} == {"Interrupted"}
+    assert done.result.exit_code == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("Terminating due to java.lang.OutOfMemoryError: Java heap space\n", "ran out of memory (it may use 1024m)"),
+        ("", "Spark's Java ended while the table was worked on"),
+    ],
+)
+def test_lost_jvm_is_named_and_the_tables_after_it_get_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, says: str
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        if one.table.name == "b":
+            jvm.is_gone = True
+            raise Py4JNetworkError("Answer from Java side is empty")
+        assert not jvm.is_gone
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act, words)
+
+    assert len(jvms) == 2
+    assert [table.outcome.value for table in done.result.tables] == ["clean", "unverified", "clean"]
+    error = done.result.tables[1].error
+    assert error is not None
+    assert error.type == "SparkLostError"
+    assert says in error.message
+    assert ("spark.driver.memory" in error.fix) is bool(words)
+    assert done.result.exit_code == 3
+
+
+def test_error_of_a_jvm_that_lives_costs_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def act(*_: object) -> TableResult:
+        raise Py4JNetworkError("for another reason")
+
+    done, jvms = performed(tmp_path, monkeypatch, act)
+
+    assert len(jvms) == 1
+    assert {table.error.type for table in done.result.tables if table.error} == {"Py4JNetworkError"}
+
+
+# --- signals ---
+
+
+def test_signal_outside_of_a_commit_raises_at_once_and_a_second_does_nothing() -> None:
+    stop = StopRequest()
+
+    with pytest.raises(Terminated):
+        stop.arrive(signal.SIGTERM)
+    stop.arrive(signal.SIGINT)
+
+    assert stop.signal == signal.SIGTERM
+
+
+def test_signal_in_a_commit_cancels_the_jobs_and_raises_once_the_commit_is_noted() -> None:
+    stop, noted = StopRequest(), list[str]()
+
+    def commit() -> None:
+        with stop.hold(lambda: noted.append("cancelled")):
+            stop.arrive(signal.SIGINT)
+            noted.append("landed")
+
+    with pytest.raises(KeyboardInterrupt):
+        commit()
+
+    assert noted == ["cancelled", "landed"]
+
+
+def test_signal_takes_the_place_of_the_error_that_it_led_to() -> None:
+    stop = StopRequest()
+
+    def fail() -> None:
+        raise ConnectionError("Java is gone")
+
+    def commit() -> None:
+        with stop.hold(fail):
+            stop.arrive(signal.SIGTERM)
+            raise RuntimeError("the job was cancelled")
+
+    with pytest.raises(STOPS) as raised:
+        commit()
+
+    assert isinstance(raised.value.__cause__, RuntimeError)
+
+
+def test_error_in_a_commit_without_a_signal_stays_itself() -> None:
+    with pytest.raises(RuntimeError, match="its own"), StopRequest().hold():
+        raise RuntimeError("its own")
+
+
+def test_signal_while_evidence_is_written_changes_nothing() -> None:
+    stop = StopRequest()
+
+    with stop.ignore():
+        stop.arrive(signal.SIGTERM)
+
+    assert stop.signal == 0
+
+
+def test_interrupt_that_the_shell_had_ignored_stays_ignored() -> None:
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from hudi_reconcile.app.stop import STOP; STOP.listen();"
+        " print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, signal.getsignal(signal.SIGTERM) == STOP.arrive)"
+    )
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said.split() == ["True", "True"]
