@@ -31,7 +31,7 @@ from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
-from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SparkLostError
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SparkLostError, Terminated
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
@@ -171,7 +171,7 @@ def _unreached(name: str, stop: BaseException) -> TableResult:
 
 
 def _interruption(stop: BaseException, when: str) -> Failure:
-    word = "interrupted" if isinstance(stop, KeyboardInterrupt) else "terminated"
+    word = "terminated" if isinstance(stop, Terminated) else "interrupted"
     return Failure("Interrupted", f"the run was {word} {when}", "run the same command again; that is safe")
 
 

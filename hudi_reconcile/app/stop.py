@@ -10,6 +10,7 @@ This is the one place that holds a state of the process: signals come to the pro
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -42,8 +43,8 @@ class StopRequest:
         if not self._commits:
             raise self.error()
         if self._cancel_jobs is not None:
-            with suppress(Exception):  # Java may have got the signal too, and be gone
-                self._cancel_jobs()
+            # On a thread of its own: this one may be waiting for Java's answer, and each thread has one connection to Java.
+            threading.Thread(target=_try, args=(self._cancel_jobs,), name="cancel jobs", daemon=True).start()
 
     @contextmanager
     def hold(self, cancel_jobs: Callable[[], None] | None = None) -> Iterator[None]:
@@ -79,10 +80,15 @@ class StopRequest:
 STOP = StopRequest()
 
 
+def _try(cancel_jobs: Callable[[], None]) -> None:
+    with suppress(Exception):  # Java may have got the signal too, and be gone
+        cancel_jobs()
+
+
 def exit_code_of(stop: BaseException) -> int:
     """What a process ends with that was stopped so.
 
     >>> exit_code_of(KeyboardInterrupt()), exit_code_of(Terminated())
     (130, 143)
     """
-    return _EXIT_CODE_OF_SIGNALS + (signal.SIGINT if isinstance(stop, KeyboardInterrupt) else signal.SIGTERM)
+    return _EXIT_CODE_OF_SIGNALS + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)

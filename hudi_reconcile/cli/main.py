@@ -165,10 +165,9 @@ def failure_of(error: BaseException) -> CallFailure:
         case click.Abort() if not isinstance(error.__context__, KeyboardInterrupt):
             message = "the question was not answered; nothing was written"
             return _failure(Outcome.REFUSED, "RefusedError", message, "answer it, or say --yes")
-        case KeyboardInterrupt() | click.Abort():
-            return _interruption("interrupted", INTERRUPTED)
-        case Terminated():
-            return _interruption("terminated", TERMINATED)
+        case KeyboardInterrupt() | click.Abort():  # click makes an Abort of the first
+            is_terminated = isinstance(error, Terminated) or isinstance(error.__context__, Terminated)
+            return _interruption(*(("terminated", TERMINATED) if is_terminated else ("interrupted", INTERRUPTED)))
         case _:
             return _unforeseen(error)
 

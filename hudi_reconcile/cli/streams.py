@@ -136,6 +136,9 @@ def log_to_stderr(level: int) -> None:
     """Send this package's log records of a level and above to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_PrintableFormatter("%(message)s"))
+    root = logging.getLogger()
+    if not root.handlers:  # py4j logs to the root, with a traceback, which would make Python add a handler for all
+        root.addHandler(logging.NullHandler())
     logger = logging.getLogger("hudi_reconcile")
     logger.handlers[:] = [handler]
     logger.setLevel(level)

@@ -109,11 +109,14 @@ class RefusedError(ReconcileError):
         self.guards = guards
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived. Not an Exception, so that no handler in between takes it for one and every `finally` runs."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived. Not an Exception, so that no handler in between takes it for one and every `finally` runs.
+
+    As SIGINT's does it makes py4j close the connection that it was waiting on: the late answer else is the next question's.
+    """
 
 
-STOPS = (KeyboardInterrupt, Terminated)
+STOPS = (KeyboardInterrupt,)
 
 
 # Whether two words look alike takes the square of their length to say, for each of the legal ones.

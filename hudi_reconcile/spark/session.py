@@ -206,9 +206,8 @@ def _kept_signals() -> Iterator[None]:
 
 def explain_loss(session: Session, error: BaseException) -> SparkLostError | None:
     """What ended the JVM under a session, where an error came of that; None where it lives, or is not ours to know."""
-    if not type(error).__module__.startswith(("py4j.", "pyspark.")):
-        return None
-    if session.jvm is None or not gateway.has_ended(session.jvm):
+    is_from_java = type(error).__module__.startswith(("py4j.", "pyspark.")) or isinstance(error, ConnectionError)
+    if not is_from_java or session.jvm is None or not gateway.has_ended(session.jvm):
         return None
     tail = session.jvm.output.tail()
     again = "run the same command again: what is done stays"

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -196,10 +197,16 @@ def test_signal_outside_of_a_commit_raises_at_once_and_a_second_does_nothing() -
 
 def test_signal_in_a_commit_cancels_the_jobs_and_raises_once_the_commit_is_noted() -> None:
     stop, noted = StopRequest(), list[str]()
+    is_cancelled = Event()
+
+    def cancel() -> None:
+        noted.append("cancelled" if current_thread() is not main_thread() else "cancelled over the connection in use")
+        is_cancelled.set()
 
     def commit() -> None:
-        with stop.hold(lambda: noted.append("cancelled")):
+        with stop.hold(cancel):
             stop.arrive(signal.SIGINT)
+            assert is_cancelled.wait(20)
             noted.append("landed")
 
     with pytest.raises(KeyboardInterrupt):
