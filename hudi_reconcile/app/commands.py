@@ -35,7 +35,7 @@ from hudi_reconcile.core.rules.rules import RuleSet
 from hudi_reconcile.core.rules.verdict import not_run
 from hudi_reconcile.core.sweep import coverage
 from hudi_reconcile.core.sweep.segments import share_seconds
-from hudi_reconcile.evidence.files import tree_hashes
+from hudi_reconcile.evidence.files import spark_address, tree_hashes
 from hudi_reconcile.evidence.history import known_columns, past_coverage
 from hudi_reconcile.evidence.store import COMPARED, plan_of
 from hudi_reconcile.stages.apply.apply import apply
@@ -191,7 +191,7 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
     if swept.findings is None or not swept.findings_rows:
         return result, None
     path = one.folder.findings_dir(one.table.name)
-    swept.save(str(path))
+    swept.save(spark_address(path))
     if swept.draft is None:
         return result, None
     plan = replace(swept.draft, files=_hashes(path))
@@ -203,7 +203,9 @@ def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | 
     people = check_duties(one, found.plan)
     held = None if rules is None else quarantine_of(one, rules)
     listing = Listing(*one.folder.uncorrected(one.table.name))
-    done = apply(_job(one), found.plan, str(found.findings), approval, one.edges, quarantine=held, listing=listing)
+    done = apply(
+        _job(one), found.plan, spark_address(found.findings), approval, one.edges, quarantine=held, listing=listing
+    )
     return add_people(done, people)
 
 

@@ -220,6 +220,11 @@ def sync_folder(path: Path) -> None:
     _sync(path)
 
 
+def spark_address(path: Path) -> str:
+    """A folder of this machine as Spark is to be told of it: on a cluster a bare path is one of the cluster's default store."""
+    return f"file://{path.absolute()}"
+
+
 def tree_hashes(root: Path) -> dict[str, str]:
     """sha256 of each file below `root` by its path relative to it, with `/`, sorted. Symlinks are refused.
 

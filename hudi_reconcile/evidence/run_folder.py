@@ -32,6 +32,7 @@ from hudi_reconcile.evidence.files import (
     file_lock,
     make_folder,
     set_modes,
+    spark_address,
     sync_folder,
     sync_tree,
     tree_hashes,
@@ -95,16 +96,16 @@ class RunFolder:
     def rule_keys(self, table: str, rule: str) -> tuple[str, str]:
         """Where Spark writes the keys of a rule's failed rows (not there yet), and its path below the run's folder."""
         folder = self.table_dir(table) / RULES_FOLDER / rule
-        return str(folder), folder.relative_to(self.path).as_posix()
+        return spark_address(folder), folder.relative_to(self.path).as_posix()
 
     def held(self, table: str) -> str:
         """Where Spark lists the corrections that rules held back; not there yet."""
-        return str(self.table_dir(table) / HELD_FOLDER)
+        return spark_address(self.table_dir(table) / HELD_FOLDER)
 
     def uncorrected(self, table: str) -> tuple[str, str]:
         """Where Spark lists the corrections that an apply left unmade (not there yet), and its path below the run's folder."""
         folder = self.table_dir(table) / UNCORRECTED_FOLDER
-        return str(folder), folder.relative_to(self.path).as_posix()
+        return spark_address(folder), folder.relative_to(self.path).as_posix()
 
     def write_text(self, name: str, text: str) -> None:
         """Write a new file at the top of the run, as UTF-8. FileExistsError on a second time."""

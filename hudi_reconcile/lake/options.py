@@ -80,7 +80,8 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
         "hoodie.metadata.enable": "false",
     }
     if partitions:
-        found["hoodie.bulkinsert.sort.mode"] = "PARTITION_PATH_REPARTITION"  # one file a partition, not one a task
+        # One file a partition, not one a task; sorted, for a task holds a Parquet writer open for each partition it has begun.
+        found["hoodie.bulkinsert.sort.mode"] = "PARTITION_PATH_REPARTITION_AND_SORT"
     if table.change_log is not None:
         found["hoodie.table.cdc.enabled"] = "true"
         found["hoodie.table.cdc.supplemental.logging.mode"] = table.change_log.upper()

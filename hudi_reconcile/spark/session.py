@@ -176,6 +176,7 @@ def _launch(
 
 def _end(spark: SparkSession, scratch: Scratch) -> None:
     from py4j.protocol import Py4JError
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     running = spark.sparkContext._gateway  # noqa: SLF001 - pyspark has no public way to end the JVM
@@ -184,6 +185,7 @@ def _end(spark: SparkSession, scratch: Scratch) -> None:
             spark.stop()
     finally:
         # Where the JVM was gone, pyspark stopped half way, and a later session of this process would be the old one.
+        SparkContext._active_spark_context = None  # noqa: SLF001
         SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
         if running is not None:
             gateway.end(running)
