@@ -88,7 +88,7 @@ def run(arguments: Sequence[str]) -> int:
         return _NOT_DELIVERED
     except SystemExit as exit_:
         if _COMPLETION in os.environ:
-            raise
+            return _completion_code(exit_, arguments)
         if streams.help_has_stdout():  # click leaves so where nobody reads its help
             streams.silence()
             return _NOT_DELIVERED
@@ -107,6 +107,16 @@ def _report(error: BaseException, arguments: Sequence[str]) -> int:
     except streams.ReaderGone:
         streams.silence()
         return _NOT_DELIVERED
+
+
+def _completion_code(left: SystemExit, arguments: Sequence[str]) -> int:
+    """How click left a completion: 0, or the shell is not one that it knows."""
+    if not left.code:
+        return 0
+    asked = os.environ[_COMPLETION]
+    legal = " ".join(f"{shell}_source" for shell in ("bash", "zsh", "fish"))
+    error = UsageError(f"no completion for {asked!r} (legal: {legal})", fix=f"{_COMPLETION}=bash_source {PROGRAM}")
+    return _report(error, arguments)
 
 
 def _exit_code(returned: object) -> int:
