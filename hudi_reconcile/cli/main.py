@@ -29,13 +29,23 @@ from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import defuse_commands, trace_of
+from hudi_reconcile.core.safe_text import defuse_commands, printable, trace_of
 
 PROGRAM = "hudi-reconcile"
 _COMPLETION = "_HUDI_RECONCILE_COMPLETE"
 _LEVELS = {-1: logging.WARNING, 0: logging.INFO, 1: logging.DEBUG}
 # Nobody read the output to its end, so nobody was told the outcome.
 _NOT_DELIVERED = Outcome.UNVERIFIED.exit_code
+
+
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature
+    """Print what this tool is and stands on. Starts neither Spark nor a JVM."""
+    if not wanted or context.resilient_parsing:
+        return
+    from hudi_reconcile.app.host import version_lines  # noqa: PLC0415 - keeps --help light
+
+    click.echo("\n".join((f"{PROGRAM} {__version__}", *map(printable, version_lines(os.environ)))))
+    context.exit()
 
 
 @click.group(cls=Commands, name=PROGRAM, context_settings={"max_content_width": 120})
@@ -51,7 +61,10 @@ _NOT_DELIVERED = Outcome.UNVERIFIED.exit_code
 )
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what is being done, in detail.")
-@click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+    help="Show the version, and Spark's, Hudi's and Java's as a session would use them.",
+)  # fmt: skip
 @click.pass_context
 def group(context: click.Context, config_path: Path, *, quiet: bool, verbose: bool) -> None:
     """Find where a Hudi table has drifted from its source, and correct it with proof."""
