@@ -23,6 +23,7 @@ from hudi_reconcile import __version__
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
+from hudi_reconcile.app.log_context import about_table, name_run
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.pages import page_of
 from hudi_reconcile.app.store import store_of
@@ -116,6 +117,7 @@ def _performed(
     started = clock.utc_micros()
     store = store_of(config, os.environ)
     with store.begin(started) as folder:
+        name_run(folder.run_id)
         provenance = describe_maker(call, who, folder)
         with open_world(config) as world:
             asked = [table for table in tables if table.name not in results]
@@ -196,7 +198,8 @@ def _one(world: World, one: TableRun, act: Act) -> TableResult:
     begun = world.clock.monotonic_seconds()
     sent_before = len(world.engine.sent)
     try:
-        result = act(one)
+        with about_table(one.table.name):
+            result = act(one)
     except ReconcileError as error:
         result = failure_result(one.table.name, error)
     except LandedError as landed:
@@ -242,9 +245,9 @@ def failure_result(name: str, error: ReconcileError) -> TableResult:
 def _unforeseen(name: str, error: Exception) -> TableResult:
     known = translate_error(error)
     if known is not None:
-        log.debug(trace_of(error))
+        log.debug(trace_of(error), extra={"table": name})
         return failure_result(name, known)
-    log.error(trace_of(error))
+    log.error(trace_of(error), extra={"table": name})
     kind = type(error).__name__
     failure = Failure(kind, f"unexpected {kind}; the traceback is on stderr", "report it with the traceback")
     return TableResult(name, Outcome.UNVERIFIED, error=failure)

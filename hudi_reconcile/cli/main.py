@@ -23,6 +23,7 @@ from typing import NoReturn
 import click
 
 from hudi_reconcile import __version__
+from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings
 from hudi_reconcile.cli.registry import Commands, find_command
@@ -62,11 +63,25 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what is being done, in detail.")
 @click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: stderr is JSON lines and nothing else, what Spark prints too.",
+)
+@click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
     help="Show the version, and Spark's, Hudi's and Java's as a session would use them.",
 )  # fmt: skip
 @click.pass_context
-def group(context: click.Context, config_path: Path, *, quiet: bool, verbose: bool) -> None:
+def group(
+    context: click.Context,
+    config_path: Path,
+    *,
+    quiet: bool,
+    verbose: bool,
+    log_format: str,  # noqa: ARG001 - stderr was set up by `run`, for errors of the command line itself
+) -> None:
     """Find where a Hudi table has drifted from its source, and correct it with proof."""
     if quiet and verbose:
         raise UsageError("-q and -v exclude each other", fix="give one of them")
@@ -90,7 +105,8 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing escapes, and every failure has been reported."""
-    streams.begin()
+    streams.begin(as_lines=_wants_json(arguments, "--log-format"))
+    name_run(None)
     if _COMPLETION in os.environ or not {"--help", "--version"}.isdisjoint(arguments):
         streams.give_stdout_to_help()
     try:
@@ -116,7 +132,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: BaseException, arguments: Sequence[str]) -> int:
     try:
-        return report(failure_of(error), command=find_command(arguments), as_json=_wants_json(arguments))
+        return report(failure_of(error), command=find_command(arguments), as_json=_wants_json(arguments, "--format"))
     except streams.ReaderGone:
         streams.silence()
         return _NOT_DELIVERED
@@ -140,15 +156,15 @@ def _exit_code(returned: object) -> int:
     raise TypeError(f"a command returned {type(returned).__name__} where an Outcome was due")
 
 
-def _wants_json(arguments: Sequence[str]) -> bool:
+def _wants_json(arguments: Sequence[str], option: str) -> bool:
     wanted = False
     for word, following in zip(arguments, [*arguments, ""][1:], strict=True):
         if word == "--":
             break
-        if word == "--format":
+        if word == option:
             wanted = following == "json"
-        elif word.startswith("--format="):
-            wanted = word == "--format=json"
+        elif word.startswith(f"{option}="):
+            wanted = word == f"{option}=json"
     return wanted
 
 
@@ -210,7 +226,7 @@ def failure_of(error: BaseException) -> CallFailure:
 def report(failure: CallFailure, *, command: str | None, as_json: bool) -> int:
     """Tell people and, with `as_json`, scripts; return the exit code."""
     if failure.traceback:
-        streams.complain(defuse_commands(failure.traceback))
+        streams.complain(defuse_commands(failure.traceback), level="error")
     heading = f"{failure.count:,} problems in the config\n" if failure.count > 1 else ""
     streams.complain_of(f"{heading}{failure.message}", failure.fix)
     for note in failure.notes:

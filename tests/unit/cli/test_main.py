@@ -84,6 +84,8 @@ def test_wrong_call_with_format_json_is_a_document_too(
         (["config"], "config"),
         (["config", "show"], "config show"),
         (["audit", "--format", "json"], "audit"),
+        (["--log-format", "json", "sweep"], "sweep"),
+        (["--log-format=json", "sweep"], "sweep"),
     ],
 )
 def test_called_command_is_made_out_of_the_arguments(arguments: list[str], command: str | None) -> None:
