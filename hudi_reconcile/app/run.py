@@ -42,6 +42,7 @@ from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.spark.session import Session, translate_error
 from hudi_reconcile.stages.apply.result import LandedError
+from hudi_reconcile.stages.stage_log import TableLog
 
 log = logging.getLogger("hudi_reconcile")
 
@@ -122,6 +123,9 @@ def _performed(
         with open_world(config) as world:
             asked = [table for table in tables if table.name not in results]
             failed, expected_rows = _checked(world, asked if asks_source else ())
+            log_of_tables = TableLog(len(tables), done=len(results))
+            for one_failed in failed.values():
+                log_of_tables.end(one_failed)
             results.update(failed)
             left = [table for table in asked if table.name not in failed]
             if left:
@@ -129,7 +133,9 @@ def _performed(
                     provenance |= session_provenance(session)
                     for table in left:
                         one = TableRun(table, world.edges(table), folder, store, session)
+                        log_of_tables.begin(table.name)
                         results[table.name] = _one(world, one, act)
+                        log_of_tables.end(results[table.name])
         ended = clock.utc_micros()
         told = {name: add_config_to_fixes(one, call.config_file) for name, one in settle(results).items()}
         ordered = _in_order(told, tables, utc_text(started))

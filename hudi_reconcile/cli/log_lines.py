@@ -16,9 +16,11 @@ import re
 import select
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from time import time
+from types import MappingProxyType
 
 from hudi_reconcile.app.log_context import current_run, current_table
 from hudi_reconcile.core.safe_text import json_safe, printable
@@ -28,15 +30,32 @@ _LOG4J = re.compile(r"(?:\d\d/\d\d/\d\d )?\d\d:\d\d:\d\d (TRACE|DEBUG|INFO|WARN|
 _LEVELS = {"TRACE": "debug", "DEBUG": "debug", "INFO": INFO, "WARN": WARNING, "ERROR": ERROR, "FATAL": ERROR}
 _CONTINUES = re.compile(r"\s+\S|Caused by: |then:$")
 _BEGINS_TRACE = re.compile(r"Traceback \(most recent call last\)|Exception in thread |Exception ignored in")
+_MORE = ("stage", "seconds")
+NOTHING: Mapping[str, object] = MappingProxyType({})
 _IDLE_SECONDS = 0.3  # a prompt has no line end
 _END_SECONDS = 2.0
 _CHUNK_BYTES = 65_536
 
 
-def spell_line(seconds: float, level: str, run_id: str | None, table: str | None, message: str) -> str:
-    """One JSON line, without its end. `seconds` are since 1970, UTC."""
+def spell_line(
+    seconds: float,
+    level: str,
+    message: str,
+    *,
+    run_id: str | None = None,
+    table: str | None = None,
+    more: Mapping[str, object] = NOTHING,
+) -> str:
+    """One JSON line, without its end. `seconds` are since 1970, UTC; `more` are fields of this line alone."""
     when = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    line = {"ts": when, "level": level, "run_id": run_id, "table": table, "message": printable(message)}
+    line: dict[str, object] = {
+        "ts": when,
+        "level": level,
+        "run_id": run_id,
+        "table": table,
+        "message": printable(message),
+    }
+    line |= more
     return json_safe(json.dumps(line, ensure_ascii=False))
 
 
@@ -61,10 +80,18 @@ class LineWriter:
         self._descriptor: int | None = None
         self._thread: threading.Thread | None = None
 
-    def write(self, level: str, message: str, *, table: str | None = None, seconds: float | None = None) -> None:
+    def write(
+        self,
+        level: str,
+        message: str,
+        *,
+        table: str | None = None,
+        seconds: float | None = None,
+        more: Mapping[str, object] = NOTHING,
+    ) -> None:
         """Write one line. The run, and the table where none is given, are those of the work that is under way."""
         now = time() if seconds is None else seconds
-        line = spell_line(now, level, current_run(), table or current_table(), message)
+        line = spell_line(now, level, message, run_id=current_run(), table=table or current_table(), more=more)
         self._put(f"{line}\n")
 
     def take_descriptors(self) -> None:
@@ -125,6 +152,7 @@ class LineHandler(logging.Handler):
         self._writer = writer
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record; `table` may be given by `extra`."""
-        table = getattr(record, "table", None)
-        self._writer.write(record.levelname.lower(), self.format(record), table=table, seconds=record.created)
+        """Write the record; `table`, `stage` and `seconds` may be given by `extra`."""
+        more = {name: value for name in _MORE if (value := getattr(record, name, None)) is not None}
+        table, level = getattr(record, "table", None), record.levelname.lower()
+        self._writer.write(level, self.format(record), table=table, seconds=record.created, more=more)

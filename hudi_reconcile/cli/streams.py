@@ -52,6 +52,7 @@ class _Errors:
         self.lines: LineWriter | None = None
 
 
+_STAGES = "hudi_reconcile.stages"
 _OUT = _Output()
 _ERR = _Errors()
 
@@ -161,6 +162,7 @@ def log_to_stderr(level: int) -> None:
     logger = logging.getLogger("hudi_reconcile")
     logger.handlers[:] = [handler]
     logger.setLevel(level)
+    logging.getLogger(_STAGES).setLevel(logging.NOTSET)
     progress = logging.getLogger("hudi_reconcile.progress")
     progress.handlers[:] = []
     progress.propagate, on_terminal = True, is_terminal()
@@ -169,6 +171,11 @@ def log_to_stderr(level: int) -> None:
         progress.addHandler(_Bar())
         progress.propagate = False
         progress.setLevel(logging.DEBUG)
+
+
+def hush_stages() -> None:
+    """Leave out the lines of stages: what this call shows says them in its own words."""
+    logging.getLogger(_STAGES).setLevel(logging.WARNING)
 
 
 def is_terminal() -> bool:

@@ -68,7 +68,7 @@ def test_line_names_run_and_table_from_when_they_are_known() -> None:
 
 
 def test_time_of_a_line_is_utc_with_milliseconds() -> None:
-    line = json.loads(spell_line(1_700_000_000.5, "info", None, None, "x"))
+    line = json.loads(spell_line(1_700_000_000.5, "info", "x"))
 
     assert line["ts"] == "2023-11-14T22:13:20.500Z"
 
@@ -162,7 +162,7 @@ def test_level_of_a_line_of_another_program(text: str, before: str, level: str) 
 
 
 def test_line_that_a_ci_server_or_a_terminal_would_obey_is_text() -> None:
-    line = spell_line(0, "info", None, None, "##[add-mask]x \x1b[31m\u202e")
+    line = spell_line(0, "info", "##[add-mask]x \x1b[31m\u202e")
 
     assert "##[" not in line
     assert json.loads(line)["message"].startswith("# #[add-mask]x \\x1b[31m")
