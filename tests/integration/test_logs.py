@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,9 @@ def test_run_of_two_tables_leaves_json_lines_that_name_run_table_and_stage(proje
     counts = {one["table"]: one["message"] for one in of_run if one["message"].endswith(" of 2)")}
     assert counts["lost"].startswith("lost: usage, UsageError: ")
     assert counts["orders"].startswith("orders: corrected, 2 findings, 2 corrected, ")
+    sql = [one["message"] for one in lines if one["message"].startswith("sql: select ")]
+    assert any('from "public"."orders"' in one for one in sql)
+    assert not [one for one in sql if re.search(r"'|\b\d{4}", one)]
     assert not [one for one in lines if any(value in json.dumps(one) for value in SECRET_VALUES)]
 
 
