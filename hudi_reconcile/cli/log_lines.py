@@ -35,6 +35,7 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 _IDLE_SECONDS = 0.3  # a prompt has no line end
 _END_SECONDS = 2.0
 _CHUNK_BYTES = 65_536
+_MOST_BYTES = 1_000_000  # a longer line becomes several
 
 
 def spell_line(
@@ -135,7 +136,7 @@ class LineWriter:
             chunk = b"" if idle else os.read(read_end, _CHUNK_BYTES)
             is_open = idle or bool(chunk)
             *lines, rest = re.split(rb"[\r\n]+", rest + chunk)
-            if rest and not chunk:
+            if rest and (not chunk or len(rest) > _MOST_BYTES):
                 lines, rest = [*lines, rest], b""
             for line in filter(None, lines):
                 text = line.decode("utf-8", "replace")

@@ -123,6 +123,28 @@ def test_process_that_outlives_the_call_does_not_keep_it_from_ending() -> None:
     assert lines_of(done.stderr)
 
 
+def test_line_without_an_end_becomes_several_and_nothing_of_it_is_lost() -> None:
+    done = ended("os.write(2, b'x' * 2_500_000)")
+
+    long = [line["message"] for line in lines_of(done.stderr) if set(line["message"]) == {"x"}]
+    assert (len(long) > 1, sum(map(len, long))) == (True, 2_500_000)
+
+
+def test_call_that_is_terminated_says_so_in_its_last_line() -> None:
+    body = "emit_data('started\\n'); from hudi_reconcile.cli.streams import flush; flush(); time.sleep(60)"
+    process = subprocess.Popen(script(body), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "started\n"
+        process.terminate()
+        _, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+
+    last = lines_of(err)[-1]
+    assert (process.returncode, last["level"], "terminated before the end" in last["message"]) == (143, "error", True)
+
+
 def test_terminal_gets_lines_and_no_bar() -> None:
     body = "import logging; logging.getLogger('hudi_reconcile.progress').info('a part', extra={'bar': 'a bar'})"
     ours, theirs = pty.openpty()
