@@ -60,7 +60,7 @@ def test_run_of_two_tables_leaves_json_lines_that_name_run_table_and_stage(proje
     assert lines[-1] == of_run[-1]
     ended = [(one["table"], one["stage"]) for one in lines if "seconds" in one]
     steps = document["tables"][0]["corrections"]["steps"]
-    assert ended == [("orders", stage) for stage in ("compare", "judge", *steps)]
+    assert ended == [("orders", stage) for stage in ("compare", "judge", *steps)]  # nothing was pulled
     counts = {one["table"]: one["message"] for one in of_run if one["message"].endswith(" of 2)")}
     assert counts["lost"].startswith("lost: usage, UsageError: ")
     assert counts["orders"].startswith("orders: corrected, 2 findings, 2 corrected, ")

@@ -26,6 +26,7 @@ from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
 from hudi_reconcile.stages.pull.start import Start, carry, refuse_changed, start_of
+from hudi_reconcile.stages.stage_log import Laps
 
 NO_APPROVAL = Approval()
 Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
@@ -70,9 +71,10 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
             staged = source.staged(start.table, cut, page.window, start.bound)
             _refuse_unfit(job, start, done, staged, source)
             if staged.rows or done.existing is None or (start.schema and not done.pages):
-                begun = edges.clock.monotonic_seconds()
+                laps = Laps(edges.clock, job.name, "write")
                 done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
-                done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
+                laps.end("write")
+                done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
         return _result(job, _handed_back(start, done, lake), done)
 
 
@@ -108,9 +110,10 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
 
     done = _Done(table, start.before)
     _refuse_unfit(job, start, done, staged, source)
-    begun = edges.clock.monotonic_seconds()
+    laps = Laps(edges.clock, job.name, "write")
     after = _write(job, start, done, staged, lake, land=land)
-    done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
+    laps.end("write")
+    done = replace(done, write_seconds=laps.seconds["write"])
     note = f"the whole table was replaced; {gone} of its rows were gone at the source"
     done = _added(done, PageRange(start.window, None), staged, after, lake)
     return _result(job, _handed_back(replace(start, notes=(*start.notes, note)), done, lake), done)

@@ -44,10 +44,18 @@ def drifted() -> World:
 
 
 def test_sweep_says_each_phase_of_its_cost_as_it_begins_and_ends(caplog: pytest.LogCaptureFixture) -> None:
-    cost = swept(drifted()).result.cost
+    world = drifted()
+    caplog.clear()
+    cost = swept(world).result.cost
 
     assert stages(caplog) == [("compare", False), ("compare", True), ("judge", False), ("judge", True)]
     assert ends(caplog) == list(cost.phases_seconds)
+
+
+def test_pull_says_when_it_writes(caplog: pytest.LogCaptureFixture) -> None:
+    pulled(*ROWS)
+
+    assert stages(caplog) == [("write", False), ("write", True)]
 
 
 def test_apply_says_each_step_that_it_took_as_it_begins_and_ends(caplog: pytest.LogCaptureFixture) -> None:
