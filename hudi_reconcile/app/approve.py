@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from hudi_reconcile.app.approvals import planner_of, required_separation
 from hudi_reconcile.app.commands import PlanFile, plans_of
 from hudi_reconcile.app.host import HostClock, actor, hides_user, utc_text
+from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.run import Call, Finished, describe_maker, finish
 from hudi_reconcile.app.store import store_of
@@ -69,6 +70,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
         if table.policy.require_approval and others:
             refuse_own_word(plan, who, planner_of(store, plan.run_id), by_login=by_login)
     with store.begin(now) as folder:
+        name_run(folder.run_id)
         results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
         provenance = describe_maker(call, who, folder)
         trust = sentences(call.config)

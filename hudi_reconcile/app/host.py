@@ -1,5 +1,7 @@
 """The host's clock: the one place that reads it.
 
+Which parts a session would stand on.
+
 Who runs this process, as the kernel and the user database say. No variable of the environment is asked but for the name.
 """
 
@@ -15,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hudi_reconcile.core.plan.approvals import Actor, name_of
+from hudi_reconcile.spark.versions import list_used_versions
 
 
 class HostClock:
@@ -37,6 +40,11 @@ class HostClock:
 def utc_text(micros: int) -> str:
     """ISO text in UTC with milliseconds."""
     return datetime.fromtimestamp(micros / 1e6, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def version_lines(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Spark, Hudi and Java as a session would use them, a line each. Starts nothing and raises nothing."""
+    return tuple(f"{one.name} {one.version or 'unknown'} ({one.origin})" for one in list_used_versions(environ))
 
 
 NAME = "HUDI_RECONCILE_AS"

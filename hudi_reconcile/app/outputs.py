@@ -18,6 +18,7 @@ A table's two sides as OpenLineage names datasets. Pure: nothing of a URL but en
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import socket
 import time
@@ -42,7 +43,7 @@ from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.report.outputs.github import summary, workflow_commands
 from hudi_reconcile.report.outputs.junit import junit
 from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, openlineage
-from hudi_reconcile.report.outputs.prometheus import prometheus
+from hudi_reconcile.report.outputs.prometheus import MetricsFile, metrics_name, prometheus
 from hudi_reconcile.report.outputs.webhook import message
 
 Document = Mapping[str, Any]
@@ -95,13 +96,25 @@ def _files(
     if outputs.junit is not None:
         yield OutputFile("junit", outputs.junit, junit(run))
     if outputs.prometheus is not None:
-        yield OutputFile("prometheus", outputs.prometheus / f"hudi_reconcile_{run['command']}.prom", prometheus(run))
+        yield _metrics(outputs.prometheus, run, ends)
     if outputs.ndjson is not None:
         yield OutputFile("ndjson", outputs.ndjson, lines(run), is_appended=True)
     if (lineage := outputs.openlineage) is not None and lineage.file is not None:
         yield OutputFile("openlineage", lineage.file, openlineage(run, lineage.namespace, ends), is_appended=True)
     if outputs.github and (target := environ.get(_SUMMARY)):
         yield OutputFile("github", Path(target), summary(run), is_appended=True)
+
+
+def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFile:
+    """The file of this command and config; what this run did not come to learn stays as the file has it."""
+    # Not resolved: a link to the config may lead elsewhere after each deployment.
+    config = os.path.abspath(run["provenance"].get("config", "reconcile.yaml"))  # noqa: PTH100
+    path = folder / metrics_name(run["command"], config)
+    before = ""
+    with suppress(OSError, UnicodeDecodeError):
+        before = path.read_text("utf-8")
+    zone = next((one.zone for one in ends.values()), "UTC")
+    return OutputFile("prometheus", path, prometheus(run, MetricsFile(config, zone, before)))
 
 
 def lines(run: Document) -> str:
@@ -276,7 +289,8 @@ _ENGINES = {"postgresql": ("postgres", 5432), "mysql": ("mysql", 3306), "mariadb
 
 def ends_of(config: Config, tables: tuple[TableConfig, ...]) -> Mapping[str, Ends]:
     """Both datasets of each table, by the table's name."""
-    return {table.name: Ends(_source(config.source.url, table), _lake(table.lake.path)) for table in tables}
+    zone = config.source.time_zone
+    return {table.name: Ends(_source(config.source.url, table), _lake(table.lake.path), zone) for table in tables}
 
 
 def _source(url: str, table: TableConfig) -> Dataset:

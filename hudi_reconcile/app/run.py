@@ -24,6 +24,7 @@ from hudi_reconcile import __version__
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
+from hudi_reconcile.app.log_context import about_table, name_run
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.pages import page_of
 from hudi_reconcile.app.stop import STOP, exit_code_of
@@ -43,6 +44,7 @@ from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges, FilesRead
 from hudi_reconcile.spark.session import Session, explain_loss, translate_error
 from hudi_reconcile.stages.job import LandedError
+from hudi_reconcile.stages.stage_log import TableLog
 
 log = logging.getLogger("hudi_reconcile")
 
@@ -122,9 +124,10 @@ def _performed(
     store = store_of(config, os.environ)
     stop_code = 0
     with store.begin(started) as folder:
+        name_run(folder.run_id)
         provenance = describe_maker(call, who, folder)
         asked = [table for table in tables if table.name not in results]
-        work = _Work(act, folder, store, results, provenance)
+        work = _Work(act, folder, store, results, provenance, TableLog(len(tables), done=len(results)))
         try:
             _work_through(config, asked, work, asks_source=asks_source)
         except STOPS as stop:
@@ -148,12 +151,15 @@ class _Work:
     store: Store
     results: dict[str, TableResult]
     provenance: dict[str, Any]
+    log: TableLog
 
 
 def _work_through(config: Config, tables: Sequence[TableConfig], work: _Work, *, asks_source: bool) -> None:
     """Do the work table by table. Where a table takes the JVM with it, the tables after it get a new one."""
     with open_world(config) as world:
         failed, expected_rows = _checked(world, tables if asks_source else ())
+        for one_failed in failed.values():
+            work.log.end(one_failed)
         work.results.update(failed)
         waiting = deque(table for table in tables if table.name not in failed)
         while waiting:
@@ -163,7 +169,9 @@ def _work_through(config: Config, tables: Sequence[TableConfig], work: _Work, *,
                 while waiting and lost is None:
                     table = waiting.popleft()
                     one = TableRun(table, world.edges(table), work.folder, work.store, session)
+                    work.log.begin(table.name)
                     lost = _one(world, one, work)
+                    work.log.end(work.results[table.name])
 
 
 def _unreached(name: str, stop: BaseException) -> TableResult:
@@ -236,7 +244,8 @@ def _one(world: World, one: TableRun, work: _Work) -> SparkLostError | None:
     sent_before = len(world.engine.sent)
     ending: BaseException | None = None
     try:
-        result = work.act(one)
+        with about_table(one.table.name):
+            result = work.act(one)
     except STOPS as stop:
         ending, result = stop, failure_result(one.table.name, stop)
     except LandedError as landed:
@@ -296,10 +305,10 @@ def failure_result(name: str, error: BaseException) -> TableResult:
         return TableResult(name, Outcome.UNVERIFIED, error=_interruption(error, "before the table was done"))
     known = error if isinstance(error, ReconcileError) else translate_error(error)
     if known is None:
-        log.error(trace_of(error))
+        log.error(trace_of(error), extra={"table": name})
         return TableResult(name, Outcome.UNVERIFIED, error=_unforeseen_failure(error, "stderr"))
     if known is not error:
-        log.debug(trace_of(error))
+        log.debug(trace_of(error), extra={"table": name})
     guards = known.guards if isinstance(known, RefusedError) else ()
     return TableResult(name, known.outcome, error=Failure(known.type, known.message, known.fix), guards=guards)
 

@@ -21,6 +21,7 @@ from typing import NoReturn
 import click
 
 from hudi_reconcile import __version__
+from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.app.stop import STOP
 from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings
@@ -28,13 +29,23 @@ from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, Terminated, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import defuse_commands, trace_of
+from hudi_reconcile.core.safe_text import defuse_commands, printable, trace_of
 
 PROGRAM = "hudi-reconcile"
 _COMPLETION = "_HUDI_RECONCILE_COMPLETE"
 _LEVELS = {-1: logging.WARNING, 0: logging.INFO, 1: logging.DEBUG}
 # Nobody read the output to its end, so nobody was told the outcome.
 _NOT_DELIVERED = Outcome.UNVERIFIED.exit_code
+
+
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature
+    """Print what this tool is and stands on. Starts neither Spark nor a JVM."""
+    if not wanted or context.resilient_parsing:
+        return
+    from hudi_reconcile.app.host import version_lines  # noqa: PLC0415 - keeps --help light
+
+    click.echo("\n".join((f"{PROGRAM} {__version__}", *map(printable, version_lines(os.environ)))))
+    context.exit()
 
 
 @click.group(cls=Commands, name=PROGRAM, context_settings={"max_content_width": 120})
@@ -50,9 +61,26 @@ _NOT_DELIVERED = Outcome.UNVERIFIED.exit_code
 )
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what is being done, in detail.")
-@click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: stderr is JSON lines and nothing else, what Spark prints too.",
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+    help="Show the version, and Spark's, Hudi's and Java's as a session would use them.",
+)  # fmt: skip
 @click.pass_context
-def group(context: click.Context, config_path: Path, *, quiet: bool, verbose: bool) -> None:
+def group(
+    context: click.Context,
+    config_path: Path,
+    *,
+    quiet: bool,
+    verbose: bool,
+    log_format: str,  # noqa: ARG001 - stderr was set up by `run`, for errors of the command line itself
+) -> None:
     """Find where a Hudi table has drifted from its source, and correct it with proof."""
     if quiet and verbose:
         raise UsageError("-q and -v exclude each other", fix="give one of them")
@@ -76,7 +104,8 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing escapes, and every failure has been reported."""
-    streams.begin()
+    streams.begin(as_lines=_wants_json(arguments, "--log-format"))
+    name_run(None)
     if _COMPLETION in os.environ or not {"--help", "--version"}.isdisjoint(arguments):
         streams.give_stdout_to_help()
     try:
@@ -87,7 +116,7 @@ def run(arguments: Sequence[str]) -> int:
         return _NOT_DELIVERED
     except SystemExit as exit_:
         if _COMPLETION in os.environ:
-            raise
+            return _completion_code(exit_, arguments)
         if streams.help_has_stdout():  # click leaves so where nobody reads its help
             streams.silence()
             return _NOT_DELIVERED
@@ -102,10 +131,20 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: BaseException, arguments: Sequence[str]) -> int:
     try:
-        return report(failure_of(error), command=find_command(arguments), as_json=_wants_json(arguments))
+        return report(failure_of(error), command=find_command(arguments), as_json=_wants_json(arguments, "--format"))
     except streams.ReaderGone:
         streams.silence()
         return _NOT_DELIVERED
+
+
+def _completion_code(left: SystemExit, arguments: Sequence[str]) -> int:
+    """How click left a completion: 0, or the shell is not one that it knows."""
+    if not left.code:
+        return 0
+    asked = os.environ[_COMPLETION]
+    legal = " ".join(f"{shell}_source" for shell in ("bash", "zsh", "fish"))
+    error = UsageError(f"no completion for {asked!r} (legal: {legal})", fix=f"{_COMPLETION}=bash_source {PROGRAM}")
+    return _report(error, arguments)
 
 
 def _exit_code(returned: object) -> int:
@@ -116,15 +155,15 @@ def _exit_code(returned: object) -> int:
     raise TypeError(f"a command returned {type(returned).__name__} where an Outcome was due")
 
 
-def _wants_json(arguments: Sequence[str]) -> bool:
+def _wants_json(arguments: Sequence[str], option: str) -> bool:
     wanted = False
     for word, following in zip(arguments, [*arguments, ""][1:], strict=True):
         if word == "--":
             break
-        if word == "--format":
+        if word == option:
             wanted = following == "json"
-        elif word.startswith("--format="):
-            wanted = word == "--format=json"
+        elif word.startswith(f"{option}="):
+            wanted = word == f"{option}=json"
     return wanted
 
 
@@ -175,7 +214,7 @@ def failure_of(error: BaseException) -> CallFailure:
 def report(failure: CallFailure, *, command: str | None, as_json: bool) -> int:
     """Tell people and, with `as_json`, scripts; return the exit code."""
     if failure.traceback:
-        streams.complain(defuse_commands(failure.traceback))
+        streams.complain(defuse_commands(failure.traceback), level="error")
     heading = f"{failure.count:,} problems in the config\n" if failure.count > 1 else ""
     streams.complain_of(f"{heading}{failure.message}", failure.fix)
     for note in failure.notes:

@@ -130,7 +130,7 @@ def find_command(arguments: Sequence[str]) -> str | None:
     """The command that a command line calls, such as `sweep` or `config show`; None where none can be made out."""
     words = iter(arguments)
     for word in words:
-        if word in ("-c", "--config"):
+        if word in ("-c", "--config", "--log-format"):
             next(words, None)
         elif not word.startswith("-"):
             entry = COMMANDS.get(word)

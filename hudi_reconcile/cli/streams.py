@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
+from hudi_reconcile.cli.log_lines import ERROR, INFO, WARNING, LineHandler, LineWriter
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.safe_text import defuse_commands, json_safe, printable
 
@@ -44,7 +45,16 @@ class _Output:
             raise ReaderGone from None
 
 
+class _Errors:
+    """How stderr is written in this call: as text (None), or by the one writer of JSON lines."""
+
+    def __init__(self) -> None:
+        self.lines: LineWriter | None = None
+
+
+_STAGES = "hudi_reconcile.stages"
 _OUT = _Output()
+_ERR = _Errors()
 
 
 def take_stdout() -> None:
@@ -76,10 +86,15 @@ def help_has_stdout() -> bool:
     return _OUT.is_for_help
 
 
-def begin() -> None:
-    """Forget what an earlier run in this process has written."""
+def begin(*, as_lines: bool = False) -> None:
+    """Forget what an earlier run in this process has written. `as_lines`: stderr gets JSON lines, and nothing else."""
     _OUT.document_written = False
     _OUT.is_for_help = False
+    _ERR.lines = None
+    if as_lines:
+        _ERR.lines = LineWriter()
+        if _OUT.stream is not None:  # in a process of our own
+            _ERR.lines.take_descriptors()
 
 
 def emit(text: str) -> None:
@@ -119,22 +134,30 @@ def silence() -> None:
         os.close(nowhere)
 
 
-def complain(text: str) -> None:
-    """Write a line for people to stderr, control characters made visible. Nothing where stderr is gone."""
+def complain(text: str, *, level: str = INFO, table: str | None = None) -> None:
+    """Write a line for people to stderr, control characters made visible. Nothing where stderr is gone.
+
+    `level` and `table` are what a JSON line says; a text that begins with `warning:` is one.
+    """
+    if _ERR.lines is not None:
+        _ERR.lines.write(WARNING if text.startswith("warning:") else level, text, table=table)
+        return
     try:
         print(printable(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints
     except OSError:
         return
 
 
-def complain_of(message: str, fix: str) -> None:
+def complain_of(message: str, fix: str, *, table: str | None = None) -> None:
     """Write an error and its fix to stderr; texts of databases and files are no commands to a CI server."""
-    complain(defuse_commands(f"error: {message}\nfix: {fix}"))
+    complain(defuse_commands(f"error: {message}\nfix: {fix}"), level=ERROR, table=table)
 
 
 def log_to_stderr(level: int) -> None:
     """Send this package's log records of a level and above to stderr."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if _ERR.lines is not None:
+        handler = LineHandler(_ERR.lines)
     handler.setFormatter(_PrintableFormatter("%(message)s"))
     root = logging.getLogger()
     if not root.handlers:  # py4j logs to the root, with a traceback, which would make Python add a handler for all
@@ -142,14 +165,25 @@ def log_to_stderr(level: int) -> None:
     logger = logging.getLogger("hudi_reconcile")
     logger.handlers[:] = [handler]
     logger.setLevel(level)
+    logging.getLogger(_STAGES).setLevel(logging.NOTSET)
     progress = logging.getLogger("hudi_reconcile.progress")
     progress.handlers[:] = []
-    progress.propagate, on_terminal = True, sys.stderr is not None and sys.stderr.isatty()
+    progress.propagate, on_terminal = True, is_terminal()
     progress.setLevel(logging.NOTSET)
     if on_terminal and level == logging.INFO:  # a bar; -v has a line for each part instead, -q nothing
         progress.addHandler(_Bar())
         progress.propagate = False
         progress.setLevel(logging.DEBUG)
+
+
+def hush_stages() -> None:
+    """Leave out the lines of stages: what this call shows says them in its own words."""
+    logging.getLogger(_STAGES).setLevel(logging.WARNING)
+
+
+def is_terminal() -> bool:
+    """True where stderr is text on a terminal: what is written over and over has a place there only."""
+    return _ERR.lines is None and sys.stderr is not None and sys.stderr.isatty()
 
 
 # --- helpers ---

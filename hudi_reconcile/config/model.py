@@ -163,7 +163,7 @@ class OutputsConfig(Section):
 
     junit: LocalPath | None = Field(None, description="JUnit XML of the newest run, a file.")
     prometheus: LocalPath | None = Field(
-        None, description="Folder of node_exporter's textfile collector: hudi_reconcile_<command>.prom."
+        None, description="Folder of node_exporter's textfile collector: one file a command and config."
     )
     ndjson: LocalPath | None = Field(None, description="A file that gets one JSON line a table and run.")
     openlineage: OpenLineageConfig | None = Field(

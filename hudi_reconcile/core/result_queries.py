@@ -2,6 +2,8 @@
 
 What an apply says of the tables of a run that it has no plan for. Pure: the run's own words in, a result out.
 
+A table's result in one line for a log. Pure.
+
 The commands that errors and guards name, as they are to be typed: with the config that the call was given. Pure.
 """
 
@@ -18,6 +20,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Failure, Unverified
 
 Document = Mapping[str, Any]
+_MOST_MESSAGE_CHARS = 200
 _LEFT = ("superseded", "moved", "failed", "held")
 # Any graver outcome may hide an apply whose verification still found drift, or was not steady.
 _VERIFIED_FULLY = frozenset({Outcome.CORRECTED.value, Outcome.DRIFT.value})
@@ -38,6 +41,27 @@ def is_wholly_corrected(table: Document) -> bool:
         and not any(done.get(status, 0) for status in _LEFT)
         and sum(table["findings"].values()) <= planned
     )
+
+
+def describe_result(result: TableResult) -> str:
+    """Outcome, counts and seconds, or the error; nothing of a row.
+
+    >>> describe_result(TableResult("orders", Outcome.DRIFT, findings={"deleted": 3}))
+    'drift, 3 findings, 0.0 s'
+    """
+    done, drifted = result.corrections, sum(result.findings.values())
+    counts = {
+        "rows pulled": 0 if result.pull is None else result.pull.rows,
+        "findings": drifted,
+        "not compared": len(result.unverified),
+        "corrected": done.applied,
+        "not corrected": sum(getattr(done, name) for name in _LEFT),
+        "rules failed": sum(rule.status in ("fail", "error") for rule in result.rules),
+    }
+    parts = [f"{count:,} {what}" for what, count in counts.items() if count]
+    if result.error is not None:
+        parts.append(f"{result.error.type}: {' '.join(result.error.message.split())[:_MOST_MESSAGE_CHARS]}")
+    return ", ".join((result.outcome.value, *parts, f"{result.cost.seconds:.1f} s"))
 
 
 def open_drift(table: Document) -> dict[str, int]:

@@ -9,6 +9,7 @@ What is asked of one source table, as the config says it, without the config.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,15 @@ from typing import Any, Protocol
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.core.tables.values import Moment, SourceTable
 from hudi_reconcile.sql.dialect import Dialect, Digests
+from hudi_reconcile.sql.statement_text import hide_values
+
+log = logging.getLogger("hudi_reconcile")
+
+
+def log_statement(sql: str, name_quote: str) -> None:
+    """Say on the log, for `-v`, that the source is sent this statement: without any value, and names quoted by `name_quote`."""
+    if log.isEnabledFor(logging.DEBUG):
+        log.debug("sql: %s", hide_values(sql, name_quote))
 
 
 @dataclass(frozen=True, slots=True)

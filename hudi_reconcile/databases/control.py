@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.retry import ROUNDS, Passing, of_state, wait_seconds
 from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.databases.base import log_statement
 
 log = logging.getLogger("hudi_reconcile")
 CONNECT_SECONDS = 10
@@ -51,6 +52,7 @@ class ControlPlane:
         self.connection = connection
         self._sent: list[str] = []
         self._named = named
+        self._name_quote = "`" if driver.startswith("mysql") else '"'
         self._has_connected = False
         url = sa.URL.create(
             driver,
@@ -75,7 +77,7 @@ class ControlPlane:
         def ask() -> Sequence[sa.RowMapping]:
             with self._engine.connect() as connection:
                 self._has_connected = True
-                self._sent.append(" ".join(sql.split()))
+                self._record(sql)
                 text = _escaped(sql) if parameters else sql.replace(":", "\\:")
                 return connection.execute(sa.text(text), dict(parameters or {})).mappings().all()
 
@@ -84,7 +86,7 @@ class ControlPlane:
 
     def shape(self, sql: str, of: Callable[[Any], Shape]) -> Shape:
         """What the driver's cursor tells of the columns that a statement gives."""
-        self._sent.append(" ".join(sql.split()))
+        self._record(sql)
         with self._named_errors(), self._engine.connect() as connection:
             return of(connection.execute(sa.text(sql.replace(":", "\\:"))).cursor)
 
@@ -94,7 +96,7 @@ class ControlPlane:
         with self._named_errors(), self._engine.connect().execution_options(isolation_level=isolation) as connection:
 
             def rows(sql: str) -> Sequence[sa.RowMapping]:
-                self._sent.append(" ".join(sql.split()))
+                self._record(sql)
                 result = connection.execute(sa.text(_escaped(sql)))
                 return result.mappings().all() if result.returns_rows else ()
 
@@ -117,6 +119,10 @@ class ControlPlane:
     def close(self) -> None:
         """Give the connection back to the server."""
         self._engine.dispose()
+
+    def _record(self, sql: str) -> None:
+        self._sent.append(" ".join(sql.split()))
+        log_statement(sql, self._name_quote)
 
     def _repeated(self, ask: Callable[[], Sequence[sa.RowMapping]]) -> Sequence[sa.RowMapping]:
         # A server that was never reached is not waited for: then the address is wrong, or the password.

@@ -41,7 +41,8 @@ class PastTable:
     `applied_before` are corrections of the same plan that earlier applies wrote, of killed ones too; `plan_id` is the plan that
     the run made or applied. `open_rules` counts rules that could not run, or failed for the run.
     `whole`: every row of both sides was compared. `coverage` is how much was compared and how old the rest is, as in the
-    run's result; None where the run compared nothing, or is older than these fields.
+    run's result; None where the run compared nothing, or is older than these fields. `pulled_rows` is None where nothing was to
+    be pulled, `error` the type of the error that ended the table's work. `seconds` are those of the table's work.
     """
 
     name: str
@@ -53,6 +54,9 @@ class PastTable:
     applied_before: int = 0
     plan_id: str | None = None
     open_rules: int = 0
+    pulled_rows: int | None = None
+    error: str | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,9 @@ def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
             one["corrections"].get("applied_before", 0),
             one.get("plan_id"),
             open_rules(one),
+            (one.get("pull") or {}).get("rows"),
+            (one.get("error") or {}).get("type"),
+            one["cost"]["seconds"],
         )
         for one in document["tables"]
     )

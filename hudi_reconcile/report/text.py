@@ -16,6 +16,7 @@ import io
 import itertools
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -47,6 +48,18 @@ def past_tables_text(tables: Sequence[Document]) -> str:
     `orders drift (deleted 3, 3 applied, 1 rule failed), items clean`
     """
     return ", ".join(f"{visible(table['name'])} {table['outcome']}{_what(table)}" for table in tables)
+
+
+def past_run_lines(past: Document) -> Iterator[str]:
+    """A run of the history: one line, and where it has several tables a line for each, with how long its work took."""
+    tables, run = past["tables"], f"{past['run_id']}  {past['command']:<10}  {past['outcome']:<10}"
+    if past["why"] or len(tables) <= 1:
+        yield f"{run}  {past['why'] or past_tables_text(tables)}"
+        return
+    outcomes = Counter(table["outcome"] for table in tables)
+    yield f"{run}  {len(tables)} tables: {', '.join(f'{count:,} {outcome}' for outcome, count in outcomes.items())}"
+    for table in tables:
+        yield f"    {past_tables_text((table,))}, {table['seconds']:,.1f} s"
 
 
 def consumer_text(lag: Document) -> str:
@@ -127,9 +140,11 @@ def _next_lines(run: Document, plan: Document, approval: Document | None) -> Ite
 
 def _what(table: Document) -> str:
     parts = [f"{kind} {table['findings'][kind]:,}" for kind in DRIFT_KINDS if table["findings"].get(kind)]
+    parts += [f"{table['pulled_rows']:,} pulled"] if table.get("pulled_rows") else []
     parts += [f"{table['applied']:,} applied"] if table["applied"] else []
     parts += [one] if (one := coverage_text(table.get("coverage"))) else []
     parts += [one] if (one := open_rules_text(table.get("open_rules", 0), table["outcome"])) else []
+    parts += [visible(table["error"])] if table.get("error") else []
     return f" ({', '.join(parts)})" if parts else ""
 
 

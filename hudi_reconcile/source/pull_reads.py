@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -153,7 +154,9 @@ def read_parts(spark: SparkSession, work: ReadWork) -> tuple[PartRead, ...]:
     over = threading.Event()
     found: dict[int, PartRead] = {}
     with ThreadPoolExecutor(max(1, min(work.lanes, work.parts))) as pool:
-        futures = [pool.submit(_one, spark, work, number, group, over) for number in range(work.parts)]
+        futures = [
+            pool.submit(copy_context().run, _one, spark, work, number, group, over) for number in range(work.parts)
+        ]
         try:
             for future in as_completed(futures):
                 part = future.result()

@@ -27,7 +27,7 @@ from hudi_reconcile.core.tables.key_encoding import ASKED_AT_ONCE, Key
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import Moment, SourceTable
-from hudi_reconcile.databases.base import Engine, TableRequest
+from hudi_reconcile.databases.base import Engine, TableRequest, log_statement
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, Signs, Staged
 from hudi_reconcile.source import pull_reads, pushdown
 from hudi_reconcile.source.pull_reads import ReadWork, add_cost, read_parts, read_warnings, union_parts
@@ -188,7 +188,7 @@ class TableSource:
         plan = self._planned(table, segmentation, window)
         ready = time.monotonic()
         whole, session, target = JdbcRead.of(plan), self._session(), self._engine.jdbc()
-        self._reads += whole.statements
+        self._record(whole.statements)
         work = ReadWork(
             table.name,
             len(plan.parts),
@@ -275,8 +275,14 @@ class TableSource:
         return int(self._one(reads.count_query(table.name, predicates))["hr_rows"])
 
     def _read(self, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
-        self._reads += plan.statements
+        self._record(plan.statements)
         return read(self._session(), self._engine.jdbc(), plan, columns)
+
+    def _record(self, statements: Sequence[str]) -> None:
+        self._reads += statements
+        quote = self._dialect.quote("x")[0]
+        for one in statements:
+            log_statement(one, quote)
 
     @property
     def _dialect(self) -> Dialect:

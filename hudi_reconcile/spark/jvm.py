@@ -244,7 +244,7 @@ def find_java(environ: Mapping[str, str]) -> JavaRuntime:
     Raises:
         UsageError: no place holds a Java 17 or 21; lists what was found where.
     """
-    return choose(_ask(origin, path) for origin, path in _places(environ))
+    return choose(_ask(origin, path) for origin, path in list_places(environ))
 
 
 def choose(answers: Iterable[JavaRuntime | SilentJava]) -> JavaRuntime:
@@ -284,7 +284,8 @@ def parse_report(text: str) -> tuple[int, Path | None] | None:
 # --- asking the machine ----------------------------------------------------------------------------------------------
 
 
-def _places(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+def list_places(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """Where a Java may be, in the order in which they are asked: how it was named, and its binary."""
     if home := environ.get("JAVA_HOME"):
         yield f"JAVA_HOME={home}", Path(home) / "bin" / "java"
     if on_path := shutil.which("java", path=environ.get("PATH", "")):

@@ -32,8 +32,9 @@ from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Column
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Edges, Frame, KeysTarget, RuleEngine, Source
-from hudi_reconcile.stages.job import Laps, TableJob
+from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import require_table
+from hudi_reconcile.stages.stage_log import Laps
 
 _PULL = "pull it first: hudi-reconcile pull -t "
 _COLUMN_WORDS = ("column", "column_A", "column_B", "column_list", "column_set")
@@ -75,7 +76,7 @@ def check(
             f"table {job.job.name}: nothing was ever committed to {job.job.lake_path}", fix=_PULL + job.job.name
         )
     ground = RuleContext(table, pin, edges.lake.rows(pin), compared, keys_folder)
-    laps = Laps(edges.clock)
+    laps = Laps(edges.clock, job.job.name, "rules")
     counted = _counted(job, edges, engine, ground)
     rows = edges.lake.count(pin)
     today = day_of(edges.clock.utc_micros())

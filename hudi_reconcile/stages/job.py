@@ -14,7 +14,6 @@ from hudi_reconcile.core.sweep.coverage import Coverage
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.core.tables.values import ChangeLog, PartitionField, TableType
-from hudi_reconcile.ports import Clock
 
 Mode = Literal["auto", "pushdown", "stream"]
 
@@ -80,24 +79,6 @@ class TableJob:
         return {"kind": kind, "run_id": self.run_id, **head}
 
     known: KnownColumns = field(default_factory=KnownColumns)
-
-
-@dataclass(slots=True)
-class Laps:
-    """Seconds of a piece of work by phase. It begins when this is made; a phase that comes again is summed."""
-
-    clock: Clock
-    seconds: dict[str, float] = field(default_factory=dict, init=False)
-    begun: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.begun = self.clock.monotonic_seconds()
-
-    def end(self, phase: str) -> None:
-        """All since the last end was this phase."""
-        now = self.clock.monotonic_seconds()
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.begun
-        self.begun = now
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from hudi_reconcile.report.text import (
     diff_lines,
     format_findings,
     format_uncorrected,
-    past_tables_text,
+    past_run_lines,
     plan_text,
 )
 
@@ -169,9 +169,7 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
     printed, kept = False, []
     for past in runs:
         kept += [past.document] if tables else []
-        emit(
-            f"{past.run_id}  {past.command:<10}  {past.outcome:<10}  {past.why or past_tables_text(past.document['tables'])}"
-        )
+        emit("\n".join(past_run_lines(past.document)))
         printed = True
     for name in tables:
         if (trend := trend_of(name, kept)) is not None:

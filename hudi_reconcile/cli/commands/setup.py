@@ -27,7 +27,7 @@ from hudi_reconcile.cli.options import (
     pass_settings,
     table_option,
 )
-from hudi_reconcile.cli.streams import complain, emit, emit_json, head
+from hudi_reconcile.cli.streams import complain, emit, emit_json, head, hush_stages
 from hudi_reconcile.config.show import FILES
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -206,6 +206,7 @@ def demo(rows: int, keep: Path | None, output_format: OutputFormat) -> Outcome:
     from hudi_reconcile.app.demo import run_demo  # noqa: PLC0415 - keeps the work rooms out of --help
 
     as_json = output_format == "json"
+    hush_stages()
     told = run_demo(rows, keep, complain if as_json else emit)
     if as_json:
         reports = [{"command": one.command, "outcome": one.outcome, "path": str(one.report)} for one in told.runs]

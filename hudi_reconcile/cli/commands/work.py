@@ -235,8 +235,9 @@ def print_result(finished: Finished, output_format: OutputFormat) -> int:
         emit(render_run(result))
         emit(f"report: {finished.folder / 'report.html'}")
         emit(f"audit head: {finished.audit_head}")
-    for error in errors:
-        complain_of(error.message, error.fix)
+    for table in result.tables:
+        if table.error is not None:
+            complain_of(table.error.message, table.error.fix, table=table.name)
     for line in finished.said:
         complain(line)
     return result.exit_code

@@ -7,7 +7,7 @@ none that always comes. The result of the apply names the steps that it took.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -80,15 +80,24 @@ def document(plan: Plan, *, created_utc: str, expires_utc: str) -> dict[str, Any
 
 
 class Course:
-    """The way of one apply through the steps of its plan. `taken` are those that it began, in order."""
+    """The way of one apply through the steps of its plan. `taken` are those that it began, in order.
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    `say` is called with the name of each step as it begins.
+    """
+
+    def __init__(self, steps: Sequence[Step], say: Callable[[str], None] = lambda _: None) -> None:
+        self._steps = tuple(steps)
         self._names = [step.step for step in steps]
+        self._say = say
         self._next = 0
         self.taken: list[StepName] = []
 
     def begin(self, name: StepName) -> None:
         """Say that the step begins now. Raises UnexplainedStepError where the plan does not explain it here."""
+        self._enter(name)
+        self._say(name.value)
+
+    def _enter(self, name: StepName) -> None:
         ahead = self._names[self._next :]
         if name not in ahead:
             raise UnexplainedStepError(f"step {name} is not explained after {', '.join(self.taken) or 'nothing'}")
@@ -97,12 +106,18 @@ class Course:
         self.taken.append(name)
 
     def begin_again(self, taken: Sequence[StepName]) -> None:
-        """Take these steps in place of those from the first of them on, which wrote nothing: another writer came first."""
+        """Take these steps, which a `try_again` took, in place of those from the first of them on, which wrote nothing."""
         first = taken[0]
         self._next = self._names.index(first)
         del self.taken[self.taken.index(first) :]
         for name in taken:
-            self.begin(name)
+            self._enter(name)
+
+    def try_again(self, first: StepName) -> Course:
+        """A course of its own from this step on, for an attempt that may not count: another writer came first."""
+        found = Course(self._steps, self._say)
+        found.skip_to(first)
+        return found
 
     def skip_to(self, name: StepName) -> None:
         """Go on at a later step, as the plan's commits are on the timeline and nothing is written."""

@@ -35,6 +35,7 @@ from hudi_reconcile.databases.base import (
     ServerFacts,
     TableFacts,
     TableRequest,
+    log_statement,
 )
 from hudi_reconcile.databases.catalog import UniqueKey, describe_table
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
@@ -147,7 +148,7 @@ class JdbcEngine:
 
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """All rows of one small statement."""
-        self._sent.append(sql)
+        self._record(sql)
         return self._database().rows(sql)
 
     def describe(self, request: TableRequest) -> Described:
@@ -263,11 +264,15 @@ class JdbcEngine:
             request, columns, (), name=name, identity=f"{self.place}/{request.query_id}", rows_estimate=int(count)
         )
 
+    def _record(self, sql: str) -> None:
+        self._sent.append(sql)
+        log_statement(sql, self._product.quote)
+
     def _clock(self) -> tuple[int, str]:
         refused: SourceError | None = None
         for sql in self._product.clocks:
             try:
-                self._sent.append(sql)
+                self._record(sql)
                 micros, is_zoned = self._database().clock(sql)
             except SourceError as error:
                 refused = refused or error

@@ -35,10 +35,11 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Both sides of a table."""
+    """Both sides of a table, and the time zone of the source's times that have none."""
 
     source: Dataset
     lake: Dataset
+    zone: str = "UTC"
 
 
 def openlineage(run: Document, namespace: str, ends: Mapping[str, Ends]) -> str:

@@ -93,6 +93,9 @@ def as_history_line(run: Document) -> dict[str, Any]:
             "applied_before": one["corrections"].get("applied_before", 0),
             "plan_id": one.get("plan_id"),
             "open_rules": open_rules(one),
+            "pulled_rows": (one.get("pull") or {}).get("rows"),
+            "error": (one.get("error") or {}).get("type"),
+            "seconds": one["cost"]["seconds"],
         }
         for one in run["tables"]
     ]

@@ -45,7 +45,7 @@ from hudi_reconcile.stages.apply.result import Done, done_result, failed_result,
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
 from hudi_reconcile.stages.comparison import Sides, hidden_digits, precision_of, scope_of
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
-from hudi_reconcile.stages.job import LandedError, Laps, TableJob
+from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, require_table, roll_back_dead_writers
 from hudi_reconcile.stages.pull.schema import columns_for_correction
 from hudi_reconcile.stages.requirements import (
@@ -55,6 +55,7 @@ from hudi_reconcile.stages.requirements import (
     refuse_stale,
     schema_text,
 )
+from hudi_reconcile.stages.stage_log import Laps, step_log
 from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, policy_of, refuse_unreplayed
 from hudi_reconcile.stages.sweep.partial import partitions_of
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, look_twice, pin_lake
@@ -79,8 +80,8 @@ def apply(
     written where a requirement does not hold. An error after a commit has landed is in the result, which names the commit;
     one that is no ReconcileError, and a stop of the process, comes as LandedError.
     """
-    course = Course(steps_of(plan))
-    with edges.lake.lease(job.run_id):
+    with edges.lake.lease(job.run_id), step_log(job.name, edges.clock) as say:
+        course = Course(steps_of(plan), say)
         course.begin(StepName.REQUIRE)
         landed = landed_of(edges.lake, plan.plan_id)
         refuse_undone(job, plan, landed)
@@ -247,8 +248,7 @@ def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
     if wrote.lost and not tally.written:
         # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
         # in flight still is.
-        trial = Course(steps_of(work.plan))
-        trial.skip_to(StepName.RECHECK)
+        trial = tally.course.try_again(StepName.RECHECK)
         again = _rechecked(work, trial)
         laps.end("recheck")
         if again.ready_rows < found.ready_rows:

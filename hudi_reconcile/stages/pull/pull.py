@@ -26,6 +26,7 @@ from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
 from hudi_reconcile.stages.pull.start import Start, carry, refuse_changed, start_of
+from hudi_reconcile.stages.stage_log import Laps
 
 NO_APPROVAL = Approval()
 Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
@@ -72,9 +73,10 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                 _refuse_unfit(job, start, done, staged, source)
                 if staged.rows or done.existing is None or (start.schema and not done.pages):
                     with edges.whole_commit():
-                        begun = edges.clock.monotonic_seconds()
+                        laps = Laps(edges.clock, job.name, "write")
                         done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
-                        done = replace(done, write_seconds=done.write_seconds + edges.clock.monotonic_seconds() - begun)
+                        laps.end("write")
+                        done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
             return _result(job, _handed_back(start, done, lake), done)
         except STOPS as stop:
             raise _stopped(job, start, done, stop) from stop
@@ -112,11 +114,12 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
 
     done = _Done(table, start.before)
     _refuse_unfit(job, start, done, staged, source)
-    begun = edges.clock.monotonic_seconds()
     try:
         with edges.whole_commit():
+            laps = Laps(edges.clock, job.name, "write")
             after = _write(job, start, done, staged, lake, land=land)
-            done = replace(done, write_seconds=edges.clock.monotonic_seconds() - begun)
+            laps.end("write")
+            done = replace(done, write_seconds=laps.seconds["write"])
             note = f"the whole table was replaced; {gone} of its rows were gone at the source"
             start = replace(start, notes=(*start.notes, note))
             done = _added(done, PageRange(start.window, None), staged, after, lake)

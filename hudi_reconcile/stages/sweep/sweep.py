@@ -31,9 +31,10 @@ from hudi_reconcile.stages.comparison import (
     scope_of,
     settings_notes,
 )
-from hudi_reconcile.stages.job import Laps, PartialSweep, TableJob
+from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
 from hudi_reconcile.stages.requirements import lineage_requirements, schema_text
+from hudi_reconcile.stages.stage_log import Laps
 from hudi_reconcile.stages.sweep.guards import guards_of
 from hudi_reconcile.stages.sweep.mode import choose_mode
 from hudi_reconcile.stages.sweep.partial import (
@@ -87,9 +88,9 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
     owned = scope.lake_table.owned
     waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark, foreign=not owned)
-    laps = Laps(edges.clock)
+    laps = Laps(edges.clock, job.name, "compare")
     found = look_twice(sides, waiting, None, ground.portion.walk)
-    laps.end("compare")
+    laps.end("compare", then="judge")
     compared = in_part(found.walked, ground.cut)
     precision = precision_of(scope, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, found, edges)

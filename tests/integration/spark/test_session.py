@@ -15,6 +15,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark.jars import locked_jars
 from hudi_reconcile.spark.session import Session, SessionRequest, start_session, stop_session
 from hudi_reconcile.spark.settings import GIVEN, REQUIRED, SUBSTITUTION
+from hudi_reconcile.spark.versions import list_used_versions
 
 # A whole life of a session, in its own process: Hudi written and read, noise on the JVM's stdout, one JSON on ours.
 LIFE = """
@@ -87,6 +88,14 @@ def test_session_names_every_loaded_jar_with_its_locked_hash(spark_session: Sess
 
     assert [(jar.coordinate, jar.sha256) for jar in spark_session.jars] == expected
     assert all(jar.path.is_file() for jar in spark_session.jars)
+
+
+def test_session_stands_on_the_versions_that_files_show_without_it(spark_session: Session) -> None:
+    shown = {one.name: one.version for one in list_used_versions(os.environ)}
+    hudi = [jar.coordinate for jar in spark_session.jars if (jar.coordinate or "").startswith("org.apache.hudi:")]
+
+    assert (shown["Spark"], shown["Java"]) == (spark_session.spark_version, spark_session.java_version)
+    assert [str(coordinate).rpartition(":")[2] for coordinate in hudi] == [shown["Hudi"]]
 
 
 def test_running_session_is_joined_and_not_stopped(spark_session: Session) -> None:

@@ -47,10 +47,9 @@ def hold_told(tmp_path: Path, error: UsageError) -> None:
     """Every output says of both tables that the run ended in this error."""
     suites = list(JUnitXml.fromfile(str(tmp_path / "ci" / "junit.xml")))
     assert [(suite.name, suite.errors) for suite in suites] == [("orders", 1), ("items", 1)]
-    assert (
-        'hudi_reconcile_run_exit_code{command="sweep"} 2'
-        in (tmp_path / "metrics" / "hudi_reconcile_sweep.prom").read_text()
-    )
+    (metrics,) = (tmp_path / "metrics").glob("hudi_reconcile_sweep_*.prom")
+    label = f'config="{Path("reconcile.yaml").absolute()}"'
+    assert f'hudi_reconcile_run_exit_code{{command="sweep",{label}}} 2' in metrics.read_text()
     told = [json.loads(line) for line in (tmp_path / "runs.ndjson").read_text().splitlines()]
     assert [(one["table"], one["outcome"], one["error"]["message"]) for one in told] == [
         ("orders", "usage", error.message),

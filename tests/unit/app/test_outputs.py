@@ -12,6 +12,7 @@ from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.model import Config, OpenLineageConfig, OutputsConfig
 from hudi_reconcile.report.outputs.openlineage import Dataset, Ends
+from hudi_reconcile.report.outputs.prometheus import metrics_name
 from tests.unit.report.stories import all_stories
 
 RUN = all_stories()["checked"].run
@@ -35,9 +36,10 @@ def test_every_output_is_written_where_the_config_says(tmp_path: Path) -> None:
     first, second = deliver(outputs, DRIFT, environ, ENDS), deliver(outputs, RUN, environ, ENDS)
 
     assert [suite.name for suite in JUnitXml.fromfile(str(tmp_path / "ci" / "junit.xml"))] == ["orders"]
+    config = str(Path(RUN["provenance"]["config"]).absolute())
     assert sorted(path.name for path in (tmp_path / "metrics").iterdir()) == [
-        "hudi_reconcile_check.prom",
-        "hudi_reconcile_sweep.prom",
+        metrics_name("check", config),
+        metrics_name("sweep", config),
     ]
     told = [json.loads(line) for line in (tmp_path / "runs.ndjson").read_text().splitlines()]
     assert [(one["command"], one["table"], one["outcome"]) for one in told] == [
@@ -50,6 +52,19 @@ def test_every_output_is_written_where_the_config_says(tmp_path: Path) -> None:
     assert (tmp_path / "summary.md").read_text().count("## hudi-reconcile") == 2
     assert [line for line in (*first, *second) if not line.startswith("::")] == []
     assert second
+
+
+def test_two_configs_that_share_a_folder_write_files_of_their_own_that_hold_no_series_twice(tmp_path: Path) -> None:
+    outputs = OutputsConfig(prometheus=tmp_path)
+    for config in ("a/reconcile.yaml", "b/reconcile.yaml"):
+        provenance = {**DRIFT["provenance"], "config": str(tmp_path / config)}
+        assert deliver(outputs, {**DRIFT, "provenance": provenance}, {}, ENDS) == ()
+        assert deliver(outputs, {**DRIFT, "provenance": provenance}, {}, ENDS) == ()
+
+    files = sorted(tmp_path.glob("*.prom"))
+    series = [line for path in files for line in path.read_text().splitlines() if not line.startswith("#")]
+    assert len(files) == 2
+    assert len({line.rpartition(" ")[0] for line in series}) == len(series)
 
 
 def test_nothing_is_written_where_nothing_is_asked_for(tmp_path: Path) -> None:

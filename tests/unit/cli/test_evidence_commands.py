@@ -428,6 +428,29 @@ def test_history_lists_runs_newest_first(reports: Path, swept: str, capsys: pyte
     assert lines[1].endswith("orders drift (late_arriving 1, updated_without_watermark 5, deleted 3)")
 
 
+def test_history_has_a_line_for_each_table_of_a_run_and_json_what_it_took(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = all_stories()["unverified"]
+    run_id = write_run(reports, story)
+    names = [table["name"] for table in story.run["tables"]]
+
+    assert run(["history"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    run(["history", "--format", "json"])
+    (past,) = document_of(capsys)["runs"]
+
+    assert head.startswith(f"{run_id}  sweep       unverified  3 tables: ")
+    assert [line.strip().startswith(name) for line, name in zip(lines, names, strict=True)] == [True] * 3
+    assert all(line.endswith(" s") for line in lines)
+    assert [(one["name"], one["seconds"], one["pulled_rows"]) for one in past["tables"]] == [
+        (table["name"], table["cost"]["seconds"], None) for table in story.run["tables"]
+    ]
+    assert [one["error"] for one in past["tables"]] == [
+        table["error"] and table["error"]["type"] for table in story.run["tables"]
+    ]
+
+
 def test_history_as_json_of_a_table_is_one_document(swept: str, capsys: pytest.CaptureFixture[str]) -> None:
     run(["history", "-t", "orders", "--format", "json"])
 

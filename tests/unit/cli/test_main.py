@@ -26,9 +26,12 @@ def test_help_lists_every_command_of_the_contract_with_a_sentence(capsys: pytest
     assert all(line.endswith(".") for line in listed.values())
 
 
-def test_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_a_line_for_the_tool_and_one_for_each_part_of_a_session(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"hudi-reconcile {__version__}\n"
+
+    out, err = capsys.readouterr()
+    assert (out.splitlines()[0], err) == (f"hudi-reconcile {__version__}", "")
+    assert re.findall(r"^(\w+) [\d.]+ \(.+\)$", out, re.MULTILINE) == ["Spark", "Hudi", "Java"]
 
 
 USAGE = [
@@ -81,6 +84,8 @@ def test_wrong_call_with_format_json_is_a_document_too(
         (["config"], "config"),
         (["config", "show"], "config show"),
         (["audit", "--format", "json"], "audit"),
+        (["--log-format", "json", "sweep"], "sweep"),
+        (["--log-format=json", "sweep"], "sweep"),
     ],
 )
 def test_called_command_is_made_out_of_the_arguments(arguments: list[str], command: str | None) -> None:

@@ -65,3 +65,18 @@ def test_attempt_that_wrote_nothing_gives_way_to_the_next() -> None:
     found.begin(StepName.COMMIT)
 
     assert found.taken == ["require", "guard", "recheck", "ask_deletes", "commit"]
+
+
+def test_every_step_is_said_as_often_as_it_is_done() -> None:
+    said: list[str] = []
+    found = Course(STEPS, said.append)
+    for name in ("require", "guard", "recheck", "commit"):
+        found.begin(StepName(name))
+
+    again = found.try_again(StepName.RECHECK)
+    again.begin(StepName.RECHECK)
+    found.begin_again(again.taken)
+    found.begin(StepName.COMMIT)
+
+    assert said == ["require", "guard", "recheck", "commit", "recheck", "commit"]
+    assert found.taken == ["require", "guard", "recheck", "commit"]

@@ -20,13 +20,13 @@ from xmlschema import XMLSchema, XMLSchemaValidationError
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import Corrections, Failure, SideState
+from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState
 from hudi_reconcile.core.rules.rules import Severity
 from hudi_reconcile.core.rules.verdict import RuleResult, outcome_of
 from hudi_reconcile.report.outputs.github import summary, workflow_commands
 from hudi_reconcile.report.outputs.junit import junit
 from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, openlineage
-from hudi_reconcile.report.outputs.prometheus import prometheus
+from hudi_reconcile.report.outputs.prometheus import MetricsFile, metrics_name, prometheus
 from hudi_reconcile.report.safe import visible
 from hudi_reconcile.report.words.rules import rules_of
 from tests.support.docs import ROOT
@@ -36,6 +36,9 @@ from tests.unit.report.stories import ORDERS, RULES, all_stories, run_of
 Document = Mapping[str, Any]
 RUNS = {name: story.run for name, story in all_stories().items()}
 GOOD = {"clean", "corrected", "pulled"}
+METRICS = MetricsFile("/srv/shop/reconcile.yaml")
+CONFIG = ("config", METRICS.config)
+PULLED = Pulled(rows=1234, mode="full", checkpoint_before=None, checkpoint_after=None, instant=None)
 SEVERITIES: tuple[Severity, ...] = ("warn", "error")
 letters = st.characters() | st.sampled_from('"\\\n\r|*_`<>[](){}#%:,&~')
 names = st.text(letters, min_size=1, max_size=12)
@@ -144,8 +147,8 @@ def test_summary_shows_no_zero_of_drift_for_a_table_of_which_nothing_was_compare
     assert [table_cells(summary(run_of(command, table)))[1][2] for command, table in tables] == ["–", "–", "0"]  # noqa: RUF001
 
 
-def samples(run: Document) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    families = text_fd_to_metric_families(io.StringIO(prometheus(run)))
+def samples(run: Document, file: MetricsFile = METRICS) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    families = text_fd_to_metric_families(io.StringIO(prometheus(run, file)))
     return {(one.name, tuple(sorted(one.labels.items()))): one.value for family in families for one in family.samples}
 
 
@@ -156,11 +159,13 @@ def test_prometheus_reads_any_run_and_no_series_is_there_twice(run: Document) ->
     found = samples(run)
 
     seconds = {labels for name, labels in found if name == "hudi_reconcile_table_seconds"}
-    assert seconds == {(("command", "check"), ("table", table["name"]))}
-    assert len(found) == len([line for line in prometheus(run).split("\n") if line and not line.startswith("#")])
+    assert seconds == {(("command", "check"), CONFIG, ("table", table["name"]))}
+    assert len(found) == len(
+        [line for line in prometheus(run, METRICS).split("\n") if line and not line.startswith("#")]
+    )
     key = (
         "hudi_reconcile_table_outcome",
-        (("command", "check"), ("outcome", table["outcome"]), ("table", table["name"])),
+        (("command", "check"), CONFIG, ("outcome", table["outcome"]), ("table", table["name"])),
     )
     assert found[key] == 1
     told = {labels: value for (name, labels), value in found.items() if name == "hudi_reconcile_rules"}
@@ -169,14 +174,81 @@ def test_prometheus_reads_any_run_and_no_series_is_there_twice(run: Document) ->
 
 def test_prometheus_tells_findings_rows_and_exit_code() -> None:
     found = samples(RUNS["drift"])
-    labels = {"command": "sweep", "table": "orders"}
+    labels = {"command": "sweep", "table": "orders", "config": METRICS.config}
 
     def value(name: str, **more: str) -> float:
         return found[f"hudi_reconcile_{name}", tuple(sorted({**labels, **more}.items()))]
 
     assert value("findings", kind="updated_without_watermark") == 5
     assert value("rows", side="lake") == RUNS["drift"]["tables"][0]["lake"]["rows"]
-    assert found["hudi_reconcile_run_exit_code", (("command", "sweep"),)] == 1
+    assert found["hudi_reconcile_run_exit_code", (("command", "sweep"), CONFIG)] == 1
+
+
+def test_prometheus_tells_when_a_run_began_how_long_it_took_and_what_it_did() -> None:
+    table = replace(ORDERS, corrections=Corrections(6, 3, 9), pull=PULLED, outcome=Outcome.CORRECTED)
+    found = samples(run_of("run", table))
+    labels = (("command", "run"), CONFIG)
+
+    assert found["hudi_reconcile_run_start_timestamp_seconds", labels] == 1795267576
+    assert found["hudi_reconcile_run_duration_seconds", labels] == 15
+    assert found["hudi_reconcile_pulled_rows", (*labels, ("table", "orders"))] == 1234
+    assert found["hudi_reconcile_corrections_applied", (*labels, ("table", "orders"))] == 9
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "seconds"),
+    [
+        ("1970-01-02T00:00:00.500000Z", 86400.5),
+        ("1970-01-02T00:00:00.000000Z, 17", 86400),
+        ("1970-01-02T00:00:00.000000", 82800),
+        ("1970-01-02", 82800),
+        ("20260101", None),
+        ("17", None),
+        ("0000-00-00", None),
+        (None, None),
+    ],
+)
+def test_newest_row_is_a_time_where_the_checkpoint_is_one(checkpoint: str | None, seconds: float | None) -> None:
+    run = run_of("pull", TableResult("t", Outcome.PULLED, checkpoint=checkpoint))
+
+    found = samples(run, MetricsFile(METRICS.config, "Europe/Vienna"))
+
+    key = ("hudi_reconcile_newest_row_timestamp_seconds", (("command", "pull"), CONFIG, ("table", "t")))
+    assert found.get(key) == seconds
+
+
+def clean_times(text: str) -> dict[str, float]:
+    """When each table was last found equal, by the file."""
+    families = text_fd_to_metric_families(io.StringIO(text))
+    found = [one for family in families for one in family.samples if one.name.endswith("_clean_timestamp_seconds")]
+    return {one.labels["table"]: one.value for one in found}
+
+
+def test_time_of_the_last_clean_verdict_outlives_runs_that_gave_none() -> None:
+    ended = 1795267591
+    clean, other = TableResult("t", Outcome.CLEAN, whole=True), TableResult("u", Outcome.CORRECTED, whole=True)
+    first = prometheus(run_of("sweep", clean, other), METRICS)
+    drift, part = replace(clean, outcome=Outcome.DRIFT), replace(other, whole=False)
+    second = prometheus(run_of("sweep", drift, part), replace(METRICS, before=first))
+    third = prometheus(run_of("sweep", TableResult("v", Outcome.UNVERIFIED)), replace(METRICS, before=second))
+
+    assert clean_times(first) == clean_times(second) == clean_times(third) == {"t": ended, "u": ended}
+    assert clean_times(prometheus(run_of("sweep", drift, part), METRICS)) == {}
+
+
+def test_what_else_the_file_held_before_is_not_taken_over() -> None:
+    before = "hudi_reconcile_clean_timestamp_seconds{a} 1 2\n# evil\nhudi_reconcile_run_exit_code{} 0\n"
+
+    assert samples(RUNS["drift"], replace(METRICS, before=before)) == samples(RUNS["drift"])
+
+
+def test_files_of_two_configs_and_of_two_commands_have_names_of_their_own() -> None:
+    configs = ("/a/shop/reconcile.yaml", "/b/shop/reconcile.yaml", "/b/shop/reconcile.yml", "/reconcile.yaml", "/")
+    names = [metrics_name(command, config) for command in ("run", "sweep", "state set") for config in configs]
+
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"hudi_reconcile_[\w-]+\.prom", name) for name in names)
+    assert len(metrics_name("run", f"/{'x' * 300}/{'y' * 300}.yaml")) < 255
 
 
 def shown(text: str) -> str:
@@ -271,9 +343,9 @@ def test_schema_refuses_an_event_without_a_job() -> None:
 def test_prometheus_labels_keep_quotes_backslashes_and_line_ends() -> None:
     name = 'a"b\\c\nd'
 
-    text = prometheus(run_of("check", TableResult(name, Outcome.CLEAN)))
+    text = prometheus(run_of("check", TableResult(name, Outcome.CLEAN)), METRICS)
 
     assert 'table="a\\"b\\\\c\\nd"' in text
-    assert ("hudi_reconcile_table_seconds", (("command", "check"), ("table", name))) in samples(
+    assert ("hudi_reconcile_table_seconds", (("command", "check"), CONFIG, ("table", name))) in samples(
         run_of("check", TableResult(name, Outcome.CLEAN))
     )

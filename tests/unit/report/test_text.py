@@ -14,7 +14,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Guard, Pulled, Unverified
 from hudi_reconcile.report.safe import visible, visible_value
-from hudi_reconcile.report.text import consumer_text, past_tables_text, plan_text
+from hudi_reconcile.report.text import consumer_text, past_run_lines, past_tables_text, plan_text
 from hudi_reconcile.report.words.advice import advice
 from hudi_reconcile.report.words.scope import scope_lines
 from hudi_reconcile.report.words.verdict import coverage_text, reasons, verdict
@@ -127,6 +127,33 @@ def test_history_of_a_run_names_its_tables_with_their_drift() -> None:
     ]
 
     assert past_tables_text(tables) == "orders corrected (deleted 3, 3 applied), it⟨ESC⟩ems clean"
+
+
+def past_run(*tables: dict[str, Any], why: str = "") -> dict[str, Any]:
+    return {"run_id": "r1", "command": "run", "outcome": "unverified", "tables": tables, "why": why}
+
+
+def test_history_of_several_tables_has_a_line_for_each_with_what_became_of_it() -> None:
+    orders = {"name": "orders", "outcome": "corrected", "findings": {"deleted": 3}, "applied": 3, "pulled_rows": 1234,
+              "error": None, "seconds": 61.04}  # fmt: skip
+    items = {"name": "items", "outcome": "unverified", "findings": {}, "applied": 0, "pulled_rows": None,
+             "error": "SourceError", "seconds": 2.0}  # fmt: skip
+
+    assert list(past_run_lines(past_run(orders, items, items))) == [
+        "r1  run         unverified  3 tables: 1 corrected, 2 unverified",
+        "    orders corrected (deleted 3, 1,234 pulled, 3 applied), 61.0 s",
+        "    items unverified (SourceError), 2.0 s",
+        "    items unverified (SourceError), 2.0 s",
+    ]
+    assert list(past_run_lines(past_run(orders))) == [
+        "r1  run         unverified  orders corrected (deleted 3, 1,234 pulled, 3 applied)"
+    ]
+
+
+def test_history_of_a_run_that_cannot_be_read_is_its_reason() -> None:
+    assert list(past_run_lines(past_run(why="its folder is missing"))) == [
+        "r1  run         unverified  its folder is missing"
+    ]
 
 
 def test_history_says_that_rules_failed_where_the_drift_was_corrected_or_there_was_none() -> None:
