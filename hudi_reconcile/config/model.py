@@ -52,9 +52,10 @@ from hudi_reconcile.config.paths import (
     reports_mode,
 )
 from hudi_reconcile.config.secrets import HIDDEN, Secret
+from hudi_reconcile.config.selection import TableChoice, choose_tables, find_table
 from hudi_reconcile.config.source import check_url, source_sql_findings, unverified_findings
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.errors import UsageError, find_respelled, fold, nearest_name
+from hudi_reconcile.core.errors import find_respelled, fold
 from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
 from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
 
@@ -344,15 +345,7 @@ class Config(Section):
         Raises:
             UsageError: there is none; names the nearest one and all that are legal.
         """
-        for table in self.tables:
-            if table.name == name:
-                return table
-        legal = [table.name for table in self.tables]
-        close = nearest_name(name, legal)
-        raise UsageError(
-            f"no table {name!r} in the config" + (f"; did you mean {close!r}?" if close else ""),
-            fix=f"legal after -t: {', '.join(legal)}",
-        )
+        return find_table(self.tables, name)
 
     def select(self, names: Sequence[str]) -> tuple[TableConfig, ...]:
         """The tables of `-t` in the order of the config, each once; all of them for no name.
@@ -360,5 +353,12 @@ class Config(Section):
         Raises:
             UsageError: a name that is not in the config.
         """
-        chosen = {self.table(name).name for name in names}
-        return tuple(table for table in self.tables if not chosen or table.name in chosen)
+        return self.choose(TableChoice(tuple(names)))
+
+    def choose(self, choice: TableChoice) -> tuple[TableConfig, ...]:
+        """The tables of `-t`, `--tag` and `--exclude` in the order of the config, each once; all of them for no choice.
+
+        Raises:
+            UsageError: a name, pattern or tag that fits no table, or a choice that leaves none.
+        """
+        return choose_tables(self.tables, choice)

@@ -158,6 +158,7 @@ tables:
     # mask: {}                 # column -> hmac | redact | show; keys cannot be masked
     # personal: redact         # hmac | redact | show: columns named like personal data (email, phone, name, iban ...)
     # rules: rules/orders.yaml
+    # tags: []                 # words for --tag; -t also takes patterns: -t 'shop_*'
 """
 
 RULES: Final = """\
