@@ -34,12 +34,12 @@ from hudi_reconcile.stages.job import LandedError
 
 
 def select_ruled_tables(call: Call, named: tuple[str, ...]) -> tuple[Call, tuple[str, ...]]:
-    """The call on the tables that have rules, and the names of those left out.
+    """The call on the tables that have rules, and the names of those left out. `named` are those of `-t`, without patterns.
 
-    Raises UsageError where a table of `-t` has none, or no table has.
+    Raises UsageError where a named table has none, or no table has.
     """
     without = tuple(table.name for table in call.tables if table.rules is None)
-    if (named and without) or len(without) == len(call.tables):
+    if not set(named).isdisjoint(without) or len(without) == len(call.tables):
         raise UsageError(
             f"no rules for {', '.join(without)}: nothing would be checked",
             fix=f"name a rules file in the config: tables[{without[0]}].rules: rules/{without[0]}.yaml",

@@ -14,10 +14,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import click
+
+from hudi_reconcile.config.selection import TableChoice
 
 if TYPE_CHECKING:
     from hudi_reconcile.config.model import Config
@@ -66,6 +69,32 @@ def table_option(command: _Command) -> _Command:
     return click.option(
         "-t", "--table", "tables", multiple=True, metavar="T", help="Table by its config name. Default: all."
     )(command)
+
+
+def choice_options(command: _Command) -> _Command:
+    """`-t/--table PATTERN`, `--tag` and `--exclude`, each repeatable, as one `choice` (`Config.choose`)."""
+
+    @wraps(command)
+    def with_choice(
+        *args: object, tables: tuple[str, ...], tags: tuple[str, ...], excludes: tuple[str, ...], **kwargs: object
+    ) -> object:
+        return command(*args, choice=TableChoice(tables, tags, excludes), **kwargs)
+
+    chosen: Any = with_choice
+    for option in (
+        click.option("--exclude", "excludes", multiple=True, metavar="PATTERN", help="Leave these tables out."),
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tables with this tag."),
+        click.option(
+            "-t",
+            "--table",
+            "tables",
+            multiple=True,
+            metavar="PATTERN",
+            help="Tables by their config names; * and ? are wildcards. Repeatable, as are --tag and --exclude. Default: all.",
+        ),
+    ):
+        chosen = option(chosen)
+    return cast("_Command", chosen)
 
 
 def dead_writer_option(command: _Command) -> _Command:

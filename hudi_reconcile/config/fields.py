@@ -271,7 +271,8 @@ def not_empty(values: _Items) -> _Items:
     return values
 
 
-def _no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+def no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a list that holds an entry twice."""
     if len(set(values)) < len(values):
         raise ValueError("holds an entry twice")
     return values
@@ -311,7 +312,7 @@ Share = Annotated[
 Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_not_blank)]
 # What a table or column is called at the source: databases allow control characters in it ("a\x1bb" in YAML).
 SourceName = Annotated[str, StringConstraints(min_length=1), AfterValidator(_a_name)]
-Names = Annotated[tuple[SourceName, ...], LAX, AfterValidator(_no_repeats)]
+Names = Annotated[tuple[SourceName, ...], LAX, AfterValidator(no_repeats)]
 SomeNames = Annotated[Names, AfterValidator(not_empty)]
 OptionText = Annotated[
     str,

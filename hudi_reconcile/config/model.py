@@ -43,6 +43,7 @@ from hudi_reconcile.config.fields import (
     option_text,
     secret_of,
 )
+from hudi_reconcile.config.partial import Partial, PartialSection
 from hudi_reconcile.config.paths import (
     OWNERS_MODE,
     REPORTS,
@@ -52,9 +53,10 @@ from hudi_reconcile.config.paths import (
     reports_mode,
 )
 from hudi_reconcile.config.secrets import HIDDEN, Secret
+from hudi_reconcile.config.selection import TableChoice, choose_tables, find_table
 from hudi_reconcile.config.source import check_url, source_sql_findings, unverified_findings
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.errors import UsageError, find_respelled, fold, nearest_name
+from hudi_reconcile.core.errors import find_respelled, fold
 from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
 from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
 
@@ -278,8 +280,31 @@ class JarsConfig(Section):
             yield ("mode",), "paths needs at least one entry in `jars.paths`"
 
 
+_OWN = frozenset({("name",), ("lake", "path")})
+TableDefaults = Annotated[Section, Partial(TableConfig, without=_OWN)]
+TableOverlay = Annotated[Section, Partial(TableConfig, required=frozenset({"name"}))]
+
+
+class ProfileConfig(PartialSection):
+    """What is laid over the file when the profile is chosen. Its tables are those of the file, found by name."""
+
+    source: Annotated[Section, Partial(SourceConfig)] = Field(default_factory=Section, description="As `source`.")
+    spark: Annotated[Section, Partial(SparkConfig)] = Field(default_factory=Section, description="As `spark`.")
+    jars: Annotated[Section, Partial(JarsConfig)] = Field(default_factory=Section, description="As `jars`.")
+    reports: ReportsPath = Field(default_factory=lambda: Path(REPORTS), description="As `reports`.")
+    outputs: Annotated[Section, Partial(OutputsConfig)] = Field(default_factory=Section, description="As `outputs`.")
+    audit: Annotated[Section, Partial(AuditConfig)] = Field(default_factory=Section, description="As `audit`.")
+    defaults: TableDefaults = Field(default_factory=Section, description="As `defaults`.")
+    tables: Annotated[tuple[TableOverlay, ...], LAX] = Field(
+        default_factory=tuple, description="Keys of tables of the file, each with its `name`."
+    )
+
+
 class Config(Section):
-    """A whole `reconcile.yaml`. Local paths are absolute when it came from `load_config`."""
+    """A whole `reconcile.yaml`. Local paths are absolute when it came from `load_config`.
+
+    There `defaults`, `include` and `profiles` have gone into the other keys: each table says all that holds for it.
+    """
 
     version: Annotated[Literal[1], BeforeValidator(_whole)] = Field(description="Version of the config format.")
     source: SourceConfig = Field(description="The database that the lake follows.")
@@ -291,6 +316,18 @@ class Config(Section):
     outputs: OutputsConfig = Field(OutputsConfig(), description="Where else a run is told.")
     audit: AuditConfig = Field(AuditConfig(), description="The log of all runs, and how long they are kept.")
     tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(not_empty)] = Field(description="The tables.")
+    defaults: TableDefaults = Field(
+        default_factory=Partial(TableConfig, without=_OWN).model,
+        validate_default=False,
+        exclude=True,
+        description="Keys of a table that each table inherits: mappings are merged, lists replaced.",
+    )
+    include: Annotated[tuple[Text, ...], LAX] = Field(
+        (), exclude=True, description="Files with further `tables`; paths start at this file."
+    )
+    profiles: dict[Text, ProfileConfig] = Field(
+        {}, exclude=True, description="Name -> keys that are laid over this file: --profile NAME."
+    )
     _reports_mode: int | None = PrivateAttr(None)
     _secret_variables: frozenset[str] = PrivateAttr(frozenset())
 
@@ -317,8 +354,9 @@ class Config(Section):
         return self._secret_variables
 
     def with_secret_variables(self, names: frozenset[str]) -> Config:
-        """The same config, which knows where its secrets come from."""
-        config = self.model_copy()
+        """The same config, which knows where its secrets come from. Its layers are gone: they are in the other keys."""
+        layers = {"defaults": type(self.defaults)(), "include": (), "profiles": {}}
+        config = self.model_copy(update=layers)
         config._secret_variables = names  # noqa: SLF001 - its own
         return config
 
@@ -344,15 +382,7 @@ class Config(Section):
         Raises:
             UsageError: there is none; names the nearest one and all that are legal.
         """
-        for table in self.tables:
-            if table.name == name:
-                return table
-        legal = [table.name for table in self.tables]
-        close = nearest_name(name, legal)
-        raise UsageError(
-            f"no table {name!r} in the config" + (f"; did you mean {close!r}?" if close else ""),
-            fix=f"legal after -t: {', '.join(legal)}",
-        )
+        return find_table(self.tables, name)
 
     def select(self, names: Sequence[str]) -> tuple[TableConfig, ...]:
         """The tables of `-t` in the order of the config, each once; all of them for no name.
@@ -360,5 +390,12 @@ class Config(Section):
         Raises:
             UsageError: a name that is not in the config.
         """
-        chosen = {self.table(name).name for name in names}
-        return tuple(table for table in self.tables if not chosen or table.name in chosen)
+        return self.choose(TableChoice(tuple(names)))
+
+    def choose(self, choice: TableChoice) -> tuple[TableConfig, ...]:
+        """The tables of `-t`, `--tag` and `--exclude` in the order of the config, each once; all of them for no choice.
+
+        Raises:
+            UsageError: a name, pattern or tag that fits no table, or a choice that leaves none.
+        """
+        return choose_tables(self.tables, choice)

@@ -10,14 +10,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from hudi_reconcile.config.fields import Location, Place, Section
-from hudi_reconcile.config.load import (
+from hudi_reconcile.config.files import text_of
+from hudi_reconcile.config.problems import (
     MOST_SHOWN,
     config_error,
     find_fatal_problems,
     problems_of,
     shorten,
     suggestion,
-    text_of,
 )
 from hudi_reconcile.config.rules_model import RULES, RulesFile, RulesHead
 from hudi_reconcile.config.yaml_document import Document, Problem, read_document

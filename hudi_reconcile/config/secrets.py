@@ -25,6 +25,11 @@ from typing import Literal
 from hudi_reconcile.core.errors import ConfigError
 
 HIDDEN = "***"
+# Sections of free keys, and those of their keys whose values are hidden.
+OPTION_SECTIONS = ("jdbc", "conf", "options")
+SECRET_WORDS = re.compile(
+    r"password|passwd|pwd|secret|token|credential|access\.?key|account\.?key|sas\b", re.IGNORECASE
+)
 
 Environment = Mapping[str, str]
 ReadFile = Callable[[Path], str]

@@ -8,7 +8,6 @@ PURE: the files that `init` writes: a commented config, one rules file, a .gitig
 from __future__ import annotations
 
 import io
-import re
 from typing import Final, cast
 
 from ruamel.yaml import YAML
@@ -16,21 +15,17 @@ from ruamel.yaml import YAML
 from hudi_reconcile.config.fields import Location
 from hudi_reconcile.config.load import Loaded
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.secrets import HIDDEN
+from hudi_reconcile.config.secrets import HIDDEN, OPTION_SECTIONS, SECRET_WORDS
 
 Tree = dict[str, object]
-
-_OPTION_SECTIONS = ("jdbc", "conf", "options")
-_SECRET_WORDS = re.compile(
-    r"password|passwd|pwd|secret|token|credential|access\.?key|account\.?key|sas\b", re.IGNORECASE
-)
 
 
 def shown_tree(loaded: Loaded) -> Tree:
     """The config as plain values that are safe to print."""
     tree: Tree = loaded.config.model_dump(mode="json")
     for location, text in loaded.shown.items():
-        _put(tree, location, text)
+        if location[0] in tree:  # what is not printed needs no hiding
+            _put(tree, location, text)
     _hide_secret_options(tree)
     return tree
 
@@ -63,8 +58,8 @@ def _hide_secret_options(value: object) -> None:
     if not isinstance(value, dict):
         return
     for key, item in value.items():
-        if key in _OPTION_SECTIONS and isinstance(item, dict):
-            value[key] = {name: HIDDEN if _SECRET_WORDS.search(name) else text for name, text in item.items()}
+        if key in OPTION_SECTIONS and isinstance(item, dict):
+            value[key] = {name: HIDDEN if SECRET_WORDS.search(name) else text for name, text in item.items()}
         else:
             _hide_secret_options(item)
 
@@ -158,6 +153,7 @@ tables:
     # mask: {}                 # column -> hmac | redact | show; keys cannot be masked
     # personal: redact         # hmac | redact | show: columns named like personal data (email, phone, name, iban ...)
     # rules: rules/orders.yaml
+    # tags: []                 # words for --tag; -t also takes patterns: -t 'shop_*'
 """
 
 RULES: Final = """\

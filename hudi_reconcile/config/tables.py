@@ -32,6 +32,7 @@ from hudi_reconcile.config.fields import (
     SomeNames,
     SourceName,
     Text,
+    no_repeats,
     plain_number,
 )
 from hudi_reconcile.config.paths import resolve_lake_path
@@ -390,6 +391,9 @@ class TableConfig(Section):
         "redact", description="Columns named like personal data that `mask` does not name: hmac | redact | show."
     )
     rules: LocalPath | None = Field(None, description="Rules file of this table.")
+    tags: Annotated[tuple[Text, ...], LAX, AfterValidator(no_repeats)] = Field(
+        (), description="Words to choose tables by: --tag."
+    )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import OWNERS_MODE
 from hudi_reconcile.config.secrets import Environment, read_text_file
+from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import trust_of
 from hudi_reconcile.core.errors import ReconcileError
@@ -35,10 +36,10 @@ from hudi_reconcile.spark.settings import is_local
 _LOWEST_PYTHON = (3, 11)
 
 
-def checks(config_path: Path, names: tuple[str, ...], environ: Environment = os.environ) -> Iterator[Check]:
+def checks(config_path: Path, choice: TableChoice, environ: Environment = os.environ) -> Iterator[Check]:
     """All checks in the order in which a run would meet them; what hangs on a failed one is left out.
 
-    Raises UsageError for a table name that is not in the config.
+    Raises UsageError for a choice that fits no table of the config.
     """
     yield _python()
     yield _java(environ)
@@ -48,7 +49,7 @@ def checks(config_path: Path, names: tuple[str, ...], environ: Environment = os.
         yield _jars(SessionRequest(), environ)
         yield failed_check("config", error)
         return
-    tables = config.select(names)
+    tables = config.choose(choice)
     yield from (Check(one.key, "warn", one.sentence, one.fix) for one in trust_of(config))
     yield _jars(session_request(config), environ)
     yield from _config(config_path, config, tables)

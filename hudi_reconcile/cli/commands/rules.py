@@ -7,14 +7,15 @@ from typing import Literal
 
 import click
 
-from hudi_reconcile.cli.commands.work import call_of, print_result
-from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, table_option
+from hudi_reconcile.cli.commands.work import call_on, print_result
+from hudi_reconcile.cli.options import OutputFormat, Settings, choice_options, format_option, pass_settings
 from hudi_reconcile.cli.streams import complain, emit, emit_json, head
+from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.core.outcome import Outcome
 
 
 @click.command()
-@table_option
+@choice_options
 @click.option(
     "--fail-on",
     type=click.Choice(["warn", "error"]),
@@ -25,12 +26,12 @@ from hudi_reconcile.core.outcome import Outcome
 @format_option
 @pass_settings
 def check(
-    settings: Settings, tables: tuple[str, ...], *, fail_on: Literal["warn", "error"], output_format: OutputFormat
+    settings: Settings, *, choice: TableChoice, fail_on: Literal["warn", "error"], output_format: OutputFormat
 ) -> Outcome | int:
     """Judge the rules of the tables on the newest snapshot of the lake. Writes nothing but the run's folder."""
     from hudi_reconcile.app.rules import run_check, select_ruled_tables  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, without = select_ruled_tables(call_of(settings, tables), tables)
+    call, without = select_ruled_tables(call_on(settings, choice), choice.names)
     if without:
         complain(f"note: no rules for {', '.join(without)}: not checked")
     return print_result(run_check(call, fail_on), output_format)

@@ -23,11 +23,12 @@ from hudi_reconcile.cli.options import (
     DEFAULT_CONFIG,
     OutputFormat,
     Settings,
+    choice_options,
     format_option,
     pass_settings,
-    table_option,
 )
 from hudi_reconcile.cli.streams import complain, emit, emit_json, head, hush_stages
+from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.config.show import FILES
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -218,15 +219,15 @@ _NAME_WIDTH = 20
 
 
 @click.command()
-@table_option
+@choice_options
 @format_option
 @pass_settings
-def doctor(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
+def doctor(settings: Settings, *, choice: TableChoice, output_format: OutputFormat) -> Outcome:
     """Check every precondition: ok, warn or fail, one line each, with the fix. Exits 2 where one fails."""
     from hudi_reconcile.app.doctor.checks import checks  # noqa: PLC0415 - keeps the work rooms out of --help
 
     found: list[Check] = []
-    for check in checks(settings.config_path, tables):
+    for check in checks(settings.config_path, choice):
         found.append(check)
         if output_format == "text":
             emit(_line(check))

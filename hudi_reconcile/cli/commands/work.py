@@ -19,6 +19,7 @@ from hudi_reconcile.cli.options import (
     DEFAULT_CONFIG,
     OutputFormat,
     Settings,
+    choice_options,
     dead_writer_option,
     format_option,
     pass_settings,
@@ -27,6 +28,7 @@ from hudi_reconcile.cli.options import (
 )
 from hudi_reconcile.cli.streams import complain, complain_of, emit, emit_json, head
 from hudi_reconcile.config.fields import parse_duration
+from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.guards import ACCEPTABLE
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@table_option
+@choice_options
 @click.option("--full", is_flag=True, help="Read every row, whatever the checkpoint says.")
 @click.option(
     "--props",
@@ -64,8 +66,8 @@ if TYPE_CHECKING:
 @pass_settings
 def pull(
     settings: Settings,
-    tables: tuple[str, ...],
     *,
+    choice: TableChoice,
     full: bool,
     props: Path | None,
     dry_run: bool,
@@ -79,7 +81,7 @@ def pull(
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    call = call_of(settings, tables) if props is None else _call_of_props(settings, props, tables)
+    call = call_on(settings, choice) if props is None else _call_of_props(settings, props, choice)
     if dry_run:
         return _planned(call, output_format, full=full)
     approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
@@ -87,7 +89,7 @@ def pull(
 
 
 @click.command()
-@table_option
+@choice_options
 @click.option(
     "--where-partition",
     multiple=True,
@@ -103,8 +105,8 @@ def pull(
 @pass_settings
 def sweep(
     settings: Settings,
-    tables: tuple[str, ...],
     *,
+    choice: TableChoice,
     where_partition: tuple[str, ...],
     budget: str | None,
     output_format: OutputFormat,
@@ -114,7 +116,7 @@ def sweep(
     from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
     asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
-    return print_result(run_sweep(call_of(settings, tables), asked), output_format)
+    return print_result(run_sweep(call_on(settings, choice), asked), output_format)
 
 
 @click.command()
@@ -168,32 +170,39 @@ def apply(
 
 
 @click.command()
-@table_option
+@choice_options
 @click.option("--apply", "apply_too", is_flag=True, help="Apply the plan at once, within the policy's limits.")
 @format_option
 @pass_settings
-def run(settings: Settings, tables: tuple[str, ...], *, apply_too: bool, output_format: OutputFormat) -> Outcome | int:
+def run(settings: Settings, *, choice: TableChoice, apply_too: bool, output_format: OutputFormat) -> Outcome | int:
     """Pull and sweep (and apply), then the rules, with report: the nightly entry."""
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    return print_result(run_all(call_of(settings, tables), Approval() if apply_too else None), output_format)
+    return print_result(run_all(call_on(settings, choice), Approval() if apply_too else None), output_format)
 
 
 def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
     """The call on the tables of `-t`."""
+    return call_on(settings, TableChoice(tables))
+
+
+def call_on(settings: Settings, choice: TableChoice) -> Call:
+    """The call on the tables of `-t`, `--tag` and `--exclude`."""
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
 
     config = settings.load()
-    return Call(config, str(settings.config_path), config.select(tables))
+    return Call(config, str(settings.config_path), config.choose(choice))
 
 
-def _call_of_props(settings: Settings, props: Path, tables: tuple[str, ...]) -> Call:
+def _call_of_props(settings: Settings, props: Path, choice: TableChoice) -> Call:
     if settings.config_path != DEFAULT_CONFIG:
         raise UsageError("--props stands in for a config, so -c has no meaning", fix="give one of the two")
+    if choice.tags or choice.excludes:
+        raise UsageError("--props names one table, so --tag and --exclude have no meaning", fix="leave them out")
     from hudi_reconcile.app.setup import props_call  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, notes = props_call(props, Path.cwd() / "reports", tables)
+    call, notes = props_call(props, Path.cwd() / "reports", choice.patterns)
     for note in notes:
         complain(f"note: {note}")
     return call

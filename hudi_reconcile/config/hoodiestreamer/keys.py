@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hudi_reconcile.config.hoodiestreamer.properties import Property
-from hudi_reconcile.config.load import MOST_SHOWN
+from hudi_reconcile.config.problems import MOST_SHOWN
 from hudi_reconcile.core.errors import nearest_name
 
 PREFIXES = ("hoodie.datasource.jdbc.", "hoodie.streamer.jdbc.", "hoodie.deltastreamer.jdbc.")

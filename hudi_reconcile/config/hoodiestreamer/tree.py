@@ -20,8 +20,8 @@ from hudi_reconcile.config.fields import Location, Place
 from hudi_reconcile.config.hoodiestreamer.keys import WAIVERS, Sorted, Wrong, sort_keys
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, Property, parse_properties
 from hudi_reconcile.config.hoodiestreamer.url import SourceUrl, is_unused, source_url
-from hudi_reconcile.config.load import error_of, problems_of
 from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.problems import error_of, problems_of
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.config.yaml_document import Document
 from hudi_reconcile.core.errors import ConfigError, nearest_name

@@ -14,6 +14,7 @@ from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
+from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.config.trust import sentences, trust_of
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.outcome import Outcome
@@ -96,7 +97,7 @@ def test_validate_and_doctor_say_what_the_config_gives_up(capsys: pytest.Capture
 
     assert run(["config", "validate", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["trust"] == [first.removeprefix("NOT CHECKED  ")]
-    warned = next(one for one in checks(Path("reconcile.yaml"), ()) if one.name == "source.trust_properties")
+    warned = next(one for one in checks(Path("reconcile.yaml"), TableChoice()) if one.name == "source.trust_properties")
     assert (warned.status, warned.detail) == ("warn", first.removeprefix("NOT CHECKED  "))
     assert warned.fix
 

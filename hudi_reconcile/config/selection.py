@@ -1,0 +1,127 @@
+"""PURE: which tables of a config a command works on: `-t` patterns, `--tag` and `--exclude`, and what is wrong with them.
+
+Values of one option add up (`-t a -t b`: both), different options narrow (`-t 'shop_*' --tag nightly`: those of both).
+What matches nothing is an error and never an empty set: a command that does nothing would look like one that found nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Protocol, TypeVar
+
+from hudi_reconcile.core.errors import UsageError, nearest_name
+
+
+class Selectable(Protocol):
+    """What a selection has to know of a table."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the config."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Its tags in the config."""
+
+
+_Table = TypeVar("_Table", bound=Selectable)
+
+
+@dataclass(frozen=True, slots=True)
+class TableChoice:
+    """What a command line says of tables: names or patterns to take, tags to take, names or patterns to leave out."""
+
+    patterns: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables that are named one by one, without a wildcard."""
+        return tuple(one for one in self.patterns if not is_pattern(one))
+
+    def __str__(self) -> str:
+        return " ".join(
+            f"{option} {value!r}"
+            for option, values in (("-t", self.patterns), ("--tag", self.tags), ("--exclude", self.excludes))
+            for value in values
+        )
+
+
+def is_pattern(text: str) -> bool:
+    """True for a text with `*` or `?`, which no table's name can hold.
+
+    >>> is_pattern("shop_*"), is_pattern("orders")
+    (True, False)
+    """
+    return "*" in text or "?" in text
+
+
+def choose_tables(tables: Sequence[_Table], choice: TableChoice) -> tuple[_Table, ...]:
+    """The chosen tables in their order, each once; all of them where the choice says nothing.
+
+    Raises:
+        UsageError: a name, pattern or tag that fits no table, or a choice that leaves none.
+    """
+    names = [table.name for table in tables]
+    taken = {name for pattern in choice.patterns for name in _matching("-t", pattern, names)}
+    left_out = {name for pattern in choice.excludes for name in _matching("--exclude", pattern, names)}
+    for tag in choice.tags:
+        _require_tag(tag, tables)
+    chosen = tuple(
+        table
+        for table in tables
+        if (not choice.patterns or table.name in taken)
+        and (not choice.tags or not set(choice.tags).isdisjoint(table.tags))
+        and table.name not in left_out
+    )
+    if tables and not chosen:
+        raise UsageError(f"{choice} leaves no table", fix=f"leave out one of them; the tables are {', '.join(names)}")
+    return chosen
+
+
+def find_table(tables: Sequence[_Table], name: str) -> _Table:
+    """The table of that name.
+
+    Raises:
+        UsageError: there is none; names the nearest one and all that are legal.
+    """
+    for table in tables:
+        if table.name == name:
+            return table
+    raise _unknown("-t", name, [table.name for table in tables])
+
+
+# --- helpers ---
+
+
+def _matching(option: str, pattern: str, names: Sequence[str]) -> list[str]:
+    """The names that a pattern, or a name, stands for: at least one."""
+    # `[` has a meaning to fnmatch, and none here.
+    found = [name for name in names if fnmatchcase(name, pattern.replace("[", "[[]"))]
+    if found:
+        return found
+    if is_pattern(pattern):
+        raise UsageError(f"no table matches {option} {pattern!r}", fix=f"legal after {option}: {', '.join(names)}")
+    raise _unknown(option, pattern, names)
+
+
+def _unknown(option: str, name: str, names: Sequence[str]) -> UsageError:
+    close = nearest_name(name, names)
+    return UsageError(
+        f"no table {name!r} in the config" + (f"; did you mean {close!r}?" if close else ""),
+        fix=f"legal after {option}: {', '.join(names)}",
+    )
+
+
+def _require_tag(tag: str, tables: Sequence[Selectable]) -> None:
+    known = tuple(dict.fromkeys(one for table in tables for one in table.tags))
+    if tag in known:
+        return
+    close = nearest_name(tag, known)
+    raise UsageError(
+        f"no table has the tag {tag!r}" + (f"; did you mean {close!r}?" if close else ""),
+        fix=f"legal after --tag: {', '.join(known)}" if known else "give a table tags in the config: tags: [nightly]",
+    )
