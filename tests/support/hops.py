@@ -119,10 +119,11 @@ class _Disk(dict[str, list[Row]]):
 
     def __setitem__(self, path: str, rows: list[Row]) -> None:
         super().__setitem__(path, rows)
-        if Path(path).is_absolute():
-            Path(path).mkdir(exist_ok=True)
+        folder = Path(path.removeprefix("file://"))
+        if folder.is_absolute():  # a stage's test names no folder
+            folder.mkdir(exist_ok=True)
             texts = pa.schema([(name, pa.string()) for name in ("kind", "action", "reason", "line")])
-            pq.write_table(texts.empty_table(), Path(path) / "part-0.parquet")
+            pq.write_table(texts.empty_table(), folder / "part-0.parquet")
 
     def __missing__(self, path: str) -> list[Row]:
         return next(iter(self.values()))
