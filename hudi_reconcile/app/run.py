@@ -129,7 +129,10 @@ def _performed(
                         one = TableRun(table, world.edges(table), folder, store, session)
                         results[table.name] = _one(world, one, act)
         ended = clock.utc_micros()
-        told = {name: add_config_to_fixes(one, call.config_file) for name, one in settle(results).items()}
+        told = {
+            name: add_config_to_fixes(one, call.config_file, config.overlay.get("profile"))
+            for name, one in settle(results).items()
+        }
         ordered = _in_order(told, tables, utc_text(started))
         trust = sentences(config)
         result = RunResult(folder.run_id, command, utc_text(started), utc_text(ended), ordered, provenance, trust)
@@ -143,6 +146,7 @@ def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
         "tool": __version__,
         "python": platform.python_version(),
         "config": call.config_file,
+        **call.config.overlay,
         "by": who.name,
         "login": who.login,
         "uid": who.uid,
@@ -269,7 +273,7 @@ def deliver_failure(
             utc_text(started),
             utc_text(HostClock().utc_micros()),
             tuple(_failed(table.name, known, error) for table in tables),
-            {"tool": __version__, "config": config_file},
+            {"tool": __version__, "config": config_file, **config.overlay},
             sentences(config),
         )
         for line in _delivered(config, tables, run_document(result)):

@@ -24,7 +24,7 @@ import click
 
 from hudi_reconcile import __version__
 from hudi_reconcile.cli import streams
-from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings
+from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings, profile_option, set_option
 from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
@@ -51,15 +51,25 @@ _NOT_DELIVERED = Outcome.UNVERIFIED.exit_code
 )
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what is being done, in detail.")
+@profile_option
+@set_option
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
-def group(context: click.Context, config_path: Path, *, quiet: bool, verbose: bool) -> None:
+def group(
+    context: click.Context,
+    config_path: Path,
+    *,
+    quiet: bool,
+    verbose: bool,
+    profile: str | None,
+    assignments: tuple[str, ...],
+) -> None:
     """Find where a Hudi table has drifted from its source, and correct it with proof."""
     if quiet and verbose:
         raise UsageError("-q and -v exclude each other", fix="give one of them")
     verbosity = int(verbose) - int(quiet)
     streams.log_to_stderr(_LEVELS[verbosity])
-    context.obj = Settings(config_path, verbosity)
+    context.obj = Settings(config_path, verbosity, profile, assignments)
 
 
 def main() -> NoReturn:
