@@ -71,7 +71,7 @@ class World:
         options, adopt = {**kept, **table.lake.options}, table.lake.adopt
         lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt)
         make = partial(_comparer, self.session, table, secrets.token_bytes(32))
-        whole_commit = partial(STOP.hold, spark.sparkContext.cancelAllJobs)
+        whole_commit = partial(STOP.hold, lambda: spark.sparkContext.cancelAllJobs())
         return Edges(self._source(table), lake, make, self.clock, whole_commit)
 
     def _jvm(self) -> object:

@@ -135,7 +135,8 @@ def _performed(
             results.update({table.name: _unreached(table.name, stop) for table in asked if table.name not in results})
         with STOP.ignore():
             times = utc_text(started), utc_text(clock.utc_micros())
-            told = {name: add_config_to_fixes(one, call.config_file) for name, one in settle(results).items()}
+            profile = config.overlay.get("profile")
+            told = {name: add_config_to_fixes(one, call.config_file, profile) for name, one in settle(results).items()}
             ordered = _in_order(told, tables, times[0])
             result = RunResult(folder.run_id, command, *times, ordered, provenance, sentences(config), stop_code)
             final = finish(store, folder, result)
@@ -189,6 +190,7 @@ def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
         "tool": __version__,
         "python": platform.python_version(),
         "config": call.config_file,
+        **call.config.overlay,
         "by": who.name,
         "login": who.login,
         "uid": who.uid,
@@ -332,7 +334,7 @@ def deliver_failure(
             utc_text(started),
             utc_text(HostClock().utc_micros()),
             tuple(_failed(table.name, known, error) for table in tables),
-            {"tool": __version__, "config": config_file},
+            {"tool": __version__, "config": config_file, **config.overlay},
             sentences(config),
         )
         for line in _delivered(config, tables, run_document(result)):

@@ -24,7 +24,7 @@ from hudi_reconcile import __version__
 from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.app.stop import STOP
 from hudi_reconcile.cli import streams
-from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings
+from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings, profile_option, set_option
 from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, Terminated, UsageError
@@ -61,6 +61,8 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
 )
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what is being done, in detail.")
+@profile_option
+@set_option
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
@@ -80,13 +82,15 @@ def group(
     quiet: bool,
     verbose: bool,
     log_format: str,  # noqa: ARG001 - stderr was set up by `run`, for errors of the command line itself
+    profile: str | None,
+    assignments: tuple[str, ...],
 ) -> None:
     """Find where a Hudi table has drifted from its source, and correct it with proof."""
     if quiet and verbose:
         raise UsageError("-q and -v exclude each other", fix="give one of them")
     verbosity = int(verbose) - int(quiet)
     streams.log_to_stderr(_LEVELS[verbosity])
-    context.obj = Settings(config_path, verbosity)
+    context.obj = Settings(config_path, verbosity, profile, assignments)
 
 
 def main() -> NoReturn:

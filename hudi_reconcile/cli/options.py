@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -24,32 +24,105 @@ from hudi_reconcile.config.selection import TableChoice
 
 if TYPE_CHECKING:
     from hudi_reconcile.config.model import Config
+    from hudi_reconcile.config.overlay import Overlay
 
 OutputFormat = Literal["text", "json"]
 DEFAULT_CONFIG = Path("reconcile.yaml")
 
+Callback = Callable[[click.Context, click.Parameter, Any], None]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What stands before the command's name: the config file, and how much to log (-1 quiet, 0, 1 verbose)."""
+    """What a call says of the config: its file, how much to log (-1 quiet, 0, 1 verbose), and what lies over the file."""
 
     config_path: Path = DEFAULT_CONFIG
     verbosity: int = 0
+    profile: str | None = None
+    assignments: tuple[str, ...] = ()
+
+    @property
+    def overlay(self) -> Overlay:
+        """What --profile and --set lay over the file. Raises UsageError: an assignment without key or `=`."""
+        from hudi_reconcile.config.overlay import Overlay  # noqa: PLC0415 - keeps pydantic out of --help
+
+        return Overlay.of(self.profile, self.assignments)
+
+    @property
+    def is_plain(self) -> bool:
+        """True where the call names no config: nothing was given that only a config can follow."""
+        return (self.config_path, self.profile, self.assignments) == (DEFAULT_CONFIG, None, ())
 
     def load(self) -> Config:
         """The config, its references filled in from this process's environment.
 
         Raises:
             ConfigError: see `load_config`.
+            UsageError: no such profile, or an assignment without key or `=`.
         """
         from hudi_reconcile.config.load import load_config  # noqa: PLC0415 - keeps pydantic out of --help
 
-        return load_config(self.config_path, os.environ)
+        return load_config(self.config_path, os.environ, overlay=self.overlay)
 
 
-pass_settings = click.make_pass_decorator(Settings, ensure=True)
+_hand_settings = click.make_pass_decorator(Settings, ensure=True)
+
+
+def profile_option(command: _Command, callback: Callback | None = None) -> _Command:
+    """`--profile NAME`; before a command's name and after it."""
+    option = click.option(
+        "--profile", metavar="NAME", help="Lay this profile of the config over it.", **_callback_of(callback)
+    )
+    return option(command)
+
+
+def set_option(command: _Command, callback: Callback | None = None) -> _Command:
+    """`--set KEY=VALUE`, repeatable; before a command's name and after it."""
+    option = click.option(
+        "--set",
+        "assignments",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set one key of the config, such as source.max_connections=2. Repeatable.",
+        **_callback_of(callback),
+    )
+    return option(command)
+
+
+def pass_settings(command: _Command) -> _Command:
+    """Hand the `Settings` over as first argument. Such a command takes --profile and --set after its name as well."""
+    return cast("_Command", profile_option(set_option(_hand_settings(command), _add_assignments), _take_profile))
+
+
+# --- helpers ---
+
+
+def _callback_of(callback: Callback | None) -> dict[str, Any]:
+    return {} if callback is None else {"callback": callback, "expose_value": False}
+
+
+def _take_profile(context: click.Context, _: click.Parameter, profile: str | None) -> None:
+    if profile is not None:
+        _keep(context, replace(_settings_of(context), profile=profile))
+
+
+def _add_assignments(context: click.Context, _: click.Parameter, assignments: tuple[str, ...]) -> None:
+    if assignments:
+        settings = _settings_of(context)
+        _keep(context, replace(settings, assignments=(*settings.assignments, *assignments)))
+
+
+def _settings_of(context: click.Context) -> Settings:
+    return context.find_object(Settings) or Settings()
+
+
+def _keep(context: click.Context, settings: Settings) -> None:
+    # The root's are those that an error's fix is written with.
+    context.obj = context.find_root().obj = settings
+
+
+# --- options ---
 
 
 def format_option(command: _Command) -> _Command:

@@ -100,7 +100,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ReconcileError as error:
-            error.fix = add_config(error.fix, str(ctx.params["config_path"]))
+            profile = getattr(ctx.obj, "profile", None)
+            error.fix = add_config(error.fix, str(ctx.params["config_path"]), profile)
             raise
         except OSError as error:
             if error.errno != errno.EPIPE:
@@ -130,7 +131,7 @@ def find_command(arguments: Sequence[str]) -> str | None:
     """The command that a command line calls, such as `sweep` or `config show`; None where none can be made out."""
     words = iter(arguments)
     for word in words:
-        if word in ("-c", "--config", "--log-format"):
+        if word in ("-c", "--config", "--log-format", "--profile", "--set"):
             next(words, None)
         elif not word.startswith("-"):
             entry = COMMANDS.get(word)

@@ -98,7 +98,7 @@ def parse_config(
         raise layered_error([*placed, *place_problems(layered, problems)]) from None
     if problems or placed:
         raise layered_error([*placed, *place_problems(layered, problems)])
-    return Loaded(config.with_secret_variables(frozenset(filler.secret_variables)), filler.shown)
+    return Loaded(config.settle(frozenset(filler.secret_variables), overlay.facts), filler.shown)
 
 
 # --- helpers ---

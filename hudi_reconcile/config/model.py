@@ -330,6 +330,7 @@ class Config(Section):
     )
     _reports_mode: int | None = PrivateAttr(None)
     _secret_variables: frozenset[str] = PrivateAttr(frozenset())
+    _overlay: Mapping[str, str] = PrivateAttr({})
 
     @model_validator(mode="wrap")
     @classmethod
@@ -353,11 +354,16 @@ class Config(Section):
         """The environment variables that the config's secrets come from."""
         return self._secret_variables
 
-    def with_secret_variables(self, names: frozenset[str]) -> Config:
-        """The same config, which knows where its secrets come from. Its layers are gone: they are in the other keys."""
+    @property
+    def overlay(self) -> Mapping[str, str]:
+        """What a call laid over the file, for evidence: the `profile`, and the keys of --`set`, not their values."""
+        return self._overlay
+
+    def settle(self, secret_variables: frozenset[str], overlay: Mapping[str, str]) -> Config:
+        """The same config, which knows where its secrets and its keys come from. Its layers are in the other keys now."""
         layers = {"defaults": type(self.defaults)(), "include": (), "profiles": {}}
         config = self.model_copy(update=layers)
-        config._secret_variables = names  # noqa: SLF001 - its own
+        config._secret_variables, config._overlay = secret_variables, overlay  # noqa: SLF001 - its own
         return config
 
     @classmethod

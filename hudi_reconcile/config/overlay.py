@@ -41,6 +41,12 @@ class Overlay:
         """The overlay of a profile and of keys with plain values, for programs."""
         return cls(profile, tuple(Setting(key, value) for key, value in values.items()))
 
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What evidence says of it: the profile's name, and which keys were set."""
+        keys = ", ".join(dict.fromkeys(one.key for one in self.settings))
+        return {name: value for name, value in (("profile", self.profile), ("set", keys)) if value}
+
 
 NO_OVERLAY = Overlay()
 

@@ -121,6 +121,10 @@ source:
 # audit: {key: null, old_keys: [], retention: null, hold: false}  # docs/audit.md
 # outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, webhook: null, github: false}  # docs/rules.md
 
+# defaults: {}                 # keys of a table that every table inherits, such as sweep: {settle: 5s}; docs/many-tables.md
+# include: []                  # files with further `tables:`; their paths start at this file too
+# profiles: {}                 # NAME: keys that --profile NAME lays over this file; one key: --set source.max_connections=2
+
 tables:
   - name: orders               # in commands, results and folder names
     source:

@@ -134,31 +134,32 @@ _COMMAND = re.compile(
 )
 
 
-def tool_command(config: str | None) -> str:
-    """The tool's name with a config file, where that is not the default.
+def tool_command(config: str | None, profile: str | None = None) -> str:
+    """The tool's name with a config file, where that is not the default, and with the profile.
 
-    >>> tool_command("reconcile.yaml"), tool_command(None), tool_command("my shop.yaml")
-    ('hudi-reconcile', 'hudi-reconcile', "hudi-reconcile -c 'my shop.yaml'")
+    >>> tool_command("reconcile.yaml"), tool_command(None), tool_command("my shop.yaml", "prod")
+    ('hudi-reconcile', 'hudi-reconcile', "hudi-reconcile -c 'my shop.yaml' --profile prod")
     """
-    return TOOL if config in (None, DEFAULT_CONFIG) else f"{TOOL} -c {shlex.quote(str(config))}"
+    named = TOOL if config in (None, DEFAULT_CONFIG) else f"{TOOL} -c {shlex.quote(str(config))}"
+    return named if profile is None else f"{named} --profile {shlex.quote(profile)}"
 
 
-def add_config(text: str, config: str | None) -> str:
-    """A text whose commands carry the config file; what carries one already stays as it is.
+def add_config(text: str, config: str | None, profile: str | None = None) -> str:
+    """A text whose commands carry the config file and the profile; what carries one already stays as it is.
 
     >>> add_config("look: hudi-reconcile plan latest; then sweep with the hudi-reconcile that wrote it", "shop.yaml")
     'look: hudi-reconcile -c shop.yaml plan latest; then sweep with the hudi-reconcile that wrote it'
     """
-    tool = tool_command(config)
+    tool = tool_command(config, profile)
     return _COMMAND.sub(lambda _: f"{tool} ", text)
 
 
-def add_config_to_fixes(result: TableResult, config: str | None) -> TableResult:
-    """A table's result whose fixes name the config file: of its error, its guards and what was not compared."""
+def add_config_to_fixes(result: TableResult, config: str | None, profile: str | None = None) -> TableResult:
+    """A table's result whose fixes name config file and profile: of its error, its guards and what was not compared."""
     error = result.error
     return replace(
         result,
-        error=None if error is None else replace(error, fix=add_config(error.fix, config)),
-        guards=tuple(replace(one, fix=add_config(one.fix, config)) for one in result.guards),
-        unverified=tuple(replace(one, fix=add_config(one.fix, config)) for one in result.unverified),
+        error=None if error is None else replace(error, fix=add_config(error.fix, config, profile)),
+        guards=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.guards),
+        unverified=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.unverified),
     )

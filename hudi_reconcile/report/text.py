@@ -104,7 +104,7 @@ def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
         found = f"found {figure(guard['found'])}, limit {figure(guard['limit'])}"
         yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{found}"
         if not guard["ok"] and guard.get("fix"):
-            yield f"          fix: {visible(add_config(guard['fix'], config_of(run)))}"
+            yield f"          fix: {visible(add_config(guard['fix'], *config_of(run)))}"
 
 
 def _approval_lines(approval: Document | None) -> Iterator[str]:

@@ -11,6 +11,8 @@ import pytest
 from hudi_reconcile.cli.main import group
 from hudi_reconcile.cli.registry import COMMANDS, find_command
 from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.overlay import Overlay
+from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.core.outcome import Outcome
 from tests.support.docs import DOCUMENTS, ROOT, TOOL, blocks, commands, names_of_tests, shown_calls
 
@@ -85,6 +87,24 @@ def test_config_in_the_readme_is_valid(tmp_path: Path) -> None:
     found = load_config(tmp_path / "reconcile.yaml", {})
 
     assert [table.name for table in found.tables] == ["orders"]
+
+
+def test_config_of_many_tables_is_valid_and_means_what_the_page_says(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "many-tables.md"
+    for name, config in zip(("reconcile", "finance"), blocks(page, "yaml"), strict=True):
+        (tmp_path / f"{name}.yaml").write_text(config)
+
+    overlay = Overlay.of("prod", ["defaults.sweep.settle=1m"])
+    found = load_config(tmp_path / "reconcile.yaml", {}, overlay=overlay)
+
+    assert [table.name for table in found.tables] == ["orders", "users", "invoices"]
+    assert [table.sweep.settle.seconds for table in found.tables] == [60, 30, 60]
+    assert [(table.pull.limit, table.policy.max_deletes, table.lake.type) for table in found.tables] == [
+        (None, 100, "merge_on_read"),
+        (1_000_000, 100, "merge_on_read"),
+        (None, 100, "merge_on_read"),
+    ]
+    assert [table.name for table in found.choose(TableChoice(tags=("finance",)))] == ["invoices"]
 
 
 def test_map_of_the_house_names_every_room_and_no_other() -> None:

@@ -17,6 +17,7 @@ from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
 from hudi_reconcile.app.rules import load_rule_sets
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.overlay import NO_OVERLAY, Overlay
 from hudi_reconcile.config.paths import OWNERS_MODE
 from hudi_reconcile.config.secrets import Environment, read_text_file
 from hudi_reconcile.config.selection import TableChoice
@@ -36,7 +37,9 @@ from hudi_reconcile.spark.settings import is_local
 _LOWEST_PYTHON = (3, 11)
 
 
-def checks(config_path: Path, choice: TableChoice, environ: Environment = os.environ) -> Iterator[Check]:
+def checks(
+    config_path: Path, choice: TableChoice, environ: Environment = os.environ, overlay: Overlay = NO_OVERLAY
+) -> Iterator[Check]:
     """All checks in the order in which a run would meet them; what hangs on a failed one is left out.
 
     Raises UsageError for a choice that fits no table of the config.
@@ -44,7 +47,7 @@ def checks(config_path: Path, choice: TableChoice, environ: Environment = os.env
     yield _python()
     yield _java(environ)
     try:
-        config = load_config(config_path, environ)
+        config = load_config(config_path, environ, overlay=overlay)
     except ReconcileError as error:
         yield _jars(SessionRequest(), environ)
         yield failed_check("config", error)

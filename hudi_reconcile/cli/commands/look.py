@@ -205,7 +205,7 @@ def _consumers(settings: Settings, tables: tuple[str, ...], output_format: Outpu
 
 def _config_of(settings: Settings) -> Config | None:
     """The config; None where there is none but its default reports folder."""
-    without_config = settings.config_path == DEFAULT_CONFIG and not DEFAULT_CONFIG.exists()
+    without_config = settings.is_plain and not DEFAULT_CONFIG.exists()
     return None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
 
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 @pass_settings
 def init(settings: Settings, folder: Path, props: str | None, output_format: OutputFormat) -> Outcome:
     """Write a commented config, one rules file and .gitignore into DIR (default: here)."""
-    if settings.config_path != DEFAULT_CONFIG:
-        raise UsageError("init takes a folder, not -c", fix="hudi-reconcile init [DIR]")
+    if not settings.is_plain:
+        raise UsageError("init takes a folder, not -c, --profile or --set", fix="hudi-reconcile init [DIR]")
     written = write_new(folder, FILES if props is None else files_of_props(Path(props)))
     if output_format == "json":
         emit_json({**head("init", Outcome.CLEAN), "files": [str(path) for path in written]})
@@ -110,7 +110,7 @@ def show(settings: Settings, output_format: OutputFormat) -> Outcome:
     from hudi_reconcile.config.load import load_with_references  # noqa: PLC0415 - keeps pydantic out of --help
     from hudi_reconcile.config.show import as_yaml, shown_tree  # noqa: PLC0415 - as above
 
-    tree = shown_tree(load_with_references(settings.config_path, os.environ))
+    tree = shown_tree(load_with_references(settings.config_path, os.environ, overlay=settings.overlay))
     if output_format == "json":
         emit_json({**head("config show", Outcome.CLEAN), "config": tree})
     else:
@@ -178,7 +178,7 @@ def fetch(settings: Settings, to: Path | None, output_format: OutputFormat) -> O
 
 
 def _config(settings: Settings) -> Config | None:
-    absent = settings.config_path == DEFAULT_CONFIG and not DEFAULT_CONFIG.exists()
+    absent = settings.is_plain and not DEFAULT_CONFIG.exists()
     return None if absent else settings.load()
 
 
@@ -227,7 +227,7 @@ def doctor(settings: Settings, *, choice: TableChoice, output_format: OutputForm
     from hudi_reconcile.app.doctor.checks import checks  # noqa: PLC0415 - keeps the work rooms out of --help
 
     found: list[Check] = []
-    for check in checks(settings.config_path, choice):
+    for check in checks(settings.config_path, choice, overlay=settings.overlay):
         found.append(check)
         if output_format == "text":
             emit(_line(check))

@@ -198,6 +198,8 @@ def call_on(settings: Settings, choice: TableChoice) -> Call:
 def _call_of_props(settings: Settings, props: Path, choice: TableChoice) -> Call:
     if settings.config_path != DEFAULT_CONFIG:
         raise UsageError("--props stands in for a config, so -c has no meaning", fix="give one of the two")
+    if not settings.is_plain:
+        raise UsageError("--props stands in for a config, so --profile and --set have no meaning", fix="leave them out")
     if choice.tags or choice.excludes:
         raise UsageError("--props names one table, so --tag and --exclude have no meaning", fix="leave them out")
     from hudi_reconcile.app.setup import props_call  # noqa: PLC0415 - keeps Spark out of --help

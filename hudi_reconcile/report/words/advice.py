@@ -81,14 +81,15 @@ def _same_plan_does(table: Document) -> bool:
 
 
 def command_prefix(run: Document) -> str:
-    """The tool's name with the config file of the run, where that is not the default."""
-    return tool_command(config_of(run))
+    """The tool's name with the config file of the run, where that is not the default, and its profile."""
+    return tool_command(*config_of(run))
 
 
-def config_of(run: Document) -> str | None:
-    """The config file of a run, as it was typed; None where it does not say."""
-    config = run.get("provenance", {}).get("config")
-    return config if isinstance(config, str) else None
+def config_of(run: Document) -> tuple[str | None, str | None]:
+    """The config file of a run, as it was typed, and its profile; None where it does not say."""
+    known = run.get("provenance", {})
+    config, profile = known.get("config"), known.get("profile")
+    return config if isinstance(config, str) else None, profile if isinstance(profile, str) else None
 
 
 def _config_first(run: Document) -> tuple[str, ...]:
@@ -115,7 +116,7 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
         if no:
             fixes = "; ".join(dict.fromkeys(guard["fix"] for guard in no if guard.get("fix")))
             names = list_text([guard["name"] for guard in no])
-            fixes = add_config(fixes, config_of(run))
+            fixes = add_config(fixes, *config_of(run))
             said.append(
                 f"{table['name']}: {count_text(len(no), 'guard')} will refuse the plan ({names}). {fixes}".strip()
             )

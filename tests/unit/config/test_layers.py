@@ -527,4 +527,4 @@ def test_shown_config_is_a_config_of_the_same_meaning(files: Files) -> None:
 
     again = files.load(as_yaml(shown_tree(loaded)))
 
-    assert again == loaded.config
+    assert again.model_dump() == loaded.config.model_dump()

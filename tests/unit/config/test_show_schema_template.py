@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from hudi_reconcile.config.fields import Place
@@ -13,6 +15,8 @@ from hudi_reconcile.config.load import load_config, parse_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.config.show import CONFIG, FILES, RULES, as_yaml, json_schema, shown_tree
+from hudi_reconcile.config.yaml_document import read_document
+from hudi_reconcile.core.errors import ConfigError
 
 CANARY = "hunter2-canary"
 PLACE = Place("reconcile.yaml", Path("/base"))
@@ -99,3 +103,47 @@ def test_schema_takes_a_reference_where_a_word_or_a_duration_is_due() -> None:
 
     assert r"\\$\\{(env|file):" in text
     assert "(ms|s|m|h|d)" in text
+
+
+LAYERED = """\
+version: 1
+source: {url: "postgresql+psycopg://reader@127.0.0.1/shop"}
+tables:
+  - {name: orders, source: {table: orders}, lake: {path: lake/orders}, tags: [nightly]}
+defaults: {sweep: {settle: 5s}, lake: {type: merge_on_read}}
+include: [more.yaml]
+profiles:
+  prod: {source: {max_connections: 2, statement_timeout: "${env:T}"}, tables: [{name: orders, pull: {limit: 3}}]}
+"""
+BEYOND = [
+    ("settle: 5s", "setle: 5s"),
+    ("settle: 5s", "settle: 5"),
+    ("{sweep", "{name: x, sweep"),
+    ("type: merge_on_read", "path: lake"),
+    ("[more.yaml]", "more.yaml"),
+    ("max_connections: 2", "max_conections: 2"),
+    ("max_connections: 2", "max_connections: two"),
+    ("{name: orders, pull", "{pull"),
+    ("limit: 3", "limt: 3"),
+    ("prod: {source", "prod: {include: [x], source"),
+    ("[nightly]", "nightly"),
+]
+
+
+def test_schema_takes_defaults_included_files_profiles_and_tags() -> None:
+    Draft202012Validator(json_schema()).validate(read_document(LAYERED).values)
+
+
+@pytest.mark.parametrize(("good", "wrong"), BEYOND)
+def test_schema_refuses_in_a_layer_what_the_tool_refuses(good: str, wrong: str) -> None:
+    assert LAYERED.count(good) == 1
+    text = LAYERED.replace(good, wrong)
+
+    assert not Draft202012Validator(json_schema()).is_valid(read_document(text).values)
+    with pytest.raises(ConfigError):
+        parse_config(text.replace("include: [more.yaml]\n", ""), PLACE, {}, read_text_file)
+
+
+def test_template_names_the_keys_that_many_tables_need() -> None:
+    for key in ("# defaults: {}", "# include: []", "# profiles: {}", "# tags: []"):
+        assert key in CONFIG
