@@ -35,7 +35,7 @@ from hudi_reconcile.ports import Comparer, Edges
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.spark.jars import JarMode, JarRequest, certificate_bundle
 from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
-from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, jvm_of, open_session
+from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, cancel_jobs, jvm_of, open_session
 
 SHORT_ROWS = 3_000_000  # a run over fewer ends before a JVM's second compiler has paid
 
@@ -71,7 +71,7 @@ class World:
         options, adopt = {**kept, **table.lake.options}, table.lake.adopt
         lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt)
         make = partial(_comparer, self.session, table, secrets.token_bytes(32))
-        whole_commit = partial(STOP.hold, lambda: spark.sparkContext.cancelAllJobs())
+        whole_commit = partial(STOP.hold, partial(cancel_jobs, spark))
         return Edges(self._source(table), lake, make, self.clock, whole_commit)
 
     def _jvm(self) -> object:

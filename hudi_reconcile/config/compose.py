@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from hudi_reconcile.config.fields import Location
 from hudi_reconcile.config.layers import (
-    COMMAND_LINE,
+    CALL_RANK,
     Layered,
     Node,
     PlacedProblem,
@@ -22,7 +22,7 @@ from hudi_reconcile.config.layers import (
     inherit,
     merge,
 )
-from hudi_reconcile.config.overlay import Overlay, Setting, locate_setting
+from hudi_reconcile.config.overlay import COMMAND_LINE, Overlay, Setting, locate_setting
 from hudi_reconcile.config.secrets import Template
 from hudi_reconcile.config.yaml_document import Problem
 from hudi_reconcile.core.errors import UsageError, nearest_name
@@ -30,7 +30,6 @@ from hudi_reconcile.core.errors import UsageError, nearest_name
 _OF_A_PROFILE = ("source", "spark", "jars", "reports", "outputs", "audit", "defaults")
 # These sections of a tree are checked as what they are; what is wrong in them shows again in each table.
 _LAYERS = (("defaults",), ("profiles",))
-_LAST = 1_000_000
 _REFERENCES = "write ${file:PATH} or ${env:NAME}, and nothing else"
 
 
@@ -50,7 +49,7 @@ def compose(main: Node, included: Iterable[Node], overlay: Overlay) -> tuple[Lay
                 root = _lay(under, (key,), over)
         root, problems = _lay_tables(root, profile.branches.get("tables"))
     for index, setting in enumerate(overlay.settings):
-        root, more = _set(root, setting, index)
+        root, more = _set(root, setting, ValueOrigin(overlay.source, CALL_RANK, index))
         problems += more
     return flatten(_inherit_defaults(root), is_shared), problems
 
@@ -158,10 +157,10 @@ def _lay_tables(root: Node, tables: Node | None) -> tuple[Node, list[PlacedProbl
     return root, problems
 
 
-def _set(root: Node, setting: Setting, index: int) -> tuple[Node, list[PlacedProblem]]:
+def _set(root: Node, setting: Setting, call: ValueOrigin) -> tuple[Node, list[PlacedProblem]]:
     """The config with one key set."""
     target = locate_setting(setting.key, _names(root))
-    origin = ValueOrigin(COMMAND_LINE, _LAST, index, target.shown)
+    origin = call.below(target.shown)
     if problems := setting.problems or tuple(filter(None, (target.problem,))):
         return root, [PlacedProblem(origin, text) for text in problems]
     under, over = _spell_reports(root, target.location, build_node(setting.value, origin.below))

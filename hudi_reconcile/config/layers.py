@@ -15,7 +15,8 @@ from hudi_reconcile.core.errors import ConfigError
 
 # More lines than a file of 1 MiB has, so that a file's rank and a line make one number.
 _LINES = 10_000_000
-COMMAND_LINE = "--set"
+# The rank of what a call sets: after every file, and without lines.
+CALL_RANK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class ValueOrigin:
 
     def __str__(self) -> str:
         key = shorten(key_text(self.location))
-        if self.file == COMMAND_LINE:
-            return f"{COMMAND_LINE} {key}"
+        if self.rank == CALL_RANK:
+            return f"{self.file} {key}"
         return f"{self.file}:{self.line}: {key}" if key else f"{self.file}:{self.line}"
 
 
@@ -164,13 +165,15 @@ def flatten(root: Node, inherits: Callable[[ValueOrigin], bool]) -> Layered:
 
 def layered_error(problems: Iterable[PlacedProblem]) -> ConfigError:
     """All problems as one error, in the order of files and lines, each once; `MOST_SHOWN` in words."""
-    found: dict[tuple[ValueOrigin, str], PlacedProblem] = {}
-    for one in problems:
-        same = found.get((one.origin, one.text))
-        tables = one.tables if same is None else tuple(dict.fromkeys((*same.tables, *one.tables)))
-        found[one.origin, one.text] = PlacedProblem(one.origin, one.text, tables)
-    # Those without a sentence are beyond what is shown.
-    ordered = sorted(found.values(), key=lambda one: (not one.text, one.origin.order))
+    found: dict[tuple[ValueOrigin, str], dict[str, None]] = {}
+    texts: dict[ValueOrigin, str] = {}
+    for one in sorted(problems, key=lambda one: not one.text):
+        # One without a sentence is beyond what is shown, unless its place has one.
+        text = texts.setdefault(one.origin, one.text) if not one.text else one.text
+        texts.setdefault(one.origin, text)
+        found.setdefault((one.origin, text), {}).update(dict.fromkeys(one.tables))
+    merged = (PlacedProblem(origin, text, tuple(tables)) for (origin, text), tables in found.items())
+    ordered = sorted(merged, key=lambda one: (not one.text, one.origin.order))
     lines = dict.fromkeys(str(one) for one in ordered[:MOST_SHOWN])
     return ConfigError(tuple(lines), fix=FIX, more=max(0, len(ordered) - MOST_SHOWN))
 

@@ -13,6 +13,7 @@ from hudi_reconcile.core.errors import UsageError, nearest_name
 
 # Files are read, and a profile is taken, before keys are set.
 _NOT_SET = ("include", "profiles")
+COMMAND_LINE = "--set"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,14 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The profile that a call names, and the keys that it sets, the last of a key counting."""
+    """The profile that a call names, and the keys that it sets, the last of a key counting.
+
+    `source` is what people know the keys by; those of a command line are read by other users as well.
+    """
 
     profile: str | None = None
     settings: tuple[Setting, ...] = ()
+    source: str = COMMAND_LINE
 
     @classmethod
     def of(cls, profile: str | None, assignments: Sequence[str]) -> Overlay:
@@ -39,7 +44,7 @@ class Overlay:
     @classmethod
     def of_values(cls, profile: str | None, values: Mapping[str, object]) -> Overlay:
         """The overlay of a profile and of keys with plain values, for programs."""
-        return cls(profile, tuple(Setting(key, value) for key, value in values.items()))
+        return cls(profile, tuple(Setting(key, value) for key, value in values.items()), "overrides")
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -83,7 +88,7 @@ def locate_setting(key: str, tables: Sequence[str]) -> SettingTarget:
     """
     first, _, rest = key.partition(".")
     if first in _NOT_SET:
-        return SettingTarget((first,), (first,), "cannot be set by --set; write it into the config")
+        return SettingTarget((first,), (first,), "cannot be set by a call; write it into the config")
     if first != "tables" or not rest:
         location = _walk(key, ())
         return SettingTarget(location, location)

@@ -296,6 +296,11 @@ def _require_hudi(spark: SparkSession) -> None:
         raise UsageError("Hudi is not among the loaded jars", fix=_SUBMIT_FIX) from error
 
 
+def cancel_jobs(spark: SparkSession) -> None:
+    """End all that Spark works at: whoever waits for it gets an error."""
+    spark.sparkContext.cancelAllJobs()
+
+
 def jvm_of(spark: SparkSession) -> Any:
     """The session's JVM, by py4j."""
     return spark._jvm  # noqa: SLF001 - pyspark's own door to the JVM

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import ConfigError, UsageError
 
 CANARY = "hunter2-canary"
+SECONDS = 20
 HEAD = """\
 version: 1
 source: {url: "postgresql+psycopg://reader@127.0.0.1:5432/shop", password: "${env:PW}"}
@@ -372,8 +374,8 @@ LIMITED = ("tables.a.pull.pull.incrementing=id",)
         ("tables.usrs.pull.limit=1", "tables.usrs: no such table; did you mean 'users'? (legal: orders, users)"),
         ("tables.users.pull.limt=1", "tables.users.pull.limt: unknown key; did you mean 'limit'?"),
         ("tables.users={pull: {limit: x}}", "tables.users.pull.limit: expected a whole number, found 'x'"),
-        ("include=[a.yaml]", "include: cannot be set by --set; write it into the config"),
-        ("profiles.a.reports=x", "profiles: cannot be set by --set; write it into the config"),
+        ("include=[a.yaml]", "include: cannot be set by a call; write it into the config"),
+        ("profiles.a.reports=x", "profiles: cannot be set by a call; write it into the config"),
         ("jars.paths=[", "jars.paths: is not YAML:"),
         ("jars.mode=*x", "jars.mode: anchors and aliases (& and *) are not allowed"),
         ("source.time_zone=${env:NOT_SET}", "source.time_zone: environment variable NOT_SET is not set, or empty"),
@@ -528,3 +530,67 @@ def test_shown_config_is_a_config_of_the_same_meaning(files: Files) -> None:
     again = files.load(as_yaml(shown_tree(loaded)))
 
     assert again.model_dump() == loaded.config.model_dump()
+    assert again.tables == loaded.config.tables
+
+
+def test_values_of_a_program_are_taken_as_they_are_secrets_too(files: Files) -> None:
+    files.write(reconcile=HEAD + TABLES + PROFILES)
+    values = {
+        "source.max_connections": 3,
+        "tables.orders.tags": ["a"],
+        "source.password": CANARY,
+        "spark.conf.spark.a": "b",
+    }
+    overlay = Overlay.of_values("prod", values)
+
+    loaded = load_with_references(files.folder / "reconcile.yaml", {"PROD_HOST": "db"}, overlay=overlay)
+
+    assert (loaded.config.source.max_connections, loaded.config.tables[0].tags) == (3, ("a",))
+    assert loaded.config.source.password is not None
+    assert loaded.config.source.password.reveal({}, lambda _: "") == CANARY
+    assert CANARY not in as_yaml(shown_tree(loaded)) + repr(loaded.config) + str(loaded.config.overlay)
+
+
+def test_wrong_value_of_a_program_is_named_by_its_key(files: Files) -> None:
+    files.write(reconcile=HEAD + TABLES)
+    overlay = Overlay.of_values(None, {"source.max_conections": 3, "tables.usrs.tags": []})
+
+    with pytest.raises(ConfigError) as caught:
+        load_with_references(files.folder / "reconcile.yaml", {}, overlay=overlay)
+
+    assert [one.partition(" (")[0] for one in caught.value.problems] == [
+        "overrides source.max_conections: unknown key; did you mean 'max_connections'?",
+        "overrides tables.usrs: no such table; did you mean 'users'?",
+    ]
+
+
+def many(files: Files, count: int) -> str:
+    """A config of many tables in ten included files, which inherit defaults; under a heading of three lines."""
+    for part in range(10):
+        names = (f"t{number}" for number in range(part, count, 10))
+        lines = (
+            f"  - {{name: {one}, source: {{table: {one}, key: [id]}}, lake: {{path: l/{one}}}}}\n" for one in names
+        )
+        files.write(**{f"part{part}": "tables:\n" + "".join(lines)})
+    return HEAD + f"include: [{', '.join(f'part{part}.yaml' for part in range(10))}]\n"
+
+
+def test_thousand_tables_are_read_in_time(files: Files) -> None:
+    text = many(files, 1_000) + "defaults: {sweep: {settle: 5s}, pull: {watermark: [updated_at]}, tags: [x]}\n"
+    began = process_time()
+
+    config = files.load(text, "tables.t999.sweep.settle=7s")
+
+    assert len(config.tables) == 1_000
+    assert {table.name for table in config.tables if table.sweep.settle.seconds != 5} == {"t999"}
+    # On a machine with nothing else to do it takes a tenth of it.
+    assert process_time() - began < SECONDS
+
+
+def test_default_that_fits_none_of_a_thousand_tables_is_one_problem_in_time(files: Files) -> None:
+    began = process_time()
+
+    (found,) = files.problems(many(files, 1_000) + "defaults: {mask: {id: hmac}}\n")
+
+    assert found.endswith("it cannot be masked (tables t0, t10, t20 and 997 more)")
+    assert process_time() - began < SECONDS
