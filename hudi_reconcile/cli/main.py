@@ -12,7 +12,6 @@ import contextlib
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,11 +98,17 @@ def main() -> NoReturn:
     STOP.listen()
     try:
         code = run(sys.argv[1:])
-    except BaseException:  # noqa: BLE001 - telling of a failure failed too: a full disk, or our own bug. Never 1.
-        with contextlib.suppress(OSError):
-            traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001 - telling of a failure failed too: a full disk, or our own bug. Never 1.
+        _tell_least(error)
         code = Outcome.UNVERIFIED.exit_code
     sys.exit(code)
+
+
+def _tell_least(error: BaseException) -> None:
+    """What can be told where a report failed: the exception's class, then its places. Their words may quote rows."""
+    streams.complain(f"error: {type(error).__name__} while a failure was told", level="error")
+    with contextlib.suppress(Exception):  # an exception of a JVM that is gone has no text any more
+        streams.complain(defuse_commands(trace_of(error)), level="error")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -107,6 +107,18 @@ def test_wrong_call_is_said_in_lines_too(words: list[str]) -> None:
     assert (done.returncode, line["level"], line["message"].startswith("error: ")) == (2, "error", True)
 
 
+@pytest.mark.parametrize("words", [[], ["--log-format", "json"]])
+def test_failure_that_cannot_be_told_is_named_without_the_words_of_an_exception(words: list[str]) -> None:
+    body = "import hudi_reconcile.cli.main as m; m.report = None; raise ValueError('Ann')"
+    command = [sys.executable, "-c", NOISY.replace("BODY", body), *words, "sweep"]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, "Ann" in done.stderr) == (3, False)
+    assert "ValueError" in done.stderr
+    assert "TypeError: 'NoneType' object is not callable" in done.stderr
+
+
 def test_last_lines_before_the_end_are_not_lost() -> None:
     done = ended("[os.write(2, b'line %d\\n' % n) for n in range(5000)]")
 
