@@ -251,8 +251,11 @@ def _a_name(value: str) -> str:
     return value
 
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/+")
+
+
 def local_path(value: object, info: ValidationInfo) -> object:
-    """A path of this machine, from the config's folder on. Raises ValueError: blank, or starts with `~`."""
+    """A path of this machine, from the config's folder on. Raises ValueError: blank, starts with `~`, or is a store's address."""
     if isinstance(value, Path):
         return info.context.folder / value if isinstance(info.context, Place) else value
     if not isinstance(value, str):
@@ -261,6 +264,10 @@ def local_path(value: object, info: ValidationInfo) -> object:
         raise ValueError("not a path")
     if value.startswith("~"):
         raise ValueError("~ is not expanded; write the path in full")
+    if address := _ADDRESS.match(value):  # else a folder of that name: in a pod the evidence would be gone with it
+        raise ValueError(
+            f"{address[0]} is no folder of this machine: write a local path, or where the store is mounted"
+        )
     return info.context.folder / value if isinstance(info.context, Place) else Path(value)
 
 

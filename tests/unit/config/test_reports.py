@@ -70,3 +70,22 @@ def test_config_knows_the_variables_of_its_secrets_and_no_others() -> None:
     config = load(text, HOOK="https://h/x", PLACE="/evidence").config
 
     assert config.secret_variables == {"SHOP_PASSWORD", "AUDIT_KEY", "HOOK"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reports: s3a://lake/reports",
+        "reports: {path: hdfs:///reports}",
+        "reports: file:/srv/reports",
+        "outputs: {junit: s3a://lake/junit.xml}",
+        "jars: {mode: paths, paths: [s3a://lake/hudi.jar]}",
+    ],
+)
+def test_store_is_no_local_path(text: str) -> None:
+    with pytest.raises(ConfigError, match="is no folder of this machine"):
+        load(text)
+
+
+def test_local_path_may_hold_a_colon() -> None:
+    assert load("reports: evidence/2026-11-23T10:00").config.reports == Path("/srv/evidence/2026-11-23T10:00")
