@@ -1,4 +1,8 @@
-"""Reconciliation and data-quality auditor for Apache Hudi: pull, sweep, plan, apply, prove."""
+"""Reconciliation and data-quality auditor for Apache Hudi: pull, sweep, plan, apply, prove.
+
+The commands for programs are here (docs/python.md): `load` reads a config; `pull`, `sweep`, `plan`, `apply`, `run` and `check`
+take what it returns, and `changes` asks what happened to a table. Their types stand in the stub beside this file.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame
 
-__all__ = ["__version__", "changes"]
 __version__ = "0.1.0"
+_COMMANDS = ("apply", "check", "load", "plan", "pull", "run", "sweep")
+__all__ = ["__version__", "changes", *_COMMANDS]  # noqa: PLE0604 - they are texts
+
+
+def __getattr__(name: str) -> Any:
+    """A command, imported when it is asked for: importing this package loads neither Spark nor a database's driver."""
+    if name not in _COMMANDS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("hudi_reconcile.app.project"), name)
 
 
 def changes(
@@ -20,7 +30,7 @@ def changes(
     from_: str = "earliest",
     to: str = "latest",
     *,
-    config: str | Path = "reconcile.yaml",
+    config: object = "reconcile.yaml",
     corrections_only: bool = False,
 ) -> DataFrame:
     """What changed in a table of the config between two instants, as a Spark frame (docs/change-queries.md).
@@ -30,7 +40,7 @@ def changes(
         type: `append-only`, `upsert`, `min-delta` or `full-delta`.
         from_: exclusive; a Hudi instant (completion time), an ISO time in UTC, `earliest` or `latest`.
         to: inclusive; as `from_`.
-        config: the config file.
+        config: the config file, or a project that `load` has read.
         corrections_only: only what a corrective commit of this tool changed.
 
     Returns:
@@ -44,5 +54,7 @@ def changes(
     """
     # By name: every room may import this module, so that it may import none; and importing it stays free of Spark.
     app: Any = import_module("hudi_reconcile.app.changes")
-    found: DataFrame = app.changes_by_name(table, type, (from_, to), config=config, corrections_only=corrections_only)
+    found: DataFrame = app.changes_by_name(
+        table, type, (from_, to), config=getattr(config, "config", config), corrections_only=corrections_only
+    )
     return found

@@ -188,13 +188,13 @@ def _begun(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cu
 
 
 def changes_by_name(
-    table: str, kind: str, ends: tuple[str, str], *, config: str | Path, corrections_only: bool
+    table: str, kind: str, ends: tuple[str, str], *, config: str | Path | Config, corrections_only: bool
 ) -> object:
     """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays."""
     known = next((one for one in QUERY_TYPES if one == kind), None)
     if known is None:
         raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
-    found = load_config(Path(config), os.environ)
+    found = config if isinstance(config, Config) else load_config(Path(config), os.environ)
     asked = replace(ChangeQuery.of(found.table(table), known, *ends), corrections_only=corrections_only)
     return as_frame(ask(found, asked, start_session(replace(session_request(found), short=True))).rows)
 

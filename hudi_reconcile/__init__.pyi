@@ -1,0 +1,26 @@
+from pathlib import Path
+
+from pyspark.sql import DataFrame  # noqa: TID253 - a stub is not imported
+
+from hudi_reconcile.app.project import Project as Project
+from hudi_reconcile.app.project import Result as Result
+from hudi_reconcile.app.project import apply as apply
+from hudi_reconcile.app.project import check as check
+from hudi_reconcile.app.project import load as load
+from hudi_reconcile.app.project import plan as plan
+from hudi_reconcile.app.project import pull as pull
+from hudi_reconcile.app.project import run as run
+from hudi_reconcile.app.project import sweep as sweep
+
+__version__: str
+__all__ = ["Project", "Result", "__version__", "apply", "changes", "check", "load", "plan", "pull", "run", "sweep"]
+
+def changes(
+    table: str,
+    type: str,  # noqa: A002
+    from_: str = "earliest",
+    to: str = "latest",
+    *,
+    config: str | Path | Project = "reconcile.yaml",
+    corrections_only: bool = False,
+) -> DataFrame: ...
