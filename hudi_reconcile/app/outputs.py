@@ -106,9 +106,11 @@ def _files(
 
 
 def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFile:
-    """The file of this command and config; what this run did not come to learn stays as the file has it."""
+    """The file of this command, config and profile; what this run did not come to learn stays as the file has it."""
     # Not resolved: a link to the config may lead elsewhere after each deployment.
     config = os.path.abspath(run["provenance"].get("config", "reconcile.yaml"))  # noqa: PTH100
+    if profile := run["provenance"].get("profile"):
+        config = f"{config}#{profile}"
     path = folder / metrics_name(run["command"], config)
     before = ""
     with suppress(OSError, UnicodeDecodeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,16 @@ def test_two_configs_that_share_a_folder_write_files_of_their_own_that_hold_no_s
     series = [line for path in files for line in path.read_text().splitlines() if not line.startswith("#")]
     assert len(files) == 2
     assert len({line.rpartition(" ")[0] for line in series}) == len(series)
+
+
+def test_two_profiles_of_a_config_write_files_and_series_of_their_own(tmp_path: Path) -> None:
+    config = str(tmp_path / "reconcile.yaml")
+    for profile in ({}, {"profile": "prod"}, {"profile": "dev"}):
+        provenance = {**DRIFT["provenance"], "config": config, **profile}
+        assert deliver(OutputsConfig(prometheus=tmp_path), {**DRIFT, "provenance": provenance}, {}, ENDS) == ()
+
+    found = [set(re.findall('config="(.*?)"', path.read_text())) for path in tmp_path.glob("*.prom")]
+    assert sorted(map(sorted, found)) == [[config], [f"{config}#dev"], [f"{config}#prod"]]
 
 
 def test_nothing_is_written_where_nothing_is_asked_for(tmp_path: Path) -> None:
