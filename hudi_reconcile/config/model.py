@@ -247,7 +247,10 @@ class SourceConfig(Section):
 class SparkConfig(Section):
     """The Spark session."""
 
-    master: Text = Field("local[*]", description="Not set under spark-submit.")
+    master: Text | None = Field(
+        "local[*]",
+        description="Not set under spark-submit. null: join the session that spark-submit or a notebook made.",
+    )
     conf: Options = Field({}, description="Further spark.* settings.")
 
     @classmethod

@@ -63,10 +63,12 @@ _SUBMIT_FIX = (
 class SessionRequest:
     """What the config says of Spark: `spark.master`, `spark.conf` and `jars`; `short` where few rows are expected.
 
+    `master` is None where a session is to be joined and none started.
+
     `hidden` names the environment variables that hold the config's secrets: a JVM that is started does not get them.
     """
 
-    master: str = "local[*]"
+    master: str | None = "local[*]"
     conf: Mapping[str, str] = field(default_factory=dict)
     jars: JarRequest = field(default_factory=JarRequest)
     short: bool = False
@@ -112,10 +114,15 @@ def start_session(request: SessionRequest, environ: Mapping[str, str] = os.envir
     if _jvm_is_running(environ):
         with _kept_signals():
             return _describe(_join(request), started)
+    if request.master is None:
+        raise UsageError(
+            "spark.master is null, and no Spark runs in this process that could be joined",
+            fix="start it by spark-submit or from a notebook's session, or set spark.master, such as local[*]",
+        )
     scratch = make_scratch()
     try:
         with _kept_signals():
-            spark, java, jvm = _launch(request, environ, scratch)
+            spark, java, jvm = _launch(request, request.master, environ, scratch)
     except BaseException:
         scratch.remove()
         raise
@@ -143,7 +150,7 @@ def stop_session(session: Session) -> None:
 
 
 def _launch(
-    request: SessionRequest, environ: Mapping[str, str], scratch: Scratch
+    request: SessionRequest, master: str, environ: Mapping[str, str], scratch: Scratch
 ) -> tuple[SparkSession, JavaRuntime, gateway.Jvm]:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
@@ -151,7 +158,7 @@ def _launch(
     machine = Machine(cores=os.cpu_count() or 1, memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with resources.as_file(resources.files("hudi_reconcile.spark") / "log4j2.properties") as log_settings:
         launch = Launch(
-            master=request.master,
+            master=master,
             jars=(),
             log_settings=str(log_settings),
             scratch=str(scratch.path),
@@ -162,7 +169,7 @@ def _launch(
         jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]
         conf = session_conf(request.conf, replace(launch, jars=jars), machine)
         jvm = gateway.launch(conf, java, scratch, request.hidden)
-    if is_local(request.master):
+    if is_local(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark takes any python3 on PATH
     try:
         context = SparkContext(conf=SparkConf(_jvm=jvm.gateway.jvm).setAll(list(conf.items())), gateway=jvm.gateway)

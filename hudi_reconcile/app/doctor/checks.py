@@ -66,7 +66,7 @@ def _folder_modes(config: Config, environ: Environment) -> Iterator[Check]:
     reports, mode = config.reports, config.reports_mode
     yield from open_folder_check("reports mode", reports, mode, f"chmod {mode:04o} {shlex.quote(str(reports))}")
     places = environ.get("SPARK_LOCAL_DIRS") or config.spark.conf.get("spark.local.dir", "")
-    for place in filter(None, places.split(",") if is_local(config.spark.master) else ()):
+    for place in filter(None, places.split(",") if is_local(config.spark.master or "") else ()):
         fix = "name a folder of mode 0700, or none: then the tool makes one for each run"
         yield from open_folder_check("spark.local.dir", Path(place), OWNERS_MODE, fix)
 
