@@ -314,16 +314,29 @@ def jvm_of(spark: SparkSession) -> Any:
 
 
 def translate_error(error: BaseException) -> ReconcileError | None:
-    """The error that the source's JDBC driver raised inside Spark, or that a cleaned snapshot did; None for anything else."""
+    """The error that the source's JDBC driver raised inside Spark, a cleaned snapshot or a lost executor did; else None."""
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
     words = text_of(error)
     found = driver_reason(words)
     if found is None:
-        return cleaner_error(words)
+        return cleaner_error(words) or explain_lost_rows(words)
     name, reason = found
     reason = of_message(reason, kind=name, whole=words)
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))
+
+
+def explain_lost_rows(words: str) -> SparkLostError | None:
+    """The error for Spark's words about rows that an executor held alone and took with it; None for other words.
+
+    What is read is kept where it was read, without a second copy, so that it is read once (`localCheckpoint`).
+    """
+    if "originally checkpointed this partition is no longer alive" not in " ".join(words.split()):
+        return None
+    return SparkLostError(
+        "a Spark executor was lost, and rows that it alone held: the table could not be finished",
+        fix="run the same command again: what is done stays; where it comes again, keep executors (no spot nodes, no preemption)",
+    )
 
 
 @contextmanager

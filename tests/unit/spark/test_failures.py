@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.errors import LakeError, SparkLostError
 from hudi_reconcile.spark.session import translate_error
 
 
@@ -62,3 +62,18 @@ def test_snapshot_that_the_cleaner_took_is_the_lakes_and_names_the_setting(text:
 )
 def test_sparks_own_failure_is_not_blamed_on_the_source(text: str) -> None:
     assert translate_error(FromSparkError(text)) is None
+
+
+def test_rows_that_only_a_lost_executor_held_are_named_with_what_to_do() -> None:
+    # The words of Spark 3.5 (SparkCoreErrors.checkpointRDDBlockIdNotFoundError), with its line ends.
+    text = (
+        "Job aborted due to stage failure: org.apache.spark.SparkException: Checkpoint block rdd_9_0 not found! Either the"
+        " executor\nthat originally checkpointed this partition is no longer alive, or the original RDD is\nunpersisted."
+    )
+
+    found = translate_error(FromSparkError(text))
+
+    assert isinstance(found, SparkLostError)
+    assert "executor was lost" in found.message
+    assert "run the same command again" in found.fix
+    assert translate_error(FromSparkError("Checkpoint block rdd_9_0")) is None
