@@ -10,7 +10,7 @@ Reading a table that Hudi does not find for a moment, while another writer begin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -286,6 +286,15 @@ class Savepoints:
                 f"Hudi table {self.path}: {what} failed ({describe_failure(error)})",
                 fix="hudi-reconcile doctor, or policy.savepoint: never",
             ) from error
+
+
+def has_classes(spark: SparkSession, names: Sequence[str]) -> bool:
+    """Whether the session's class path holds every one of these classes; False for none."""
+    jvm: Any = spark._jvm  # noqa: SLF001
+    if not names:
+        return False
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    return all(loader.getResource(name.replace(".", "/") + ".class") is not None for name in names)
 
 
 _DOCTOR = "hudi-reconcile doctor"
