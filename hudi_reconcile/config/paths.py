@@ -32,11 +32,20 @@ _REPORTS_KEYS = {"path", "mode"}
 
 def _reports(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, Mapping):
-        return local_path(value, info)
+        return _local_folder(value, info)
     if unknown := sorted(str(key) for key in value if key not in _REPORTS_KEYS):
         raise ValueError(f"unknown key {', '.join(map(ascii, unknown))}; legal: path, mode")
     reports_mode(value)
-    return local_path(value.get("path", REPORTS), info)
+    return _local_folder(value.get("path", REPORTS), info)
+
+
+def _local_folder(value: object, info: ValidationInfo) -> object:
+    if isinstance(value, str) and (scheme := _SCHEME.match(value)):
+        raise ValueError(
+            f"reports is a local or mounted folder: {scheme.group()} is a URL's scheme; write a path without one, such as"
+            " /mnt/reports (a folder with a colon: ./NAME)"
+        )
+    return local_path(value, info)
 
 
 def reports_mode(reports: object) -> int:

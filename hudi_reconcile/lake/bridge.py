@@ -10,7 +10,7 @@ Reading a table that Hudi does not find for a moment, while another writer begin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.plan.lake_failures import JavaCause, describe_causes
 
 _HUDI = "org.apache.hudi"
 WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
@@ -281,31 +282,49 @@ class Savepoints:
             with _write_client(self.spark, self.path, self.name, further) as client:
                 action(client)
         except Py4JJavaError as error:
-            names = " <- ".join(cause_names(error))
             raise LakeError(
-                f"Hudi table {self.path}: {what} failed ({names})",
+                f"Hudi table {self.path}: {what} failed ({describe_failure(error)})",
                 fix="hudi-reconcile doctor, or policy.savepoint: never",
             ) from error
+
+
+def has_classes(spark: SparkSession, names: Sequence[str]) -> bool:
+    """Whether the session's class path holds every one of these classes; False for none."""
+    jvm: Any = spark._jvm  # noqa: SLF001
+    if not names:
+        return False
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    return all(loader.getResource(name.replace(".", "/") + ".class") is not None for name in names)
 
 
 _DOCTOR = "hudi-reconcile doctor"
 
 
-def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
-    """Short class names of a Java error's cause chain, outermost first. Never its messages: they may hold row values."""
-    names: list[str] = []
+def causes_of(error: Py4JJavaError) -> tuple[JavaCause, ...]:
+    """A Java error's cause chain, outermost first. The messages may hold row values: show them by `describe_failure` alone."""
+    found: list[JavaCause] = []
     java = error.java_exception
-    while java is not None and len(names) < 50:  # noqa: PLR2004  a cycle of causes would never end
-        names.append(str(java.getClass().getSimpleName()))
+    while java is not None and len(found) < 50:  # noqa: PLR2004  a cycle of causes would never end
+        found.append(JavaCause(str(java.getClass().getName()), str(java.getMessage() or "")))
         java = java.getCause()
-    return tuple(names)
+    return tuple(found)
+
+
+def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
+    """Short class names of a Java error's cause chain, outermost first."""
+    return tuple(one.name for one in causes_of(error))
+
+
+def describe_failure(error: Py4JJavaError) -> str:
+    """The chain's class names, and Hudi's messages that hold neither a row's value nor a secret."""
+    return describe_causes(causes_of(error))
 
 
 def unreadable_error(path: str, what: str, error: Py4JJavaError) -> LakeError:
     """The error for a table whose parts cannot be read. One that was listed and is gone is what a writer archived meanwhile."""
     names = cause_names(error)
     fix = f"run it again; where it stays: {_DOCTOR}" if "FileNotFoundException" in names else _DOCTOR
-    return LakeError(f"Hudi table {path}: {what} cannot be read ({' <- '.join(names)})", fix=fix)
+    return LakeError(f"Hudi table {path}: {what} cannot be read ({describe_failure(error)})", fix=fix)
 
 
 T = TypeVar("T")

@@ -16,14 +16,21 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError, SupersededError
+from hudi_reconcile.core.plan.lake_failures import (
+    LOCKED_OUT,
+    JavaCause,
+    describe_causes,
+    is_lock_failure,
+    is_lock_taken,
+    is_lost_race,
+)
+from hudi_reconcile.core.plan.lake_locks import PROVIDER, LockProviderError, lock_fix
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back
+from hudi_reconcile.lake.bridge import Timeline, causes_of, describe_failure, roll_back
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.options import locked_options
 from hudi_reconcile.lake.timeline import COMMIT, PREFIX, commit_of, writers_in_flight
 
-_LOCKED_OUT = "HoodieLockException"
-_LOST_RACE = frozenset({"HoodieValidationException", "HoodieWriteConflictException", _LOCKED_OUT})
 _COMMIT_TIME = re.compile(r"\b\d{17}\b")
 
 
@@ -54,8 +61,8 @@ def commit(
 ) -> Instant:
     """Write the frame in one commit that carries the metadata. Hudi takes keys of one prefix only.
 
-    Raises SupersededError where another writer won, or our lease was lost, LakeError where the write failed; both after our
-    instant was rolled back, and only where the commit did not land.
+    Raises SupersededError where another writer won, or our lease was lost, LockProviderError where the lock does not work,
+    LakeError where the write failed; all after our instant was rolled back, and only where the commit did not land.
     """
     token = uuid4().hex
     key = COMMIT if prefix == PREFIX else prefix + COMMIT
@@ -68,7 +75,7 @@ def commit(
     except (Py4JJavaError, PySparkException) as error:
         landed = _landed(target, key, token)
         if landed is None:
-            raise _failed(target, error, before) from error
+            raise _failed(target, error, before, options.get(PROVIDER, "")) from error
         return landed
     landed = _landed(target, key, token)
     if landed is None:
@@ -97,9 +104,11 @@ def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
     try:
         lock.lock()
     except Py4JJavaError as error:
-        names = " <- ".join(cause_names(error))
+        causes, said = causes_of(error), describe_failure(error)
+        if not is_lock_taken(causes):
+            raise _lock_error(target.path, said) from error
         raise SupersededError(
-            f"Hudi table {target.path}: its lock is held by another writer ({names}); nothing of ours was written",
+            f"Hudi table {target.path}: its lock is held by another writer ({said}); nothing of ours was written",
             fix="run it again; if no writer is alive, delete .hoodie/lock",
         ) from error
     interrupted = False
@@ -117,15 +126,25 @@ def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
                 lock.unlock()
 
 
-def _failed(target: Target, error: Py4JJavaError | PySparkException, before: _Seen) -> LakeError | SupersededError:
-    names = _names(error)
+def _failed(
+    target: Target, error: Py4JJavaError | PySparkException, before: _Seen, provider: str
+) -> LakeError | SupersededError | LockProviderError:
+    causes = _causes(error)
     left = _clear(target, error, before)
-    what = f"Hudi table {target.path}: {' <- '.join(names)}"
+    what = f"Hudi table {target.path}: {describe_causes(causes)}"
     if left:
         what += f"; instants still in flight: {', '.join(left)}"
-    if _LOST_RACE & set(names):
+    if is_lock_failure(causes, provider):
+        return _lock_error(target.path, what)
+    if is_lost_race(causes):
         return SupersededError(f"{what}: another writer came first, nothing of ours was written", fix="run it again")
     return LakeError(f"{what}: the commit was not made", fix="see the log on stderr, then run it again")
+
+
+def _lock_error(path: str, said: str) -> LockProviderError:
+    return LockProviderError(
+        f"{said}: the lock provider does not work for {path}, nothing of ours was written", fix=lock_fix(path)
+    )
 
 
 def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _Seen) -> tuple[str, ...]:
@@ -138,7 +157,7 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _See
     now = _seen(target)
     fresh = [one for one in now.in_flight if one not in before.in_flight]
     mine = fresh if len(fresh) == 1 else [one for one in fresh if one in _COMMIT_TIME.findall(str(error))]
-    if now.rollbacks - before.rollbacks or _LOCKED_OUT in _names(error):
+    if now.rollbacks - before.rollbacks or LOCKED_OUT in {one.name for one in _causes(error)}:
         mine = []
     for requested in mine:
         if target.still_ours is not None:
@@ -172,5 +191,5 @@ def _seen(target: Target) -> _Seen:
         return _Seen()
 
 
-def _names(error: Py4JJavaError | PySparkException) -> tuple[str, ...]:
-    return cause_names(error) if isinstance(error, Py4JJavaError) else (type(error).__name__,)
+def _causes(error: Py4JJavaError | PySparkException) -> tuple[JavaCause, ...]:
+    return causes_of(error) if isinstance(error, Py4JJavaError) else (JavaCause(type(error).__name__),)

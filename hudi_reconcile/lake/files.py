@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.bridge import cause_names
+from hudi_reconcile.lake.bridge import cause_names, describe_failure
 
 _MAX_BYTES = 1 << 20
 
@@ -68,7 +68,7 @@ class Files:
         return data.decode("utf-8", errors="replace"), int(stat.getModificationTime())
 
     def create(self, path: str, text: str) -> bool:
-        """Create the file with this text; False where it exists. Atomic on local disks and HDFS."""
+        """Create the file with this text; False where it exists. Atomic on local disks and HDFS, not on S3A of Hadoop 3.3."""
         if self._local:
             return _create_local(_local_path(path), text)
         try:
@@ -124,8 +124,10 @@ class Files:
 
     @staticmethod
     def _failed(path: str, error: Py4JJavaError) -> LakeError:
-        names = " <- ".join(cause_names(error))
-        return LakeError(f"lake storage: {path} does not answer ({names})", fix="check the path and its permissions")
+        return LakeError(
+            f"lake storage: {path} does not answer ({describe_failure(error)})",
+            fix="check the path and its permissions",
+        )
 
 
 def _local_path(path: str) -> Path:

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, STORAGE_LOCK, choose_lock, client_classes
 from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.tables.kinds import Column, stored_type
 from hudi_reconcile.core.tables.partitions import DEFAULT, ESCAPED, PartitionRows, PartitionScope, PathField, PathRule
@@ -31,7 +32,7 @@ from hudi_reconcile.core.tables.values import (
     PartitionField,
 )
 from hudi_reconcile.lake import correct, rewrite_partitions, timeline, undo
-from hudi_reconcile.lake.bridge import Timeline, skip_probes
+from hudi_reconcile.lake.bridge import Timeline, has_classes, skip_probes
 from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.options import WriteOptions, Writer, create_options, overwrite_options
@@ -86,7 +87,12 @@ class HudiLake:
         self._path = path.rstrip("/") or path
         self._name = name
         self._files = Files(spark, self._path)
-        self._options = WriteOptions(cores=spark.sparkContext.defaultParallelism, overrides=dict(options))
+        self._has_client = has_classes(spark, client_classes(self._path))
+        self._options = WriteOptions(
+            cores=spark.sparkContext.defaultParallelism,
+            overrides=dict(options),
+            lock_provider=STORAGE_LOCK if self._has_client else FILE_LOCK,
+        )
         self._adopt = adopt
         self._writer = Writer(spark, self._files, self._options)
         self._still_ours: Callable[[], None] | None = None
@@ -306,8 +312,9 @@ class HudiLake:
         """Hold the table's lease; what a killed process of ours left behind is rolled back first.
 
         An interrupted process leaves its lease: a commit may still be under way in the JVM, and only the lease of a dead
-        process tells the next run to roll it back at once.
+        process tells the next run to roll it back at once. Raises LockProviderError where no lock works for the path's scheme.
         """
+        choose_lock(self._path, self._options.overrides, has_client=self._has_client)
         target = Target(self._spark, self._path, self._name)
         with hold_lease(target, self._files, owner, adopt=self._adopt) as still_ours:
             self._still_ours = still_ours

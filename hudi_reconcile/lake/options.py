@@ -12,6 +12,7 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.plan.lake_locks import FILE_LOCK
 from hudi_reconcile.core.plan.lake_ownership import lake_option_problems, override_options
 from hudi_reconcile.core.tables.values import READ_SEQ, LakePin, LakeTable
 from hudi_reconcile.lake import foreign_table
@@ -38,12 +39,16 @@ _OF_THE_MAKER = (
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """How this session writes. `cores` bounds the shuffles; `overrides` are the user's `lake.options`, already checked."""
+    """How this session writes. `cores` bounds the shuffles; `overrides` are the user's `lake.options`, already checked.
+
+    `lock_provider` is the one for the scheme of the path, where `overrides` name none.
+    """
 
     cores: int = 2
     overrides: Mapping[str, str] = field(default_factory=dict)
     compact_after_commits: int = 10
     heartbeat_ms: int = 5_000
+    lock_provider: str = FILE_LOCK
 
     def __post_init__(self) -> None:
         wrong = sorted(key for key, _ in lake_option_problems(self.overrides))
@@ -184,7 +189,7 @@ def _session(options: WriteOptions) -> dict[str, str]:
         # One writer with defaults beside another loses rows without an error (research D); all ours are optimistic.
         "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
         "hoodie.clean.failed.writes.policy": "LAZY",
-        "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+        "hoodie.write.lock.provider": options.lock_provider,
         # Held for the moment in which a pull's commit begins or ends, and for the whole of a correction (write.py). A killed
         # holder's lock ends after 2 minutes, and a waiter waits that long.
         "hoodie.write.lock.filesystem.expire": "2",

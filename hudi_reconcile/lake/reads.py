@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.tables.values import LakeColumn, LakePin
-from hudi_reconcile.lake.bridge import Timeline, cause_names, retry_missing_table
+from hudi_reconcile.lake.bridge import Timeline, describe_failure, retry_missing_table
 from hudi_reconcile.lake.schema import columns_of
 from hudi_reconcile.lake.timeline import pin_of
 
@@ -129,7 +129,7 @@ def redact_failures(path: str) -> Iterator[None]:
         yield
     except (Py4JJavaError, PySparkException) as error:
         known = cleaner_error(str(error))
-        names = " <- ".join(cause_names(error)) if isinstance(error, Py4JJavaError) else type(error).__name__
+        names = describe_failure(error) if isinstance(error, Py4JJavaError) else type(error).__name__
     else:
         return
     if known is not None:
@@ -145,7 +145,7 @@ def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:
     try:
         return retry_missing_table(lambda: spark.read.format("hudi").options(**plain, **options).load(path))
     except Py4JJavaError as error:
-        names = " <- ".join(cause_names(error))
+        names = describe_failure(error)
         if "HoodieTimeTravelException" in names:
             raise LakeError(
                 f"Hudi table {path}: a writer that began earlier is in flight, and Hudi shows no later snapshot until it ends",

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JJavaError
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake import lease
-from hudi_reconcile.lake.bridge import Timeline, cause_names, roll_back, timeline_now
+from hudi_reconcile.lake.bridge import Timeline, describe_failure, roll_back, timeline_now
 from hudi_reconcile.lake.commit import Target
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import Lease
@@ -76,9 +76,9 @@ def roll_back_dead(target: Target, requested: str) -> None:
     try:
         roll_back(target.spark, target.path, target.name, requested)
     except Py4JJavaError as error:
-        names = " <- ".join(cause_names(error))
         raise LakeError(
-            f"Hudi table {target.path}: instant {requested} of a killed writer cannot be rolled back ({names})",
+            f"Hudi table {target.path}: instant {requested} of a killed writer cannot be rolled back "
+            f"({describe_failure(error)})",
             fix="hudi-reconcile doctor",
         ) from error
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from hudi_reconcile.app.connections import engine_for_doctor, session_request
-from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, open_folder_check, writers_check
+from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, lock_check, open_folder_check, writers_check
 from hudi_reconcile.app.doctor.server import Check, failed_check, jar_check, row_checks, server_checks, table_checks
 from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
 from hudi_reconcile.app.rules import load_rule_sets
@@ -118,6 +118,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
         yield from _source(config, password, tables, described, environ)
     for table in tables:
         yield from lake_checks(job_of(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
+        yield from lock_check(table.name, job_of(table, "doctor").lake_path, table.lake.options, config.jars.paths)
         yield from writers_check(job_of(table, "doctor"))
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
+from zipfile import BadZipFile, ZipFile
 
 from hudi_reconcile.app.doctor.server import Check, failed_check
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.core.errors import LakeError, ReconcileError
+from hudi_reconcile.core.plan.lake_locks import choose_lock, client_classes
 from hudi_reconcile.core.plan.lake_ownership import (
     NEWEST,
     SETTINGS,
@@ -85,6 +88,30 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
         yield Check(name, "ok", f"{folder} is a {table.type} table of ours")
         return
     yield from _foreign_checks(job, source, table, origin)
+
+
+def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[Path]) -> Iterator[Check]:
+    """How writers are kept apart on a lake path that is not local; nothing for a local one. `jars` are those of the config."""
+    if local_path(path) is not None:
+        return
+    check = f"{name}: lock"
+    try:
+        way = choose_lock(path, options, has_client=_hold_classes(jars, client_classes(path)))
+    except ReconcileError as error:
+        yield failed_check(check, error)
+        return
+    lease = "" if way.is_lease_exclusive else "; the lease only names the holder there"
+    yield Check(check, "ok", f"{way.provider} keeps writers of {path} apart (not tried){lease}")
+
+
+def _hold_classes(jars: Sequence[Path], names: Sequence[str]) -> bool:
+    wanted = {name.replace(".", "/") + ".class" for name in names}
+    if not wanted:
+        return False
+    for jar in jars:
+        with suppress(OSError, BadZipFile), ZipFile(jar) as archive:
+            wanted -= set(archive.namelist())
+    return not wanted
 
 
 def _foreign_checks(

@@ -100,7 +100,7 @@ class DriverFacts:
 
 PREFIX = "jdbc:"
 _SETTINGS = re.compile(r"[?;].*$|[/:,&][A-Za-z_][\w. -]*=.*$", re.DOTALL)
-_SECRET = re.compile(r"((?:password|passwd|pwd|secret|token)\w*\s*=\s*)[^;&,\s]+", re.IGNORECASE)
+_SECRET = re.compile(r"((?:password|passwd|pwd|secret|token)[\w.]*\s*=\s*)[^;&,\s]+", re.IGNORECASE)
 _LEAST_SECRET_CHARS = 4  # shorter ones would blank out half of a message
 
 
@@ -142,7 +142,16 @@ def redact_secrets(text: str, url: str, password: str) -> str:
     shown = text.replace(url, place_of(url))
     if len(password) >= _LEAST_SECRET_CHARS:
         shown = shown.replace(password, "***")
-    return _SECRET.sub(r"\1***", shown)
+    return redact_settings(shown)
+
+
+def redact_settings(text: str) -> str:
+    """The text without the values of settings that are secrets by name.
+
+    >>> redact_settings("fs.s3a.secret.key=abc, region=eu")
+    'fs.s3a.secret.key=***, region=eu'
+    """
+    return _SECRET.sub(r"\1***", text)
 
 
 class JdbcTls(StrEnum):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
-from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, open_folder_check
+from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, lock_check, open_folder_check
 from hudi_reconcile.app.doctor.server import Check
+from hudi_reconcile.core.plan.lake_locks import PROVIDER, client_classes
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Instant, SourceTable
 from hudi_reconcile.ports import Origin
@@ -139,3 +141,26 @@ def test_folder_that_lets_in_more_people_than_it_should_is_warned_of(
 
 def test_folder_that_is_not_there_yet_is_not_warned_of(tmp_path: Path) -> None:
     assert list(open_folder_check("reports mode", tmp_path / "none", 0o700, "")) == []
+
+
+def test_store_without_a_lock_fails_with_the_lines_to_set_and_local_paths_have_no_such_line(tmp_path: Path) -> None:
+    (found,) = lock_check("orders", "s3a://lake/orders", {}, ())
+
+    assert (found.name, found.status) == ("orders: lock", "fail")
+    assert PROVIDER in (found.fix or "")
+    assert list(lock_check("orders", str(tmp_path), {}, ())) == []
+
+
+def test_store_with_a_lock_of_the_config_or_with_the_jars_of_hudis_client_is_ok(tmp_path: Path) -> None:
+    jar = tmp_path / "client.jar"
+    with ZipFile(jar, "w") as archive:
+        for name in client_classes("s3a://lake/orders"):
+            archive.writestr(name.replace(".", "/") + ".class", "")
+    (tmp_path / "other.jar").write_text("no archive")
+
+    (named,) = lock_check("orders", "s3a://lake/orders", {PROVIDER: "a.Provider"}, ())
+    (found,) = lock_check("orders", "s3a://lake/orders", {}, (tmp_path / "other.jar", jar))
+
+    assert [named.status, found.status] == ["ok", "ok"]
+    assert "a.Provider" in named.detail
+    assert "StorageBasedLockProvider" in found.detail

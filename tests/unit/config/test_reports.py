@@ -48,6 +48,16 @@ def test_mode_that_lets_others_write_or_the_owner_not_is_refused(mode: str) -> N
         load(f"reports: {{mode: {mode}}}")
 
 
+@pytest.mark.parametrize("text", ["s3a://bucket/reports", "{path: 'hdfs://h/reports'}", "file:///srv/reports"])
+def test_url_as_reports_is_refused_and_not_taken_for_a_local_folder(text: str) -> None:
+    with pytest.raises(ConfigError, match="reports is a local or mounted folder"):
+        load(f"reports: {text}")
+
+
+def test_local_folder_with_a_colon_in_its_name_can_be_reports() -> None:
+    assert load("reports: ./a:b").config.reports == Path("/srv/a:b")
+
+
 def test_unknown_key_of_reports_is_refused_by_name_with_the_legal_ones() -> None:
     with pytest.raises(ConfigError, match="reports: unknown key 'modes'; legal: path, mode"):
         load('reports: {modes: "0750"}')
@@ -75,9 +85,6 @@ def test_config_knows_the_variables_of_its_secrets_and_no_others() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "reports: s3a://lake/reports",
-        "reports: {path: hdfs:///reports}",
-        "reports: file:/srv/reports",
         "outputs: {junit: s3a://lake/junit.xml}",
         "jars: {mode: paths, paths: [s3a://lake/hudi.jar]}",
     ],
