@@ -24,7 +24,7 @@ from hudi_reconcile.core.plan.lake_failures import (
     is_lock_taken,
     is_lost_race,
 )
-from hudi_reconcile.core.plan.lake_locks import PROVIDER, LockProviderError, lock_fix
+from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER, LockProviderError, lock_fix
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, causes_of, describe_failure, roll_back
 from hudi_reconcile.lake.files import Files
@@ -107,9 +107,10 @@ def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
         causes, said = causes_of(error), describe_failure(error)
         if not is_lock_taken(causes):
             raise _lock_error(target.path, said) from error
+        file = f"; if no writer is alive, delete {target.path}/.hoodie/lock"
         raise SupersededError(
             f"Hudi table {target.path}: its lock is held by another writer ({said}); nothing of ours was written",
-            fix="run it again; if no writer is alive, delete .hoodie/lock",
+            fix=f"run it again{file if options.get(PROVIDER) == FILE_LOCK else ''}",
         ) from error
     interrupted = False
     try:

@@ -33,7 +33,8 @@ from hudi_reconcile.core.tables.values import READ_SEQ, LakeTable, PartitionFiel
 NEWEST = 20  # commits that are looked at
 SETTINGS = (
     "hoodie.write.concurrency.mode=optimistic_concurrency_control, hoodie.clean.failed.writes.policy=LAZY, "
-    "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
+    "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider "
+    "(on a store the provider that lake.options names)"
 )
 
 
