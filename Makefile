@@ -67,7 +67,7 @@ lowest: ## the fast tests on the lowest versions that pyproject.toml allows
 	@$(PYTHON) -m venv $(LOWEST)
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-build.lock
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-lowest.lock
-	@$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(FAST_TESTS)
+	@$(LOWEST)/bin/python -m pytest -q -n 2 -p no:cacheprovider $(FAST_TESTS)
 
 kills: setup ## a paged pull killed with its JVM at each of twelve places: the same command again ends right
 	@$(BIN)/pytest -q tests/long/test_kills.py
