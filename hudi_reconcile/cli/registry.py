@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from hudi_reconcile.cli import streams
-from hudi_reconcile.core.errors import ReconcileError, nearest_name
+from hudi_reconcile.core.errors import ReconcileError, suggest_name
 from hudi_reconcile.core.result_queries import add_config
 
 _ROOM: Final = "hudi_reconcile.cli.commands"
@@ -115,9 +115,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The called command and its arguments; an unknown name is answered with the nearest and all legal ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            close = nearest_name(args[0], COMMANDS)
-            hint = f"; did you mean {close!r}?" if close else ""
-            ctx.fail(f"no command {args[0]!r}{hint} (legal: {', '.join(COMMANDS)})")
+            ctx.fail(f"no command {args[0]!r}{suggest_name(args[0], COMMANDS)} (legal: {', '.join(COMMANDS)})")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above

@@ -25,7 +25,7 @@ from hudi_reconcile.config.layers import (
 from hudi_reconcile.config.overlay import COMMAND_LINE, Overlay, Setting, locate_setting
 from hudi_reconcile.config.secrets import Template
 from hudi_reconcile.config.yaml_document import Problem
-from hudi_reconcile.core.errors import UsageError, nearest_name
+from hudi_reconcile.core.errors import UsageError, suggest_name
 
 _OF_A_PROFILE = ("source", "spark", "jars", "reports", "outputs", "audit", "defaults")
 # These sections of a tree are checked as what they are; what is wrong in them shows again in each table.
@@ -92,9 +92,8 @@ def _find_profile(main: Node, name: str) -> Node:
     known = profiles.branches if profiles else {}
     if name in known:
         return known[name]
-    close = nearest_name(name, known)
     raise UsageError(
-        f"no profile {name!r} in the config" + (f"; did you mean {close!r}?" if close else ""),
+        f"no profile {name!r} in the config{suggest_name(name, known)}",
         fix=f"legal after --profile: {', '.join(known)}" if known else "write it under `profiles:` in the config",
     )
 
@@ -148,9 +147,8 @@ def _lay_tables(root: Node, tables: Node | None) -> tuple[Node, list[PlacedProbl
         if name in seen:
             problems.append(PlacedProblem(origin, "is the name of another table of the profile already"))
         elif name not in names:
-            close = nearest_name(name, names)
-            hint = f"; did you mean {close!r}?" if close else ""
-            problems.append(PlacedProblem(origin, f"no such table in the file, and a profile adds none{hint}"))
+            text = f"no such table in the file, and a profile adds none{suggest_name(name, names)}"
+            problems.append(PlacedProblem(origin, text))
         else:
             root = _lay(root, ("tables", names.index(name)), over)
         seen.add(name)

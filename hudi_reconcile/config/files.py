@@ -12,10 +12,10 @@ from pathlib import Path
 
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.layers import Node, PlacedProblem, ValueOrigin, read_node
-from hudi_reconcile.config.problems import UNKNOWN_KEY, shorten, suggestion
+from hudi_reconcile.config.problems import UNKNOWN_KEY, shorten
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.config.yaml_document import LARGEST_BYTES, Document, read_document
-from hudi_reconcile.core.errors import ConfigError
+from hudi_reconcile.core.errors import ConfigError, suggest_name
 
 _WHERE = "name the config with -c FILE, or write one: hudi-reconcile init"
 _LEGAL = ("version", "include", "tables")
@@ -103,7 +103,7 @@ class Included:
         for key, node in root.branches.items():
             if key not in _LEGAL:
                 legal = f"(legal in an included file: {', '.join(_LEGAL)})"
-                self._refuse(node.origin, f"{UNKNOWN_KEY}{suggestion(key, _LEGAL)} {legal}")
+                self._refuse(node.origin, f"{UNKNOWN_KEY}{suggest_name(key.lower(), _LEGAL)} {legal}")
         version = root.branches.get("version")
         if version is not None and (type(version.value) is not int or version.value != 1):
             self._refuse(version.origin, "this release knows version 1 only")

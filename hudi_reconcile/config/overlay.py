@@ -9,7 +9,7 @@ from hudi_reconcile.config.fields import Location
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.partial import find_section
 from hudi_reconcile.config.yaml_document import read_document
-from hudi_reconcile.core.errors import UsageError, nearest_name
+from hudi_reconcile.core.errors import UsageError, suggest_name
 
 # Files are read, and a profile is taken, before keys are set.
 _NOT_SET = ("include", "profiles")
@@ -96,9 +96,8 @@ def locate_setting(key: str, tables: Sequence[str]) -> SettingTarget:
     name = max((one for one in tables if f"{rest}.".startswith(f"{one}.")), key=len, default=None)
     if name is None:
         word = rest.partition(".")[0]
-        close = nearest_name(word, tables)
-        hint = f"; did you mean {close!r}?" if close else ""
-        return SettingTarget((), ("tables", word), f"no such table{hint} (legal: {', '.join(tables)})")
+        text = f"no such table{suggest_name(word, tables)} (legal: {', '.join(tables)})"
+        return SettingTarget((), ("tables", word), text)
     inner = rest.removeprefix(name).removeprefix(".")
     below = _walk(inner, ("tables",)) if inner else ()
     return SettingTarget(("tables", tables.index(name), *below), ("tables", name, *below))

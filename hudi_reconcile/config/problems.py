@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from hudi_reconcile.config.fields import Location, Section
 from hudi_reconcile.config.partial import find_section
 from hudi_reconcile.config.yaml_document import Document, Problem
-from hudi_reconcile.core.errors import ConfigError, nearest_name
+from hudi_reconcile.core.errors import ConfigError, suggest_name
 
 FIX = "correct the lines above, then: hudi-reconcile config validate"
 # Keys whose values may hold credentials, whatever their parent.
@@ -102,7 +102,7 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
     document, model = context
     if kind == "extra_forbidden":
         legal = tuple(legal_keys(model, location[:-1]))
-        return f"{UNKNOWN_KEY}{suggestion(str(location[-1]), legal)} (legal: {', '.join(legal)})"
+        return f"{UNKNOWN_KEY}{suggest_name(str(location[-1]).lower(), legal)} (legal: {', '.join(legal)})"
     if kind == "missing":
         return "is missing; start the file with `version: 1`" if location == ("version",) else "is missing"
     found = _found(document, location)
@@ -111,7 +111,7 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
             word.strip("'") for word in message.removeprefix("Input should be ").replace(" or ", ", ").split(", ")
         )
         value = document.value_at(location)
-        close = suggestion(value, legal) if isinstance(value, str) and found else ""
+        close = suggest_name(value.lower(), legal) if isinstance(value, str) and found else ""
         return f"expected {' | '.join(legal)}{found}{close}"
     if kind == "rule":
         return f"{message}{found}" if message.startswith(("not a", "must be", "more than")) else message
@@ -119,12 +119,6 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
         # A whole URL, or a password on the wrong line, may stand here.
         found = ", found text"
     return f"{_EXPECTED.get(kind, message.replace('Input should', 'must'))}{found}"
-
-
-def suggestion(word: str, legal: tuple[str, ...]) -> str:
-    """The nearest legal word as the end of a sentence; nothing where none is near."""
-    close = nearest_name(word.lower(), legal)
-    return f"; did you mean {close!r}?" if close else ""
 
 
 def _found(document: Document, location: Location) -> str:

@@ -17,10 +17,10 @@ from hudi_reconcile.config.problems import (
     find_fatal_problems,
     problems_of,
     shorten,
-    suggestion,
 )
 from hudi_reconcile.config.rules_model import RULES, RulesFile, RulesHead
 from hudi_reconcile.config.yaml_document import Document, Problem, read_document
+from hudi_reconcile.core.errors import suggest_name
 from hudi_reconcile.core.rules.rules import Rule, RuleSet
 
 FIX = "correct the lines above, then: hudi-reconcile rules lint"
@@ -88,7 +88,7 @@ def _rule(document: Document, index: int, raw: object, file: str) -> tuple[Rule 
         where = document.line_of((*here, "check"))
         if kind is None:
             return None, [Problem(where, (*here, "check"), f"is missing (legal: {' | '.join(legal)})")]
-        close = suggestion(str(kind), legal)
+        close = suggest_name(str(kind).lower(), legal)
         return None, [
             Problem(where, (*here, "check"), f"expected {' | '.join(legal)}, found {shorten(str(kind))!r}{close}")
         ]
@@ -136,5 +136,5 @@ def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
         name = raw.get("rule") if isinstance(raw, dict) else None
         if isinstance(name, str) and name not in ids:
             place, told = ("waivers", index, "rule"), told + 1
-            close = suggestion(name, tuple(ids)) if told <= MOST_SHOWN else ""
+            close = suggest_name(name.lower(), tuple(ids)) if told <= MOST_SHOWN else ""
             yield Problem(document.line_of(place), place, f"there is no rule {shorten(name)!r}{close}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Protocol, TypeVar
 
-from hudi_reconcile.core.errors import UsageError, nearest_name
+from hudi_reconcile.core.errors import UsageError, suggest_name
 
 
 class Selectable(Protocol):
@@ -109,9 +109,8 @@ def _matching(option: str, pattern: str, names: Sequence[str]) -> list[str]:
 
 
 def _unknown(option: str, name: str, names: Sequence[str]) -> UsageError:
-    close = nearest_name(name, names)
     return UsageError(
-        f"no table {name!r} in the config" + (f"; did you mean {close!r}?" if close else ""),
+        f"no table {name!r} in the config{suggest_name(name, names)}",
         fix=f"legal after {option}: {', '.join(names)}",
     )
 
@@ -120,8 +119,7 @@ def _require_tag(tag: str, tables: Sequence[Selectable]) -> None:
     known = tuple(dict.fromkeys(one for table in tables for one in table.tags))
     if tag in known:
         return
-    close = nearest_name(tag, known)
     raise UsageError(
-        f"no table has the tag {tag!r}" + (f"; did you mean {close!r}?" if close else ""),
+        f"no table has the tag {tag!r}{suggest_name(tag, known)}",
         fix=f"legal after --tag: {', '.join(known)}" if known else "give a table tags in the config: tags: [nightly]",
     )

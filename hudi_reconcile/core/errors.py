@@ -132,6 +132,16 @@ def nearest_name(name: str, legal: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
+def suggest_name(name: str, legal: Iterable[str]) -> str:
+    """The end of a sentence that asks for the nearest legal name; nothing where none comes near.
+
+    >>> suggest_name("ordres", ["orders", "items"]), suggest_name("x", ["orders"])
+    ("; did you mean 'orders'?", '')
+    """
+    close = nearest_name(name, legal)
+    return f"; did you mean {close!r}?" if close else ""
+
+
 def fold(key: str) -> str:
     """A key as Spark's case-insensitive maps have it.
 

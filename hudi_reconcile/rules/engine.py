@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.errors import UnverifiedError, nearest_name
+from hudi_reconcile.core.errors import UnverifiedError, suggest_name
 from hudi_reconcile.core.rules.reach import BATCH
 from hudi_reconcile.core.rules.rules import OnBatch, Rule, Sql
 from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals
@@ -184,9 +184,7 @@ def sum_totals(rows: DataFrame, column: str) -> Totals:
         UnverifiedError: no such column, no numbers in it, or a sum that needs more than 38 digits.
     """
     if column not in rows.columns:
-        close = nearest_name(column, rows.columns)
-        hint = f"; did you mean {close!r}?" if close else ""
-        raise _unsummed(f"the lake table has no column {column!r}{hint}")
+        raise _unsummed(f"the lake table has no column {column!r}{suggest_name(column, rows.columns)}")
     kind = type_of(rows, column)
     if kind in FLOATING:
         return _floating(rows, column)

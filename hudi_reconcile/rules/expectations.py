@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 
-from hudi_reconcile.core.errors import nearest_name
+from hudi_reconcile.core.errors import suggest_name
 from hudi_reconcile.core.rules.reach import BATCH, find_reach_fault, sql_of, strip_semicolons
 from hudi_reconcile.core.rules.rules import Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique, ValueRange
 from hudi_reconcile.core.rules.verdict import Measured
@@ -164,9 +164,7 @@ def _columns(check: OnBatch) -> tuple[str, ...]:
 def _refuse_missing(rows: DataFrame, column: str) -> None:
     if column in rows.columns:
         return
-    close = nearest_name(column, rows.columns)
-    hint = f"; did you mean {close!r}?" if close else ""
-    raise NotRunnableError(f"the lake table has no column {column!r}{hint}")
+    raise NotRunnableError(f"the lake table has no column {column!r}{suggest_name(column, rows.columns)}")
 
 
 def _refuse_reach(rows: DataFrame, check: Sql | Gx) -> None:
@@ -239,11 +237,13 @@ def expectation(rule_id: str, kind: str, kwargs: Mapping[str, Any]) -> Any:
         made = registry.get_expectation_impl(kind)
     except ExpectationNotFoundError:
         known = registry.list_registered_expectation_implementations()
-        raise UnknownExpectationError(f"Great Expectations {version} has no {kind!r}{_hint(kind, known)}") from None
+        raise UnknownExpectationError(
+            f"Great Expectations {version} has no {kind!r}{suggest_name(kind, known)}"
+        ) from None
     legal = tuple(made.__fields__)
     for name in kwargs:
         if name not in legal:
-            raise UnknownExpectationError(f"{kind} takes no {name!r}{_hint(name, legal)}")
+            raise UnknownExpectationError(f"{kind} takes no {name!r}{suggest_name(name, legal)}")
     if why := find_reach_fault(kind, kwargs):
         raise UnknownExpectationError(why)
     try:
@@ -265,11 +265,6 @@ def validate(rows: DataFrame, expectations: Sequence[Any]) -> dict[str, Any]:
     batch = batches.get_batch({"dataframe": rows})
     found = batch.validate(ExpectationSuite("rules", expectations=list(expectations)), result_format="BASIC")
     return {one.expectation_config.meta[_RULE]: one for one in found.results}
-
-
-def _hint(word: str, legal: Sequence[str]) -> str:
-    close = nearest_name(word, legal)
-    return f"; did you mean {close!r}?" if close else ""
 
 
 def _problems(error: Exception) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import InvalidOperation
 
-from hudi_reconcile.core.errors import LakeError, ReconcileError, UnverifiedError, nearest_name
+from hudi_reconcile.core.errors import LakeError, ReconcileError, UnverifiedError, suggest_name
 from hudi_reconcile.core.outcome import gravest_outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, SideState
@@ -295,8 +295,7 @@ def _source_column(described: SourceTable, name: str) -> Column:
     found = next((one for one in described.columns if one.lake_name == name), None)
     found = found or next((one for one in described.columns if one.name == name), None)
     if found is None:
-        close = nearest_name(name, [one.lake_name for one in described.columns])
-        hint = f"; did you mean {close!r}?" if close else ""
+        hint = suggest_name(name, [one.lake_name for one in described.columns])
         raise UnverifiedError(f"the source table has no column {name!r}{hint}", fix="correct the rule")
     if found.kind not in TOLERANCE_KINDS:
         raise UnverifiedError(f"column {name} is {found.declared}: only numbers have a sum", fix="correct the rule")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hudi_reconcile.config.hoodiestreamer.properties import Property
 from hudi_reconcile.config.problems import MOST_SHOWN
-from hudi_reconcile.core.errors import nearest_name
+from hudi_reconcile.core.errors import suggest_name
 
 PREFIXES = ("hoodie.datasource.jdbc.", "hoodie.streamer.jdbc.", "hoodie.deltastreamer.jdbc.")
 EXTRA = "extra.options."
@@ -109,14 +109,12 @@ def _put(found: Sorted, place: dict[str, Property], name: str, one: Property) ->
 
 def _unknown(key: str, prefix: str | None) -> str:
     legal = legal_jdbc_keys(prefix) if prefix else tuple(one for each in PREFIXES for one in legal_jdbc_keys(each))
-    close = nearest_name(key.lower(), legal)
     names = [*_JDBC, f"{EXTRA}*"]
     where = f"after {prefix}" if prefix else f"after {', '.join(PREFIXES)}"
-    return f"unknown key{f'; did you mean {close!r}?' if close else ''} (legal {where}: {', '.join(names)})"
+    return f"unknown key{suggest_name(key.lower(), legal)} (legal {where}: {', '.join(names)})"
 
 
 def _foreign(key: str) -> str:
     if key == "include":
         return "other files are not included; put everything into this one"
-    close = nearest_name(key, (*_WRITE, *legal_jdbc_keys(PREFIXES[1])))
-    return f"is no hoodie.* key{f'; did you mean {close!r}?' if close else ''}"
+    return f"is no hoodie.* key{suggest_name(key, (*_WRITE, *legal_jdbc_keys(PREFIXES[1])))}"

@@ -24,7 +24,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.problems import error_of, problems_of
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.config.yaml_document import Document
-from hudi_reconcile.core.errors import ConfigError, nearest_name
+from hudi_reconcile.core.errors import ConfigError, suggest_name
 from hudi_reconcile.sql.connection_properties import DRIVERS, driver_word, option_problems
 
 Tree = dict[str, object]
@@ -201,8 +201,7 @@ class PropsTree:
     def _level(self, one: Property) -> None:
         name = one.value.upper()
         if name not in _LEVELS:
-            close = nearest_name(name, _LEVELS)
-            self._wrong(one, "is no storage level of Spark's" + (f"; did you mean {close!r}?" if close else ""))
+            self._wrong(one, f"is no storage level of Spark's{suggest_name(name, _LEVELS)}")
         elif not name.startswith("MEMORY_AND_DISK"):
             self.notes.append(
                 f"{one.key}={name}: rows are held in memory and on disk all the same, so that none is read twice"
