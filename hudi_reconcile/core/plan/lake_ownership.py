@@ -33,9 +33,9 @@ from hudi_reconcile.core.tables.values import READ_SEQ, LakeTable, PartitionFiel
 NEWEST = 20  # commits that are looked at
 SETTINGS = (
     "hoodie.write.concurrency.mode=optimistic_concurrency_control, hoodie.clean.failed.writes.policy=LAZY, "
-    "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider "
-    "(on a store the provider that lake.options names)"
+    "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
 )
+_ADVICE = f"{SETTINGS} (on a store the provider that lake.options names)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def foreign_writer(writers: Writers) -> str:
 def told_of(writers: Writers) -> tuple[str, ...]:
     """The note of a run beside another writer, with the settings that the other one needs."""
     said = foreign_writer(writers)
-    return (f"{said}: it needs {SETTINGS}",) if said else ()
+    return (f"{said}: it needs {_ADVICE}",) if said else ()
 
 
 def default_writer(silent: Collection[str]) -> str:
@@ -81,7 +81,7 @@ def refuse_silent(table: str, silent: Collection[str]) -> None:
         raise RefusedError(
             f"table {table}: {why}; nothing was written beside it",
             fix="let it end, then run the same command again; if it died, run it again (it rolls its instant back) or, where "
-            f"it never will run again, pull or apply with {named}; and give it {SETTINGS}",
+            f"it never will run again, pull or apply with {named}; and give it {_ADVICE}",
         )
 
 

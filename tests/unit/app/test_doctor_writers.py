@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.app.doctor.lake import sort_files, writers_at, writers_check
-from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.plan.lake_ownership import SETTINGS, Writers
 from tests.unit.app.test_doctor_lake import hudi_table, job
 
 FIRST, SECOND, THIRD, FOURTH = (f"2026010100000{number}000" for number in range(4))
@@ -41,6 +41,12 @@ def test_commits_of_another_writer_are_counted_and_the_settings_it_needs_are_nam
 
     assert (check.status, "1 of the newest 2 commits are another writer's" in check.detail) == ("warn", True)
     assert "hoodie.clean.failed.writes.policy=LAZY" in check.fix
+
+
+def test_settings_that_another_writer_is_given_are_options_and_nothing_else() -> None:
+    options = [part.split("=") for part in SETTINGS.split(", ")]
+
+    assert all(len(one) == 2 and not any(character in "".join(one) for character in " ()") for one in options)
 
 
 @pytest.mark.parametrize(("beats", "status"), [(True, "ok"), (False, "warn")])
