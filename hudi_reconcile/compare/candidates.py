@@ -81,7 +81,7 @@ def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: 
 
     `source_rows` says how many rows the source has of it: of more than one, `source_digest` and `source_row` may be of two.
 
-    Where a key occurs twice in the lake, the copy with the greatest version is shown, so that two looks agree. `others`
+    Of a key that the lake holds twice, the copy with the greatest version is shown, so that two looks agree. `others`
     hold the key and further columns, at most one line per key; those columns are kept.
     """
     heap = source.unionByName(lake, allowMissingColumns=True)

@@ -19,7 +19,6 @@ from hudi_reconcile.config.layers import (
     ValueOrigin,
     build_node,
     flatten,
-    inherit,
     merge,
 )
 from hudi_reconcile.config.overlay import COMMAND_LINE, Overlay, Setting, locate_setting
@@ -173,4 +172,4 @@ def _inherit_defaults(root: Node) -> Node:
     shared = defaults.drop("name")
     if (lake := shared.branches.get("lake")) is not None and isinstance(lake.value, dict):
         shared = shared.put("lake", lake.drop("path"))
-    return root.put("tables", Node([inherit(shared, one) for one in tables.items], tables.origin))
+    return root.put("tables", Node([merge(shared, one, is_own=True) for one in tables.items], tables.origin))

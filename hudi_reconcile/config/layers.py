@@ -89,24 +89,18 @@ def build_node(value: object, locate: Callable[[Location], ValueOrigin], here: L
     return Node(value, locate(here))
 
 
-def merge(under: Node, over: Node) -> Node:
-    """`over` on `under`. A merged mapping was written where the lower one was: what it lacks is lacking there."""
+def merge(under: Node, over: Node, *, is_own: bool = False) -> Node:
+    """`over` on `under`, mappings key by key.
+
+    What a merged mapping lacks is lacking where that mapping was written: where the lower one was, as the profile lies over
+    the file, or, with `is_own`, where the upper one was, as a table's own keys lie over the defaults of all tables.
+    """
     if not (isinstance(under.value, dict) and isinstance(over.value, dict)):
         return over
     merged = dict(under.value)
     for key, node in over.value.items():
-        merged[key] = merge(merged[key], node) if key in merged else node
-    return Node(merged, under.origin)
-
-
-def inherit(defaults: Node, own: Node) -> Node:
-    """`own` on `defaults`. A merged mapping was written where the own one was."""
-    if not (isinstance(defaults.value, dict) and isinstance(own.value, dict)):
-        return own
-    merged = dict(defaults.value)
-    for key, node in own.value.items():
-        merged[key] = inherit(merged[key], node) if key in merged else node
-    return Node(merged, own.origin)
+        merged[key] = merge(merged[key], node, is_own=is_own) if key in merged else node
+    return Node(merged, over.origin if is_own else under.origin)
 
 
 @dataclass(frozen=True, slots=True)

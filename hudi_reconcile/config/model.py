@@ -402,7 +402,7 @@ class Config(Section):
         return self.choose(TableChoice(tuple(names)))
 
     def choose(self, choice: TableChoice) -> tuple[TableConfig, ...]:
-        """The tables of `-t`, `--tag` and `--exclude` in the order of the config, each once; all of them for no choice.
+        """The tables of `-t`, `--tag` and `--exclude` in the order of the config, each once. Nothing chosen means all of them.
 
         Raises:
             UsageError: a name, pattern or tag that fits no table, or a choice that leaves none.

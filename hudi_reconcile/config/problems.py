@@ -83,7 +83,7 @@ def error_of(problems: Iterable[tuple[int, str, str]], file: str, *, fix: str) -
 
 
 def shorten(text: str) -> str:
-    """The text as a message may repeat it: a key or a value may be as long as the file."""
+    """The text, cut where it is too long for a message: a key or a value may be as long as the file."""
     return text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}…"
 
 

@@ -40,9 +40,10 @@ def step_log(table: str, clock: Clock) -> Iterator[Callable[[str], None]]:
 
 @dataclass(slots=True)
 class Laps:
-    """Seconds of a piece of work by phase. It begins when this is made; a phase that comes again is summed.
+    """Seconds of a piece of work by phase; the first phase begins with the object.
 
-    With a `table` each phase is said on the log as it begins and ends; `first` is the first of them.
+    The seconds of a phase that comes again are added to those that it had. With a `table` each phase is said on the
+    log as it begins and ends; `first` is the first of them.
     """
 
     clock: Clock
@@ -69,7 +70,7 @@ class Laps:
 
 
 class TableLog:
-    """Says how each table of a run ended, and the how manieth of all it was. Threads may share it."""
+    """Says how each table of a run ended, and how many have: `(17 of 50)`. Threads may share it."""
 
     def __init__(self, total: int, *, done: int = 0) -> None:
         self._total = total
