@@ -90,6 +90,7 @@ def test_short_run_compiles_quickly_and_a_long_one_well() -> None:
     long = session_conf({}, LOCAL, MACHINE)["spark.driver.extraJavaOptions"]
 
     assert ("-XX:TieredStopAtLevel=1" in short, "-XX:TieredStopAtLevel=1" in long) == (True, False)
+    assert "-XX:ReservedCodeCacheSize=240m" in short  # what the JVM has by itself with both compilers
 
 
 def test_users_own_collector_stands_alone() -> None:
