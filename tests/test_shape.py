@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from statistics import median_low
 
@@ -86,6 +87,7 @@ def test_no_room_takes_the_name_of_a_public_function() -> None:
     assert [name for name in hudi_reconcile.__all__ if (PACKAGE / name).exists()] == []
 
 
+@cache
 def modules() -> dict[str, ast.Module]:
     """Every module but the packages' own, by its path below the package without `.py`."""
     return {
