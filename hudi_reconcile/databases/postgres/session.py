@@ -46,6 +46,7 @@ _SETTINGS: Mapping[str, str] = {
     "bytea_output": "hex",
     "row_security": "off",
     "client_encoding": "UTF8",
+    "jit": "off",  # a server that compiles a long statement answers no timeout meanwhile
 }
 # libpq's variables of settings (PostgreSQL documentation 32.15).
 _VARIABLES: Mapping[str, str] = {"TimeZone": "PGTZ", "DateStyle": "PGDATESTYLE", "client_encoding": "PGCLIENTENCODING"}

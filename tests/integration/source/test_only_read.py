@@ -452,6 +452,7 @@ LOST = [
     ("search_path=pg_catalog", "search_path=evil", "search_path"),
     ("default_transaction_read_only=on", "default_transaction_read_only=off", "default_transaction_read_only"),
     ("bytea_output=hex", "bytea_output=escape", "bytea_output"),
+    ("jit=off", "jit=on", "jit"),
 ]
 
 

@@ -5,7 +5,7 @@ from hudi_reconcile.databases.postgres.session import is_poolers_refusal, pooler
 IN_FORCE = {
     "pid": 7, "default_transaction_read_only": "on", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "lc_monetary": "C",
     "IntervalStyle": "iso_8601", "extra_float_digits": "1", "bytea_output": "hex", "row_security": "off",
-    "client_encoding": "UTF8", "search_path": "pg_catalog", "standard_conforming_strings": "on",
+    "client_encoding": "UTF8", "search_path": "pg_catalog", "standard_conforming_strings": "on", "jit": "off",
 }  # fmt: skip
 
 
