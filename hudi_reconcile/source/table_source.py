@@ -122,8 +122,12 @@ class TableSource:
         where = (*self._request.predicates, *self._near(near))
         if cut is None or segments is None:
             return self._count(table, where)
-        chosen = self._buckets(table, cut, segments) or reads.segments_predicate(self._dialect, cut, segments)
-        return self._count(table, (*where, chosen))
+        if (bucket := self._buckets(table, cut, segments)) is not None:
+            return self._count(table, (*where, bucket))
+        if not isinstance(cut, RangeSegments):
+            raise ValueError("segments of Spark's own hash cannot be counted by the source")
+        counts = reads.segment_counts(self._dialect, table.name, cut, segments, where)
+        return sum(int(self._one(sql)["hr_rows"]) for sql in counts)
 
     def named(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         """The rows that may have one of these keys: counted some hundred keys at a time, by the key's index."""

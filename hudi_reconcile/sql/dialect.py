@@ -16,6 +16,7 @@ class Dialect(Protocol):
     """One database's SQL. `table` and `names` are already quoted; predicates are SQL of the user's or of ours."""
 
     NAME: str
+    RANGES_AT_ONCE: int  # as many ranges of keys as one statement may name, each by the index
 
     def quote(self, name: str, /) -> str:
         """An identifier, quoted. Raises ValueError for a name that cannot be one."""

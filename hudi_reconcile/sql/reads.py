@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 
 from hudi_reconcile.core.pull.read_plan import Parts, ReadPart
-from hudi_reconcile.core.sweep.segments import KeyRange, RangeSegments, Segmentation, SegmentSet, ranges
+from hudi_reconcile.core.sweep.segments import KeyRange, RangeSegments, SegmentSet, ranges
 from hudi_reconcile.core.tables.key_encoding import Key, KeyValue, edge_text, micros_of
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, TEXT_KINDS, Column, Kind
 from hudi_reconcile.core.tables.partitions import CalendarRange, Condition, Equals, IsEmpty, Near
@@ -77,12 +77,17 @@ def range_predicate(name: str, key_range: KeyRange) -> str:
     return "(" + " and ".join(parts) + f") or {name} is null" if parts else "1 = 1"
 
 
-def segments_predicate(dialect: Dialect, cut: Segmentation, segments: SegmentSet) -> str:
-    """Rows whose integer key lies in some segments. Raises ValueError for segments by a hash."""
-    if not isinstance(cut, RangeSegments):
-        raise ValueError("segments by a hash have no key ranges")
-    name = dialect.quote(cut.column)
-    return " or ".join(f"({range_predicate(name, one)})" for one in ranges(cut, segments))
+def segment_counts(
+    dialect: Dialect, table: str, cut: RangeSegments, segments: SegmentSet, predicates: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Counts `hr_rows`, which add up to the rows of some segments, each row in one of them.
+
+    Each statement holds as many ranges as the dialect serves by the key's index: tests joined by OR are made row by row.
+    """
+    found, most = ranges(cut, segments), dialect.RANGES_AT_ONCE
+    batches = [found[first : first + most] for first in range(0, len(found), most)]
+    rows = [dialect.ranges_query("1 as hr_row", table, cut.column, batch, predicates) for batch in batches]
+    return tuple(f"select count(*) as hr_rows from ({one}) hr_c" for one in rows)
 
 
 def uncarried_query(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sqlite3
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.sweep.segments import (
+    MAX_SEGMENTS,
     HashSegments,
     KeyExtent,
     KeyRange,
@@ -20,8 +22,14 @@ from hudi_reconcile.core.sweep.segments import (
     ranges,
     spread,
 )
-from hudi_reconcile.databases.postgres import dialect
+from hudi_reconcile.databases.jdbc.dialect import GenericDialect
+from hudi_reconcile.databases.jdbc.products import product
+from hudi_reconcile.databases.mysql import dialect as mysql
+from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.sql import reads
+from hudi_reconcile.sql.dialect import Dialect
+
+GENERIC = GenericDialect(product("foo"))
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
 bigints = st.one_of(st.integers(LEAST, GREATEST), st.integers(-50, 50), st.sampled_from([LEAST, GREATEST, -1, 0, 1]))
@@ -104,7 +112,7 @@ def test_sql_of_parallel_parts_reads_every_row_once(cut: RangeSegments, parts: i
 def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wanted: set[int], key: int | None) -> None:
     chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
 
-    sql = dialect.ranges_query('"id" as c0', "t", "id", ranges(cut, chosen), ())
+    sql = postgres.ranges_query('"id" as c0', "t", "id", ranges(cut, chosen), ())
 
     lists = [[int(edge) for edge in text.split(",")] for text in re.findall(r"'{(.*?)}'::bigint", sql)]
     lows, lasts = lists or ([], [])
@@ -118,3 +126,51 @@ def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wante
 @given(st.one_of(cuts(), st.builds(HashSegments, st.tuples(names, names), st.integers(1, 9))))
 def test_segmentation_of_a_plan_reads_back_as_it_was(cut: RangeSegments | HashSegments) -> None:
     assert parse(document(cut)) == cut
+
+
+@given(cuts(), st.sets(st.integers(0, 40)), st.lists(keys, max_size=8))
+def test_rows_of_some_segments_are_counted_once_each(
+    cut: RangeSegments, wanted: set[int], found: list[int | None]
+) -> None:
+    chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
+
+    statements = reads.segment_counts(GENERIC, '"t"', cut, chosen, ())
+
+    with sqlite3.connect(":memory:") as database:
+        database.execute(f'create table "t" ("{cut.column}" integer)')
+        database.executemany('insert into "t" values (?)', [(key,) for key in found])
+        counts = [database.execute(sql).fetchone()[0] for sql in statements]
+    database.close()
+    assert sum(counts) == sum(cut.segment_of(key) in chosen.ids for key in found)
+
+
+LONGEST_CHARACTERS = 100_000
+
+
+@pytest.mark.parametrize("dialect", [postgres, mysql, GENERIC], ids=["postgresql", "mysql", "jdbc"])
+@given(st.integers(1, MAX_SEGMENTS), st.integers(1, 5), st.integers(LEAST, GREATEST - MAX_SEGMENTS * 64))
+@example(MAX_SEGMENTS, 2, LEAST)  # every other segment: no two ranges are neighbours
+def test_no_count_of_segments_names_more_ranges_than_the_index_serves_at_once(
+    dialect: Dialect, count: int, step: int, start: int
+) -> None:
+    cut = RangeSegments("id", start // 64 * 64, 64, count)
+    chosen = SegmentSet.of(range(0, count + 1, step))
+
+    statements = reads.segment_counts(dialect, '"t"', cut, chosen, ("x > 1",))
+
+    assert max(map(len, statements)) < LONGEST_CHARACTERS
+    assert len(statements) == -(-len(ranges(cut, chosen)) // dialect.RANGES_AT_ONCE)
+    assert max(sql.count(" or ") for sql in statements) < (GENERIC.RANGES_AT_ONCE if dialect is GENERIC else 1)
+
+
+@pytest.mark.parametrize("dialect", [postgres, mysql, GENERIC], ids=["postgresql", "mysql", "jdbc"])
+def test_read_of_the_most_segments_that_there_are_has_a_bounded_length_and_no_long_chain_of_ors(
+    dialect: Dialect,
+) -> None:
+    cut = RangeSegments("id", LEAST, 64, MAX_SEGMENTS)
+    every_other = SegmentSet.of(range(0, MAX_SEGMENTS + 1, 2))
+
+    sql = dialect.ranges_query('"id" as c0', '"t"', "id", ranges(cut, every_other), ())
+
+    assert len(sql) < 4 * LONGEST_CHARACTERS
+    assert sql.count(" or ") < (GENERIC.RANGES_AT_ONCE if dialect is GENERIC else 1)

@@ -18,7 +18,6 @@ from hudi_reconcile.sql import reads
 
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 MICRO_DIGITS = 6
-_MOST_RANGES = 100  # OR-ed ranges nest a parser's stack
 _LAST = "9999-12-31"
 _BIT, _FLOAT, _SQLXML = -7, 6, 2009
 _LONG = 64
@@ -37,6 +36,8 @@ _NUMBERS = frozenset({Kind.INTEGER.value, Kind.DECIMAL.value, Kind.NUMBER.value}
 
 class GenericDialect:
     """The SQL of one product; implements `sql/dialect.py:Dialect`."""
+
+    RANGES_AT_ONCE = 100  # OR-ed ranges nest a parser's stack
 
     def __init__(self, product: Product) -> None:
         self.NAME = product.name
@@ -146,7 +147,9 @@ class GenericDialect:
 
         Many ranges are joined over their smallest gaps into at most a hundred: more rows come, and Spark drops them.
         """
-        tests = [f"({reads.range_predicate(self.quote(key), one)})" for one in merge_ranges(ranges, _MOST_RANGES)]
+        tests = [
+            f"({reads.range_predicate(self.quote(key), one)})" for one in merge_ranges(ranges, self.RANGES_AT_ONCE)
+        ]
         return f"select {select} from {table}{reads.where_clause((*predicates, ' or '.join(tests)))}"
 
     def hash_predicate(self, columns: tuple[tuple[str, Column], ...], part: int, parts: int) -> None:  # noqa: ARG002
