@@ -213,7 +213,7 @@ def test_verification_of_an_apply_waits_for_rows_that_move_too() -> None:
     at_each_look(world, lambda: world.source.delete(1), put(world, 10))
     world.journal.before("lake.correct", put(world, 11))
 
-    result = applied(world, done.draft, **LIMIT)
+    result = applied(world, done.draft, settle_limit_seconds=60.0)
 
     assert (result.outcome, result.not_drift["settled"], left(world)) == (Outcome.CORRECTED, 1, {})
 
