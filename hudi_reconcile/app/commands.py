@@ -272,9 +272,12 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
 
 
 def _joined(swept: TableResult, applied: TableResult) -> TableResult:
-    """What an apply did, with what the sweep before it found."""
+    """What an apply did, with what the sweep before it found; rows that the sweep could not judge are not proven by it."""
+    is_open = bool(swept.unverified) and applied.outcome is Outcome.CORRECTED
     return replace(
         applied,
+        outcome=Outcome.UNVERIFIED if is_open else applied.outcome,
+        unverified=tuple(dict.fromkeys((*applied.unverified, *swept.unverified))),
         pull=swept.pull,
         source=applied.source or swept.source,
         lake=applied.lake or swept.lake,

@@ -54,6 +54,7 @@ def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob
         exclude=frozenset(table.compare.exclude),
         segments=None if table.sweep.segments == "auto" else table.sweep.segments,
         settle_seconds=table.sweep.settle.total_seconds(),
+        settle_limit_seconds=table.sweep.settle_limit.total_seconds(),
         max_deletes=table.policy.max_deletes,
         max_delete_share=float(table.policy.max_delete_share),
         max_upsert_share=float(table.policy.max_upsert_share),

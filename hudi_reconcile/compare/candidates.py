@@ -24,6 +24,7 @@ from hudi_reconcile.compare.columns import (
     watermark_micros,
 )
 from hudi_reconcile.compare.equality import rows_are_close
+from hudi_reconcile.core.sweep.drift import FindingKind
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.values import IN_SCOPE
 
@@ -133,7 +134,9 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape) -
             *shape.key_names,
             F.lit(True).alias("was_candidate"),
             F.col("source_digest").alias("first_source_digest"),
+            F.col("source_micros").alias("first_source_micros"),
             F.col("lake_seqnos").alias("first_lake_seqnos"),
+            F.lit(False).alias("was_silent"),
         )
         .localCheckpoint(eager=True)
     )
@@ -146,10 +149,29 @@ def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape:
     drift. Without them a difference that the first read missed would vanish from the verdict.
     """
     was_candidate = F.coalesce(F.col("was_candidate"), F.lit(False))
-    return (
-        by_key(source, lake, shape, candidates)
-        .where(was_candidate | (~F.col("equal") & F.col(_IN_SCOPE)))
-        .withColumn("unchanged", was_candidate & _same_images())
+    compared = by_key(source, lake, shape, candidates).where(was_candidate | (~F.col("equal") & F.col(_IN_SCOPE)))
+    return compared.withColumn("unchanged", was_candidate & _same_images()).withColumn("silently", _changed_silently())
+
+
+def look_at_moving(found: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
+    """The facts of the findings that were moving, held against the look before; of no other key."""
+    moving = found.where(f"kind = '{FindingKind.MOVING.value}'").select(
+        "segment",
+        *shape.key_names,
+        F.lit(True).alias("was_candidate"),
+        F.col("source_digest").alias("first_source_digest"),
+        F.col("source_micros").alias("first_source_micros"),
+        F.col("lake_seqnos").alias("first_lake_seqnos"),
+        F.col("silent").alias("was_silent"),
+    )
+    return look_again(moving, source, lake, shape).where("was_candidate")
+
+
+def _changed_silently() -> SparkColumn:
+    """True where the source's row changed between the looks while its watermark stayed."""
+    return F.expr(
+        "coalesce(was_candidate and first_source_digest <> source_digest"
+        " and first_source_micros <=> source_micros, false)"
     )
 
 

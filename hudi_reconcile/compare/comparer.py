@@ -27,7 +27,7 @@ from hudi_reconcile.compare.columns import ComparisonShape, digest_rows, keep_ro
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
 from hudi_reconcile.compare.equality import canonical_value, source_value
 from hudi_reconcile.compare.findings import Masks, key_struct
-from hudi_reconcile.core.sweep.drift import PendingRange
+from hudi_reconcile.core.sweep.drift import FindingKind, PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,
@@ -84,6 +84,22 @@ class SparkComparer:
         facts = candidates.look_again(_frame(found), source, lake, self._shape)
         judged = findings.findings_of(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         return Frame(judged.localCheckpoint(eager=True))
+
+    def again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+        """The findings, those that were moving judged by this look; materialised."""
+        before = _frame(found)
+        facts = candidates.look_at_moving(before, *self._images(look, segments), self._shape)
+        judged = findings.findings_of(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
+        others = before.where(f"kind <> '{FindingKind.MOVING.value}'")
+        return Frame(others.unionByName(judged).localCheckpoint(eager=True))
+
+    def moving_keys(self, found: Frame, most: int) -> tuple[Key, ...] | None:
+        """The keys of the findings that are moving; one job."""
+        return corrections.key_texts(_frame(found).where(f"kind = '{FindingKind.MOVING.value}'"), self._shape, most)
+
+    def silent_rows(self, found: Frame) -> int:
+        """Findings that were seen to change without their watermark; one job."""
+        return _frame(found).where("silent").count()
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""

@@ -172,10 +172,15 @@ def _beside(rows: DataFrame, around: Pair, shape: ComparisonShape) -> DataFrame:
 
 def keys_to_delete(rechecked: DataFrame, shape: ComparisonShape, most: int) -> tuple[Key, ...] | None:
     """The keys of the deletes that may be written, as text; None where there are more than `most`."""
+    return key_texts(rechecked.where(_deletes()), shape, most)
+
+
+def key_texts(rows: DataFrame, shape: ComparisonShape, most: int) -> tuple[Key, ...] | None:
+    """The keys of these rows as text; None where there are more than `most`."""
     columns = [F.col(name) for name in shape.key_names]
     kinds = [item.column.kind for item in shape.agreement.key]
     texts = [F.hex(one) if kind is Kind.BYTES else one.cast("string") for one, kind in zip(columns, kinds, strict=True)]
-    found = rechecked.where(_deletes()).select(*texts).limit(most + 1).collect()
+    found = rows.select(*texts).limit(most + 1).collect()
     return None if len(found) > most else tuple(tuple(row) for row in found)
 
 

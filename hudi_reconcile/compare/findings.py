@@ -60,7 +60,16 @@ def findings_of(
         "lake_seqnos",
         "source_micros",
         "lake_micros",
+        _silent_column().alias("silent"),
         line.alias("line"),
+    )
+
+
+def _silent_column() -> SparkColumn:
+    """True where the row was seen to change without its watermark; a pull may still bring what is pending or settled."""
+    return F.expr(
+        f"coalesce(was_silent, false) or (silently and kind not in"
+        f" ('{FindingKind.PENDING.value}', '{FindingKind.SETTLED.value}'))"
     )
 
 

@@ -351,6 +351,9 @@ class SweepConfig(Section):
         Literal["auto"] | Annotated[int, Field(ge=1, le=_MOST_SEGMENTS)], BeforeValidator(_segments)
     ] = Field("auto", description="Number of segments, or auto.")
     settle: Duration = Field(timedelta(0), description="Wait this long before the second look.")
+    settle_limit: Duration = Field(
+        timedelta(minutes=1), description="Look again at rows that change meanwhile for so long; 0s: not at all."
+    )
     snapshot: Literal["none", "shared"] = Field(
         "none", description="none | shared (PostgreSQL: all connections of a look see one moment)"
     )

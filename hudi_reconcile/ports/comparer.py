@@ -64,6 +64,21 @@ class Comparer(Protocol):
         """Second look: what became of each candidate, classified; materialised."""
         ...
 
+    def again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+        """A later look: the findings, those that were `moving` judged anew against the look before; materialised.
+
+        The look holds all rows of these keys, and perhaps others, which are not judged.
+        """
+        ...
+
+    def moving_keys(self, found: Frame, most: int) -> tuple[Key, ...] | None:
+        """The keys of the findings that are `moving`; None where there are more than `most`."""
+        ...
+
+    def silent_rows(self, found: Frame) -> int:
+        """How many findings were seen to change at the source between two looks while their watermark stayed."""
+        ...
+
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; asked only where one is cut."""
         ...

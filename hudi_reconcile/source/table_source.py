@@ -321,7 +321,7 @@ def count_named(
         if test is None:
             return None
         counts[test] = int(engine.rows(reads.count_query(table.name, (*where, test)))[0]["hr_rows"])
-    held = [test for test, rows in counts.items() if rows]
+    held = [test for test, rows in counts.items() if rows] or list(counts)[:1]
     return NamedRows(sum(counts.values()), partial(_rows, engine, where, table, held, read))
 
 

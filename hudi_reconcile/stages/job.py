@@ -67,6 +67,7 @@ class TableJob:
     where: str | None = None
     masking: Masking = AS_NAMED
     audit_head: str = ""
+    settle_limit_seconds: float = 0.0
 
     @property
     def moving(self) -> tuple[str, ...]:

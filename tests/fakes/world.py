@@ -345,6 +345,12 @@ def _is_delete(row: Row) -> bool:
     return row["action"] == "delete" and row["status"] in ("ready", "doubled")
 
 
+def silently(was: Row, now: Row) -> bool:
+    """The source's row changed and its watermark did not."""
+    marks = was["source_micros"] == now["source_micros"]
+    return bool(was["in_source"] and now["in_source"] and was["source"] != now["source"] and marks)
+
+
 def is_near(row: Row, near: Near | None) -> bool:
     """Leaves out all that it may: whoever relies on more than `near` promises is found out."""
     return near is None or any(all(_holds(row[one.column.name], one) for one in parts) for parts in near)
@@ -710,21 +716,39 @@ class FakeComparer:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])
 
     def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
-        first = {fact["key"]: (fact["source"], fact["seqnos"]) for fact in rows_of(candidates)}
+        first = {fact["key"]: fact for fact in rows_of(candidates)}
         now = {fact["key"]: fact for fact in self._facts(look, segments)}
         found = []
         for key in first | now:
             fact = now.get(key) or self._fact(key, [], [])
             if key not in first and (fact["equal"] or not fact["in_scope"]):
                 continue
-            unchanged = key in first and first[key] == (fact["source"], fact["seqnos"])
+            was = first.get(key)
+            unchanged = was is not None and (was["source"], was["seqnos"]) == (fact["source"], fact["seqnos"])
             facts = Facts(
                 fact["in_source"], len(fact["seqnos"]), fact["equal"], unchanged, fact["source_micros"],
                 fact["lake_micros"], pending, fact["source_id"],
             )  # fmt: skip
             kind = classify(facts)
-            found.append({**fact, "kind": kind.value, "action": repair_of(kind).value})
+            silent = was is not None and (
+                was.get("silent", False) or (kind not in ("pending", "settled") and silently(was, fact))
+            )
+            found.append({**fact, "kind": kind.value, "action": repair_of(kind).value, "silent": silent})
         return Frame(found)
+
+    def again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+        self.journal.reached("comparer.again")
+        moving = [row for row in rows_of(found) if row["kind"] == "moving"]
+        keys = [row["key"] for row in moving]
+        judged = [row for row in rows_of(self.findings(Frame(moving), look, segments, pending)) if row["key"] in keys]
+        return Frame([*(row for row in rows_of(found) if row["kind"] != "moving"), *judged])
+
+    def moving_keys(self, found: Frame, most: int) -> tuple[Asked, ...] | None:
+        keys = [row["key"] for row in rows_of(found) if row["kind"] == "moving"]
+        return None if len(keys) > most else tuple(tuple(None if k is None else str(k) for k in key) for key in keys)
+
+    def silent_rows(self, found: Frame) -> int:
+        return sum(row["silent"] for row in rows_of(found))
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         self.journal.reached("comparer.hidden_rows")

@@ -236,7 +236,7 @@ def real(spark: SparkSession, project: Project, kind: str) -> Iterator[RealPlaye
     project.settings |= {
         "pull": {"strategy": "timestamp", "watermark": ["at"], "overlap": "0s"},
         "lake": {"path": "lake/orders", "type": kind},
-        "sweep": {"segments": 1, "settle": "0s"},
+        "sweep": {"segments": 1, "settle": "0s", "settle_limit": "0s"},
         "policy": {"savepoint": "never"},
     }
     config = load_config(project.write_config(), os.environ)

@@ -295,7 +295,7 @@ EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
         apply._rechecked, (("recheck_deletes(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
     ),
     "plan after a read that lost rows": (sweep.sweep, ((" and not found.missed_rows", ""),), "planned against"),
-    "clean after a read that lost rows": (two_looks._misread, (("settled and _is_still(sides, since)", "False"),), "I7:"),
+    "clean after a read that lost rows": (two_looks._misread, (("changed and _is_still(sides, since)", "False"),), "I7:"),
     "plan written twice": (recovery.parts_of, (("if one.last", "if False"),), "I3:|I5:"),
     "plan applied again that was undone": (recovery.refuse_undone, (("one.undone is not None", "False"),), "I13:"),
     "commit taken back twice": (undo.undo, (("if one.undone is None]", "]"),), "I13:"),

@@ -70,7 +70,7 @@ MUTANTS = {
     ),
     "row that one of two reads of the same state lacked is settled": Mutant(
         two_looks._misread,
-        (("settled and _is_still(sides, since)", "False"),),
+        (("changed and _is_still(sides, since)", "False"),),
         test_sweep.test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_unverified_and_not_clean,
     ),
     "wrong partition path": Mutant(

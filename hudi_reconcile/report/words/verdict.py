@@ -85,7 +85,7 @@ def verdict(run: Document) -> str:
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
         return _said(concerned, names)
     if outcome is Outcome.DRIFT:
-        return f"{_drifted(concerned)}{rules}"
+        return f"{_drifted(concerned)}{_rest(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
         return f"Corrected in part: {_left_over(concerned)} of {names}."
     return f"{_not_verified(run, concerned, names)}{rules}{_others(run)}"
@@ -228,8 +228,11 @@ def _corrected(tables: Sequence[Document], names: str, command: str = "") -> str
     if command == "undo":
         return f"{count_text(applied, 'correction')} of {names} taken back: the source differs again in these rows."
     proof = " and verified" if all(table["verified_at"] for table in tables) else "; not compared again"
-    rest = " Not everything was compared: the rest is not proven." if any(map(has_gaps, tables)) else ""
-    return f"{count_text(applied, 'correction')} of {names} written{proof}.{rest}"
+    return f"{count_text(applied, 'correction')} of {names} written{proof}.{_rest(tables)}"
+
+
+def _rest(tables: Sequence[Document]) -> str:
+    return " Not everything was compared: the rest is not proven." if any(map(has_gaps, tables)) else ""
 
 
 def _others(run: Document) -> str:

@@ -58,7 +58,8 @@ from hudi_reconcile.stages.requirements import (
 from hudi_reconcile.stages.stage_log import Laps, step_log
 from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, policy_of, refuse_unreplayed
 from hudi_reconcile.stages.sweep.partial import partitions_of
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, look_twice, pin_lake
+from hudi_reconcile.stages.sweep.settling import look_until_settled
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, pin_lake
 from hudi_reconcile.stages.watermark import watermark_of
 
 EXPIRED = "expired_plan"
@@ -331,8 +332,16 @@ def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Cours
 def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
     mark = watermark_of(work.job, work.sides.table)
     foreign = not work.scope.lake_table.owned
-    waiting = Waiting(edges.clock, work.job.settle_seconds, work.job.overlap_micros, mark, foreign=foreign)
-    return look_twice(work.sides, waiting, work.verify)
+    job = work.job
+    waiting = Waiting(
+        edges.clock,
+        job.settle_seconds,
+        job.overlap_micros,
+        mark,
+        foreign=foreign,
+        limit_seconds=job.settle_limit_seconds,
+    )
+    return look_until_settled(work.sides, waiting, work.verify).found
 
 
 def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:

@@ -7,6 +7,7 @@ What a sweep makes of its findings: where the drift lies, and the plan that woul
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.outcome import Outcome
@@ -46,8 +47,9 @@ from hudi_reconcile.stages.sweep.partial import (
     partition_columns,
     portion_of,
 )
+from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import Seen, check_query_stable, check_schema_stable
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, check_reread, in_part, look_twice
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, check_reread, in_part
 from hudi_reconcile.stages.watermark import Watermark, check_replayed, replica_lag, watermark_of
 
 
@@ -86,14 +88,13 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
     ground = ground_of(job, scope, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
-    owned = scope.lake_table.owned
-    waiting = Waiting(edges.clock, job.settle_seconds, job.overlap_micros, ground.watermark, foreign=not owned)
     laps = Laps(edges.clock, job.name, "compare")
-    found = look_twice(sides, waiting, None, ground.portion.walk)
+    settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.portion.walk)
+    found = settled.found
     laps.end("compare", then="judge")
     compared = in_part(found.walked, ground.cut)
     precision = precision_of(scope, sides.comparer, lambda: sides.source_in_scope(compared))
-    moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, found, edges)
+    moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, settled, edges)
     end = _reached(job, ground, found, edges.source)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
@@ -109,16 +110,27 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
         anatomy=parts,
         whole=end.is_whole and is_sound,
         coverage=describe_coverage(ground.portion, end, coverage),
-        notes=(*part_notes(end), *_notes(job, ground, found)),
+        notes=(*part_notes(end), *_notes(job, ground, settled)),
         cost=Cost(phases_seconds=laps.seconds),
     )
-    fetched = _fetched(ground, found) + (found.source_rows if precision else 0)
+    fetched = _fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
     return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage)
 
 
-def _shifted(job: TableJob, seen: Seen, watermark: Watermark, found: Confirmed, edges: Edges) -> tuple[Unverified, ...]:
+def _waiting(job: TableJob, ground: SweepContext, edges: Edges) -> Waiting:
+    return Waiting(
+        edges.clock,
+        job.settle_seconds,
+        job.overlap_micros,
+        ground.watermark,
+        foreign=not ground.scope.lake_table.owned,
+        limit_seconds=job.settle_limit_seconds,
+    )
+
+
+def _shifted(job: TableJob, seen: Seen, watermark: Watermark, settled: Settled, edges: Edges) -> tuple[Unverified, ...]:
     """Columns that changed meanwhile, and drift that a replica may only not have replayed yet."""
-    changed = check_schema_stable(job, seen, found.checkpoint, edges.source, edges.lake)
+    found, changed = settled.found, check_schema_stable(job, seen, settled.checkpoint, edges.source, edges.lake)
     if not any(found.kinds.get(kind, 0) for kind in DRIFT_KINDS):
         return changed
     why = replica_lag(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
@@ -176,12 +188,18 @@ def _keyless(job: TableJob, scope: Scope) -> TableResult:
     )
 
 
+def _unsettled(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
+    """The rows that still moved at the last look: named by key among the findings, judged by nobody."""
+    moving = found.kinds.get("moving", 0)
+    if not moving:
+        return ()
+    why = f"{moving} rows changed between all looks: they were not judged"
+    fix = f"name them: hudi-reconcile findings latest -t {shlex.quote(job.name)} --kind moving; then raise sweep.settle_limit"
+    return (Unverified("rows", job.name, why, f"{fix}, or sweep again at a quieter time"),)
+
+
 def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
     items = []
-    moving = found.kinds.get("moving", 0)
-    if moving:
-        why = f"{moving} rows differed twice and changed in between: they were not judged"
-        items.append(Unverified("rows", job.name, why, "sweep again at a quieter time, or raise sweep.settle"))
     if found.unexplained.ids:
         why = (
             f"{len(found.unexplained.ids)} segments differ by the source's own digest while their rows are equal: "
@@ -205,8 +223,9 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
 def _result(
     job: TableJob, ground: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
+    unsettled = _unsettled(job, found)
     drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
-    outcome = Outcome.DRIFT if any(drift.values()) else Outcome.CLEAN
+    outcome = Outcome.DRIFT if any(drift.values()) else Outcome.UNVERIFIED if unsettled else Outcome.CLEAN
     if unverified:
         outcome = Outcome.UNVERIFIED
     checkpoint = found.checkpoint
@@ -220,7 +239,7 @@ def _result(
         checkpoint=text,
         findings=drift,
         not_drift={kind.value: found.kinds.get(kind.value, 0) for kind in NOT_DRIFT},
-        unverified=unverified,
+        unverified=(*unverified, *unsettled),
         schema=ground.scope.schema,
         columns=ground.scope.types,
         guards=() if draft is None else draft.guards,
@@ -240,12 +259,15 @@ def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
     return min(done, ground.cut.count)
 
 
-def _notes(job: TableJob, ground: SweepContext, found: Confirmed) -> tuple[str, ...]:
+def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, ...]:
+    found = settled.found
     notes = [*settings_notes(job), *masked_notes(job, ground.scope)]
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
         notes.append(f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
     notes += found.moment.notes
+    if settled.silent_rows and ground.watermark.moving:
+        notes.append(f"changes without its watermark: {settled.silent_rows} rows; no pull by it brings such changes")
     if ground.portion.walk is not None and ground.portion.walk.at_once:
         notes.append(
             "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget"

@@ -72,13 +72,17 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """When a difference is pending, and how long to wait between the looks. `foreign`: another tool may pull too."""
+    """When a difference is pending, and how long to wait between the looks. `foreign`: another tool may pull too.
+
+    `limit_seconds` may be spent on looking again at rows that moved between the looks.
+    """
 
     clock: Clock
     settle_seconds: float
     overlap_micros: int
     watermark: Watermark
     foreign: bool = False
+    limit_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     # An instant shows one state, so the rows that were kept are those of now.
     kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
     pending = pending_range(checkpoint, waiting, sides, moment)
-    with _frozen(sides):
+    with one_moment(sides):
         findings = sides.comparer.findings(first.candidates, Look(sides.source_rows(unequal), kept), unequal, pending)
     kinds = sides.comparer.count(findings, "kind")
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
@@ -155,7 +159,7 @@ def _looked(
 def _first_look(
     sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Scan | None = None
 ) -> _First:
-    with _frozen(sides) as frozen:
+    with one_moment(sides) as frozen:
         done, before = None, _counted_before(sides, segments) if walk is None else None
         if walk is None:
             digests = _digests(sides, pin, segments)
@@ -177,7 +181,7 @@ def _first_look(
 
 
 @contextmanager
-def _frozen(sides: Sides) -> Iterator[bool]:
+def one_moment(sides: Sides) -> Iterator[bool]:
     """One moment of the source for a whole look, where that was asked for."""
     if not sides.one_snapshot:
         yield False
@@ -232,8 +236,8 @@ def _is_still(sides: Sides, since: Moment) -> bool:
 
 
 def _misread(sides: Sides, kinds: Mapping[str, int], since: Moment) -> int:
-    settled = kinds.get("settled", 0)
-    return settled if settled and _is_still(sides, since) else 0
+    changed = kinds.get("settled", 0) + kinds.get("moving", 0)
+    return changed if changed and _is_still(sides, since) else 0
 
 
 def _read(digests: tuple[SegmentDigest, ...]) -> int:

@@ -243,6 +243,33 @@ def test_what_changed_between_the_looks_is_settled_or_moving_and_never_drift(spa
     assert compare.count(found, "kind") == {"settled": 3, "moving": 3}
 
 
+def test_later_look_judges_what_was_moving_against_the_look_before_and_nothing_else(spark: SparkSession) -> None:
+    compare = comparer(spark, ONE)
+    lake = lake_frame(spark, *(row(id=i, _seqno=f"s{i}") for i in (1, 2, 3, 4, 5, 7, 8)))
+    later = datetime(2026, 7, 1)  # noqa: DTZ001
+    looks = [
+        source_frame(
+            spark, *(row(id=i, txt=f"look {n}") for i in (1, 2, 3, 4)), row(id=5), row(id=7, txt="drift"), row(id=8)
+        )
+        for n in (1, 2)
+    ]
+    first, second = (look(source, lake) for source in looks)
+    found = compare.findings(compare.candidates(first, ALL), second, ALL, PENDING)
+    assert sorted(compare.moving_keys(found, 10) or ()) == [("1",), ("2",), ("3",), ("4",)]
+    assert compare.moving_keys(found, 3) is None
+
+    # Of the keys that are asked for now, 2 is equal, 3 gone, 4 newer; what is not asked for is not judged as gone.
+    third = source_frame(spark, row(id=1, txt="look 2"), row(id=2), row(id=4, txt="new", ts=later))
+    again = compare.again(found, look(third, lake), ALL, PENDING)
+    last = compare.again(again, look(source_frame(spark), lake), ALL, PENDING)
+
+    assert {item["key"]["id"]: item["kind"] for item in lines(again)} == {
+        1: "updated_without_watermark", 2: "settled", 3: "moving", 4: "pending", 7: "updated_without_watermark",
+    }  # fmt: skip
+    assert {item["key"]["id"]: item["kind"] for item in lines(last)}[3] == "deleted"
+    assert compare.silent_rows(again) == 4  # each was seen to change between the first two looks
+
+
 def test_only_asked_segments_are_compared(spark: SparkSession) -> None:
     cut = RangeSegments("id", 0, 10, 3)
     compare = comparer(spark, cut)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -14,7 +15,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState
+from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState, Unverified
 from hudi_reconcile.stages.job import LandedError
 
 PULLED = TableResult("t", Outcome.PULLED, pull=Pulled(5, "incremental", None, None, "i"), notes=("pulled so",))
@@ -67,6 +68,16 @@ def test_findings_and_plan_of_a_run_whose_apply_broke_off_are_told(ends: dict[st
     assert (result.outcome, result.pull, result.findings) == (Outcome.UNVERIFIED, PULLED.pull, {"deleted": 2})
     assert (result.plan_id, result.corrections) == ("p", Corrections(deletes=2))
     assert result.uncorrected == Uncorrected(2, {"error": 2}, why="the connection was lost", plan_run="r")
+
+
+def test_corrected_drift_beside_rows_that_never_rested_is_not_called_corrected(ends: dict[str, object]) -> None:
+    unsettled = (Unverified("rows", "t", "3 rows changed", "x"),)
+    ends["sweep"] = replace(SWEPT, unverified=unsettled)
+    ends["apply"] = TableResult("t", Outcome.CORRECTED, corrections=Corrections(deletes=2, applied=2))
+
+    result = commands._nightly(ONE, Approval(), None)
+
+    assert (result.outcome, result.unverified, result.corrections.applied) == (Outcome.UNVERIFIED, unsettled, 2)
 
 
 def test_commit_of_an_apply_that_broke_off_is_told_with_what_was_found(ends: dict[str, object]) -> None:

@@ -83,6 +83,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "mode": "auto",
         "segments": "auto",
         "settle": "0s",
+        "settle_limit": "1m",
         "snapshot": "none",
     }
     assert dump["tables"][0]["compare"] == {"exclude": [], "rename": {}, "tolerance": {}}

@@ -232,7 +232,7 @@ def test_lake_row_that_another_writer_changes_between_the_looks_is_moving() -> N
     assert found(world) == {"moving": 1}
 
 
-def test_drift_beside_moving_rows_is_unverified_but_still_planned() -> None:
+def test_drift_beside_moving_rows_is_drift_that_names_them_and_plans_without_them() -> None:
     world = pulled(*ROWS)
     silent_update(world)
     world.source.delete(2)
@@ -240,7 +240,10 @@ def test_drift_beside_moving_rows_is_unverified_but_still_planned() -> None:
 
     done = swept(world)
 
-    assert done.result.outcome is Outcome.UNVERIFIED
+    assert done.result.outcome is Outcome.DRIFT
+    (told,) = done.result.unverified
+    assert told.why == "1 rows changed between all looks: they were not judged"
+    assert "--kind moving" in told.fix
     assert done.draft is not None
     assert (done.draft.upserts, done.draft.deletes) == (0, 1)
 

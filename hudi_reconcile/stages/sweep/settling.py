@@ -1,0 +1,121 @@
+"""The rows that moved between the two looks: looked at again by key, those alone, until each is judged or time is up.
+
+A row is judged by the same table as at the second look, and against the look just before: what differs the same way twice
+is drift, what is equal now has settled, what the next pull brings is pending. What still moves then stays `moving`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hudi_reconcile.core.sweep.segments import SegmentSet
+from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
+from hudi_reconcile.core.tables.values import CheckpointAt, LakePin
+from hudi_reconcile.ports import Frame, Look
+from hudi_reconcile.stages.comparison import Sides
+from hudi_reconcile.stages.sweep.two_looks import (
+    Confirmed,
+    Scan,
+    Waiting,
+    look_twice,
+    one_moment,
+    pending_range,
+    pin_lake,
+)
+
+_FIRST_SECONDS = 0.25
+_GROWTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What the looks found, pinned as at the second one. `checkpoint` is the newest that a later look saw.
+
+    `silent_rows` were seen to change at the source while their watermark stayed. `rows_fetched`: by the later looks.
+    """
+
+    found: Confirmed
+    checkpoint: CheckpointAt | None
+    silent_rows: int = 0
+    rows_fetched: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _LakeSide:
+    """The lake's rows of the segments in which rows move, as of a pin; an instant shows one state and is read once."""
+
+    pin: LakePin
+    checkpoint: CheckpointAt | None
+    segments: SegmentSet
+    kept: Frame
+
+
+def look_until_settled(
+    sides: Sides, waiting: Waiting, segments: SegmentSet | None = None, walk: Scan | None = None
+) -> Settled:
+    """Look twice, and at the rows that moved again until none does or `waiting.limit_seconds` are spent.
+
+    Raises LakeError where the table has no completed commit.
+    """
+    found, clock = look_twice(sides, waiting, segments, walk), waiting.clock
+    begun, looks, fetched, lake = clock.monotonic_seconds(), 0, 0, None
+    while found.findings is not None and found.kinds.get("moving"):
+        pause = next_pause(looks, clock.monotonic_seconds() - begun, waiting.limit_seconds)
+        keys = None if pause is None else sides.comparer.moving_keys(found.findings, MOST_ASKED)
+        if pause is None or keys is None:
+            break
+        clock.sleep(pause)
+        lake, looks = _lake_now(sides, found, found.findings, lake), looks + 1
+        source, rows = _source_now(sides, keys)
+        fetched += rows
+        if lake is not None and source is not None:
+            found = _judged_again(sides, waiting, found, source, lake)
+    silent = sides.comparer.silent_rows(found.findings) if found.findings is not None and looks else 0
+    return Settled(found, found.checkpoint if lake is None else lake.checkpoint, silent, fetched)
+
+
+def _judged_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Frame, lake: _LakeSide) -> Confirmed:
+    if found.findings is None:
+        return found
+    pending = pending_range(lake.checkpoint, waiting, sides, found.moment)
+    findings = sides.comparer.again(found.findings, Look(source, lake.kept), lake.segments, pending)
+    return replace(found, findings=findings, kinds=sides.comparer.count(findings, "kind"))
+
+
+def _lake_now(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSide | None) -> _LakeSide | None:
+    """The lake's newest snapshot; None where there was no whole one so far.
+
+    Beside a replica the lake stays as it was: a later pull of the primary's could hold what the replica has yet to replay.
+    """
+    if found.moment.is_replica:
+        pin, checkpoint = found.pin, found.checkpoint
+    else:
+        pin, checkpoint = pin_lake(sides.lake)
+    if before is not None and before.pin.instant == pin.instant:
+        return before
+    segments = sides.comparer.segments_of(findings) if before is None else before.segments
+    kept = sides.comparer.keep(sides.lake_rows(pin), segments)
+    return _LakeSide(pin, checkpoint, segments, kept) if sides.lake.still(pin) else before
+
+
+def _source_now(sides: Sides, keys: Sequence[Key]) -> tuple[Frame | None, int]:
+    """The source's rows of these keys, and how many were read; no rows to judge by where fewer were than it counts."""
+    with one_moment(sides):
+        named = sides.source.named(sides.table, keys)
+        if named is None:
+            return None, 0
+        rows, count = sides.comparer.held_rows(named.read())
+    return (rows if count >= named.rows else None), count
+
+
+def next_pause(looks: int, spent_seconds: float, limit_seconds: float) -> float | None:
+    """Seconds to wait before the next look, each pause twice as long as the one before; None where the limit is reached.
+
+    `looks` were made so far, in `spent_seconds` with their pauses. The last pause ends at the limit.
+
+    >>> [next_pause(looks, 2 * looks, 7) for looks in range(5)]
+    [0.25, 0.5, 1.0, 1, None]
+    """
+    left = limit_seconds - spent_seconds
+    return min(_FIRST_SECONDS * _GROWTH**looks, left) if left > 0 else None
