@@ -18,7 +18,7 @@ from hudi_reconcile.app.approvals import add_people, check_duties
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of, refuse_not_built
 from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, quarantine_of
-from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
+from hudi_reconcile.app.run import Call, Finished, TableRun, failure_of, perform
 from hudi_reconcile.app.store import plan_document, select_tables, store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
@@ -213,14 +213,14 @@ def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: Rule
     try:
         return _apply(one, found, approval, rules)
     except ReconcileError as error:
-        return _not_applied(one.table.name, found.plan, error)
+        return _not_applied(one, found.plan, error)
 
 
-def _not_applied(name: str, plan: plans.Plan, error: ReconcileError) -> TableResult:
+def _not_applied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> TableResult:
     """A named error came before anything was written."""
     reason = REFUSED if error.outcome is Outcome.REFUSED else ERROR
     left = count_untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
-    return replace(failure_result(name, error), uncorrected=left)
+    return replace(failure_of(one, error), uncorrected=left)
 
 
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
@@ -240,7 +240,7 @@ def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets
     try:
         result = _nightly(one, approval, rules)
     except ReconcileError as error:
-        return replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
+        return replace(failure_of(one, error), rules=not_run(rules, error.message, error.fix))
     return check_after(one, result, rules, "error")
 
 
@@ -252,7 +252,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     try:
         swept, plan = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError as error:  # the pull has committed
-        return replace(failure_result(one.table.name, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
+        return replace(failure_of(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
     except STOPS as stop:
         raise LandedError(pulled, stop) from stop
     notes = (*pulled.notes, *swept.notes)
@@ -264,7 +264,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     except LandedError as landed:
         raise LandedError(_joined(swept, landed.result), landed.error) from landed.error
     except ReconcileError as error:
-        failed = _not_applied(one.table.name, plan.plan, error)
+        failed = _not_applied(one, plan.plan, error)
         return _joined(swept, replace(failed, corrections=swept.corrections, plan_id=swept.plan_id))
     except STOPS as stop:
         raise LandedError(swept, stop) from stop

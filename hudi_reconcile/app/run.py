@@ -32,7 +32,7 @@ from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
-from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SparkLostError, Terminated
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, Terminated
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
@@ -42,7 +42,7 @@ from hudi_reconcile.core.safe_text import trace_of
 from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges, FilesRead
-from hudi_reconcile.spark.session import Session, explain_loss, translate_error
+from hudi_reconcile.spark.session import Session, explain_loss, has_lost_java, translate_error
 from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.stage_log import TableLog
 
@@ -156,23 +156,41 @@ class _Work:
 
 
 def _work_through(config: Config, tables: Sequence[TableConfig], work: _Work, *, asks_source: bool) -> None:
-    """Do the work table by table. Where a table takes the JVM with it, the tables after it get a new one."""
+    """Do the work table by table. Where a table takes the JVM with it, or it ends between two, the rest get a new one."""
     with open_world(config) as world:
         failed, expected_rows = _checked(world, tables if asks_source else ())
         for one_failed in failed.values():
-            work.log.end(one_failed)
-        work.results.update(failed)
+            _end(work, one_failed)
         waiting = deque(table for table in tables if table.name not in failed)
+        tried = False
         while waiting:
-            with hold_session(world, expected_rows=expected_rows) as session:
-                work.provenance.update(session_provenance(session))
-                lost: SparkLostError | None = None
-                while waiting and lost is None:
-                    table = waiting.popleft()
-                    one = TableRun(table, world.edges(table), work.folder, work.store, session)
-                    work.log.begin(table.name)
-                    lost = _one(world, one, work)
-                    work.log.end(work.results[table.name])
+            try:
+                with hold_session(world, expected_rows=expected_rows) as session:
+                    work.provenance.update(session_provenance(session))
+                    tried = _work_in(world, session, waiting, work)
+            except Exception as error:
+                if not (tried and waiting):
+                    raise
+                # There was a session before, and there are results: they are told, though no other session came about.
+                for table in waiting:
+                    _end(work, failure_result(table.name, error))
+                waiting.clear()
+
+
+def _work_in(world: World, session: Session, waiting: deque[TableConfig], work: _Work) -> bool:
+    """Do the work in one session, until no table waits or its JVM is gone; at least one table's, so that there is an end."""
+    while waiting:
+        table = waiting.popleft()
+        work.log.begin(table.name)
+        _one(world, session, table, work)
+        if has_lost_java(session):
+            break
+    return True
+
+
+def _end(work: _Work, result: TableResult) -> None:
+    work.results[result.name] = result
+    work.log.end(result)
 
 
 def _unreached(name: str, stop: BaseException) -> TableResult:
@@ -240,42 +258,51 @@ def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, Tab
     return failed, expected_rows
 
 
-def _one(world: World, one: TableRun, work: _Work) -> SparkLostError | None:
-    """Do the work with a table and note its result. Returns what ended the JVM, if that did; raises a stop of the process."""
+def _one(world: World, session: Session, table: TableConfig, work: _Work) -> None:
+    """Do the work with a table and note its result. Raises a stop of the process."""
     begun = world.clock.monotonic_seconds()
     sent_before = len(world.engine.sent)
+    one: TableRun | None = None
     ending: BaseException | None = None
     try:
-        with about_table(one.table.name):
+        with about_table(table.name):
+            one = TableRun(table, world.edges(table), work.folder, work.store, session)
             result = work.act(one)
     except STOPS as stop:
-        ending, result = stop, failure_result(one.table.name, stop)
+        ending, result = stop, failure_result(table.name, stop)
     except LandedError as landed:
-        ending = _ending(one, landed.error)
-        failure = failure_result(one.table.name, ending or landed.error)
+        ending = _ending(session, landed.error)
+        failure = failure_result(table.name, ending or landed.error)
         result = replace(landed.result, outcome=failure.outcome, error=failure.error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
-        ending = _ending(one, error)
-        result = failure_result(one.table.name, ending or error)
+        ending = _ending(session, error)
+        result = failure_result(table.name, ending or error)
     with STOP.hold():  # what was done is told, whenever the signal comes
-        statements = one.edges.source.statements()
-        own = len(statements) - sent_before
         seconds = world.clock.monotonic_seconds() - begun
-        lake = one.edges.lake.count_files() if ending is None else FilesRead(0, is_all=False)  # Java is asked
-        started = one.session.start_seconds
-        cost = cost_of(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
-        sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
-        work.results[one.table.name] = replace(result, cost=cost, provenance={**result.provenance, **sql})
+        _end(
+            work, result if one is None else _with_cost(one, result, sent_before, seconds, can_ask_java=ending is None)
+        )
     if isinstance(ending, STOPS):
         raise ending
-    return ending if isinstance(ending, SparkLostError) else None
 
 
-def _ending(one: TableRun, error: BaseException) -> BaseException | None:
+def _with_cost(
+    one: TableRun, result: TableResult, sent_before: int, seconds: float, *, can_ask_java: bool
+) -> TableResult:
+    statements = one.edges.source.statements()
+    can_count = can_ask_java and not has_lost_java(one.session)
+    lake = one.edges.lake.count_files() if can_count else FilesRead(0, is_all=False)
+    started, own = one.session.start_seconds, len(statements) - sent_before
+    cost = cost_of(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
+    sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
+    return replace(result, cost=cost, provenance={**result.provenance, **sql})
+
+
+def _ending(session: Session, error: BaseException) -> BaseException | None:
     """A stop, also where a `finally` put its own error in its place, or the loss of the JVM; None for any other error."""
     if isinstance(error, STOPS):
         return error
-    return STOP.error() if STOP.signal else explain_loss(one.session, error)
+    return STOP.error() if STOP.signal else explain_loss(session, error)
 
 
 def cost_of(
@@ -299,6 +326,11 @@ def cost_of(
         source_bytes_estimate=spent.bytes_estimate,
         lake_files_counted=lake.is_all,
     )
+
+
+def failure_of(one: TableRun, error: ReconcileError) -> TableResult:
+    """As `failure_result`, for an error that ended a part of a table's work: where Java was lost under it, that is said."""
+    return failure_result(one.table.name, explain_loss(one.session, error) or error)
 
 
 def failure_result(name: str, error: BaseException) -> TableResult:

@@ -29,7 +29,7 @@ SWEPT = TableResult(
 )
 GONE = SourceError("the connection was lost", fix="x")
 PLAN = SimpleNamespace(plan=SimpleNamespace(upserts=0, deletes=2, run_id="r"))
-ONE = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None))
+ONE = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None, session=SimpleNamespace(jvm=None)))
 
 
 @pytest.fixture

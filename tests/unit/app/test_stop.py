@@ -8,10 +8,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from py4j.protocol import Py4JNetworkError
@@ -20,12 +21,13 @@ from hudi_reconcile.app import run
 from hudi_reconcile.app.run import Call, Finished, TableRun, perform
 from hudi_reconcile.app.stop import StopRequest
 from hudi_reconcile.config.load import load_config
-from hudi_reconcile.core.errors import STOPS, Terminated
+from hudi_reconcile.core.errors import STOPS, LakeError, RefusedError, Terminated, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, run_document
 from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
+from hudi_reconcile.ports import Edges, FilesRead
 from hudi_reconcile.stages.job import LandedError
 from tests.fakes.world import World
 
@@ -52,9 +54,34 @@ class Jvm:
             raise subprocess.TimeoutExpired("java", timeout)
         return 3
 
+    def ask(self) -> None:
+        if self.is_gone:
+            raise Py4JNetworkError("Answer from Java side is empty")
+
+
+def edges_by(jvm: Jvm) -> Edges:
+    """The edges of a table, which ask Java as they are made and as the files are counted."""
+    jvm.ask()
+    edges = World.new().edges
+    counted = edges.lake.count_files()
+
+    class Lake:
+        def __getattr__(self, name: str) -> object:
+            return getattr(edges.lake, name)
+
+        def count_files(self) -> FilesRead:
+            jvm.ask()
+            return counted
+
+    return replace(edges, lake=cast("Any", Lake()))
+
 
 def performed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[TableRun, Jvm], TableResult], words: str = ""
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[TableRun, Jvm], TableResult],
+    words: str = "",
+    most_jvms: int = 9,
 ) -> tuple[Finished, list[Jvm]]:
     """A run of three tables with the real evidence; database, Spark and Hudi are not there. Also the JVMs it was given."""
     (tmp_path / "reconcile.yaml").write_text(CONFIG)
@@ -64,11 +91,13 @@ def performed(
         clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
         engine=SimpleNamespace(sent=()),
         expect_rows=lambda _: 0,
-        edges=lambda _: World.new().edges,
+        edges=lambda _: edges_by(jvms[-1]),
     )
 
     @contextmanager
     def session(*_: object, **__: object) -> Iterator[Any]:
+        if len(jvms) == most_jvms:
+            raise UsageError("Java ended before Spark answered", fix="check spark.conf")
         jvms.append(Jvm(words))
         yield SimpleNamespace(
             spark_version="", java_version="", jars=(), start_seconds=0.0, jvm=jvms[-1], driver_memory="1024m"
@@ -180,6 +209,70 @@ def test_error_of_a_jvm_that_lives_costs_no_session(tmp_path: Path, monkeypatch:
 
     assert len(jvms) == 1
     assert {table.error.type for table in done.result.tables if table.error} == {"Py4JNetworkError"}
+
+
+def test_named_error_that_a_lost_jvm_led_to_is_told_as_the_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        if one.table.name == "b":
+            jvm.is_gone = True
+            try:
+                jvm.ask()
+            except Py4JNetworkError as error:
+                raise LakeError("its timeline cannot be read", fix="hudi-reconcile doctor") from error
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act)
+
+    assert len(jvms) == 2
+    assert [table.outcome.value for table in done.result.tables] == ["clean", "unverified", "clean"]
+    assert [table.error.type for table in done.result.tables if table.error] == ["SparkLostError"]
+
+
+def test_refusal_that_java_had_no_part_in_stays_one_and_the_next_table_gets_another_jvm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        if one.table.name == "b":
+            jvm.is_gone = True
+            raise RefusedError("too many deletes", fix="look first")
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act)
+
+    assert len(jvms) == 2
+    assert [table.outcome.value for table in done.result.tables] == ["clean", "refused", "clean"]
+
+
+def test_jvm_that_ends_between_two_tables_costs_neither_a_table_nor_the_run_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        jvm.is_gone = one.table.name != "c"
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act)
+
+    assert len(jvms) == 3
+    assert [table.outcome.value for table in done.result.tables] == ["clean"] * 3
+    assert not done.result.tables[0].cost.lake_files_counted
+    assert verify(tmp_path / "reports").flaws == []
+
+
+def test_jvm_that_cannot_be_started_again_leaves_what_was_done_and_names_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        jvm.is_gone = True
+        return clean(one)
+
+    done, _ = performed(tmp_path, monkeypatch, act, most_jvms=1)
+
+    assert [table.outcome.value for table in done.result.tables] == ["clean", "usage", "usage"]
+    assert {table.error.message for table in done.result.tables if table.error} == {"Java ended before Spark answered"}
+    assert done.result.exit_code == 2
+    assert verify(tmp_path / "reports").flaws == []
 
 
 # --- signals ---
