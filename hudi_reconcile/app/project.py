@@ -17,7 +17,7 @@ from hudi_reconcile.app.commands import PartialSweepRequest, left_of, plans_of, 
 from hudi_reconcile.app.pages import mail_page
 from hudi_reconcile.app.rules import run_check, select_ruled_tables
 from hudi_reconcile.app.run import Call, Finished
-from hudi_reconcile.config.fields import parse_duration
+from hudi_reconcile.config.fields import duration_given
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.overlay import Overlay
@@ -116,7 +116,7 @@ def sweep(
     `where_partition` and `budget` (such as `10m`) compare a part; the rest stays unverified. Raises UsageError for a budget
     that is no duration.
     """
-    seconds = None if budget is None else _seconds("budget", budget)
+    seconds = None if budget is None else duration_given("budget", budget).total_seconds()
     asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
     return _result(run_sweep(project.choose(tables), asked))
 
@@ -183,13 +183,6 @@ def _result(done: Finished) -> Result:
 
 def _names(project: Project, tables: Collection[str] | None) -> tuple[str, ...]:
     return () if tables is None else tuple(table.name for table in project.choose(tables).tables)
-
-
-def _seconds(name: str, text: str) -> float:
-    try:
-        return parse_duration(text).total_seconds()
-    except ValueError as error:
-        raise UsageError(f"{name} is {text!r}: {error}", fix="write it like 10m") from None
 
 
 def _with_all_kinds(table: TableResult) -> TableResult:

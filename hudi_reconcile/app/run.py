@@ -27,12 +27,12 @@ from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
 from hudi_reconcile.app.log_context import about_table, name_run
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.pages import page_of
-from hudi_reconcile.app.stop import STOP, exit_code_of
+from hudi_reconcile.app.stop import STOP, exit_code_of, failure_of_stop
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
-from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, Terminated
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
@@ -198,8 +198,7 @@ def _unreached(name: str, stop: BaseException) -> TableResult:
 
 
 def _interruption(stop: BaseException, when: str) -> Failure:
-    word = "terminated" if isinstance(stop, Terminated) else "interrupted"
-    return Failure("Interrupted", f"the run was {word} {when}", "run the same command again; that is safe")
+    return failure_of_stop(stop, when, what="the run was ")
 
 
 def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:

@@ -4,7 +4,7 @@ A commit that is cut short would leave an instant that blocks other writers, and
 made the signal is kept and Spark's jobs are cancelled: the write then fails and is rolled back, or it lands and is told of.
 A second signal changes nothing, so that it cannot cut short what the first one made run; SIGKILL remains.
 
-This is the one place that holds a state of the process: signals come to the process, not to a run.
+It holds a state of the process, for signals come to the process, not to a run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from hudi_reconcile.core.errors import Terminated
+from hudi_reconcile.core.result_parts import Failure
 
 _EXIT_CODE_OF_SIGNALS = 128  # as shells have it
 
@@ -92,3 +93,13 @@ def exit_code_of(stop: BaseException) -> int:
     (130, 143)
     """
     return _EXIT_CODE_OF_SIGNALS + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+
+
+def failure_of_stop(stop: BaseException, when: str, *, what: str = "") -> Failure:
+    """How a stop is told: `what` was interrupted or terminated, and `when`.
+
+    >>> failure_of_stop(Terminated(), "before the end", what="the run was ").message
+    'the run was terminated before the end'
+    """
+    word = "terminated" if isinstance(stop, Terminated) else "interrupted"
+    return Failure("Interrupted", f"{what}{word} {when}", "run the same command again; that is safe")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +26,7 @@ from hudi_reconcile.cli.options import (
     table_option,
 )
 from hudi_reconcile.cli.streams import complain, complain_of, emit, emit_json, head
-from hudi_reconcile.config.fields import parse_duration
+from hudi_reconcile.config.fields import duration_given
 from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -81,7 +80,7 @@ def pull(
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    call = call_on(settings, choice) if props is None else _call_of_props(settings, props, choice)
+    call = choose_call(settings, choice) if props is None else _call_of_props(settings, props, choice)
     if dry_run:
         return _planned(call, output_format, full=full)
     approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
@@ -112,11 +111,11 @@ def sweep(
     output_format: OutputFormat,
 ) -> Outcome | int:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
-    seconds = None if budget is None else duration_of("--budget", budget).total_seconds()
+    seconds = None if budget is None else duration_given("--budget", budget).total_seconds()
     from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
     asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
-    return print_result(run_sweep(call_on(settings, choice), asked), output_format)
+    return print_result(run_sweep(choose_call(settings, choice), asked), output_format)
 
 
 @click.command()
@@ -179,15 +178,15 @@ def run(settings: Settings, *, choice: TableChoice, apply_too: bool, output_form
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    return print_result(run_all(call_on(settings, choice), Approval() if apply_too else None), output_format)
+    return print_result(run_all(choose_call(settings, choice), Approval() if apply_too else None), output_format)
 
 
 def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
     """The call on the tables of `-t`."""
-    return call_on(settings, TableChoice(tables))
+    return choose_call(settings, TableChoice(tables))
 
 
-def call_on(settings: Settings, choice: TableChoice) -> Call:
+def choose_call(settings: Settings, choice: TableChoice) -> Call:
     """The call on the tables of `-t`, `--tag` and `--exclude`."""
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
 
@@ -263,14 +262,6 @@ def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan l
         )
     if not click.confirm(f"{what}. Write this to the lake?", err=True):
         raise RefusedError("the answer was no; nothing was written", fix=f"look first: {look}")
-
-
-def duration_of(option: str, text: str) -> timedelta:
-    """The duration that an option was given. Raises UsageError for another text."""
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text!r}: {error}", fix=f"for example {option} 10m") from None
 
 
 @click.command()

@@ -79,7 +79,9 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
             return _result(job, _handed_back(start, done, lake), done)
         except STOPS as stop:
-            raise _stopped(job, start, done, stop) from stop
+            if not done.pages:
+                raise
+            raise LandedError(_result(job, start, done), stop) from stop
 
 
 @contextmanager
@@ -125,12 +127,9 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
             done = _added(done, PageRange(start.window, None), staged, after, lake)
         return _result(job, _handed_back(start, done, lake), done)
     except STOPS as stop:
-        raise _stopped(job, start, done, stop) from stop
-
-
-def _stopped(job: TableJob, start: Start, done: _Done, stop: BaseException) -> BaseException:
-    """The stop itself, or where pages are in the lake by then, what tells of them."""
-    return LandedError(_result(job, start, done), stop) if done.pages else stop
+        if not done.pages:
+            raise
+        raise LandedError(_result(job, start, done), stop) from stop
 
 
 def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
