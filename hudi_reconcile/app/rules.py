@@ -14,7 +14,8 @@ from typing import Any
 
 from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.jobs import job_of, sides_of
-from hudi_reconcile.app.run import Call, Finished, TableRun, failure_of, perform
+from hudi_reconcile.app.run import Call, Finished, perform
+from hudi_reconcile.app.table_work import TableRun, failure_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.rules_load import FIX, load_rules
 from hudi_reconcile.config.tables import TableConfig
@@ -83,7 +84,7 @@ def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:
     """What holds corrections of the table back; None where no rule does."""
     today = day_of(one.edges.clock.utc_micros())
     chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
-    return SparkQuarantine(chosen, one.folder.held(one.table.name)) if chosen else None
+    return SparkQuarantine(chosen, one.folder.held(one.table.name), one.session.alone) if chosen else None
 
 
 def compared_of(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
@@ -125,7 +126,11 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestCo
     name = one.table.name
     job = RuleJob(job_of(one.table, one.folder.run_id), rules, fail_on)
     return check(
-        job, one.edges, SparkRules(), compared=compared, keys_folder=lambda rule: one.folder.rule_keys(name, rule)
+        job,
+        one.edges,
+        SparkRules(one.session.alone),
+        compared=compared,
+        keys_folder=lambda rule: one.folder.rule_keys(name, rule),
     )
 
 

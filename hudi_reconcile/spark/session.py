@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -78,7 +78,10 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The open session and what it stands on. `java`, `jvm` and `scratch` are None where spark-submit started the JVM."""
+    """The open session and what it stands on. `java`, `jvm` and `scratch` are None where spark-submit started the JVM.
+
+    Who changes a setting or a view of the session for a while holds `alone`: tables side by side share both.
+    """
 
     spark: SparkSession
     jars: tuple[Jar, ...]
@@ -89,6 +92,7 @@ class Session:
     scratch: Scratch | None = None
     jvm: gateway.Jvm | None = None
     driver_memory: str = ""
+    alone: AbstractContextManager[object] = field(default_factory=threading.RLock, repr=False, compare=False)
 
 
 @contextmanager

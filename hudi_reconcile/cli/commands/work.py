@@ -21,6 +21,7 @@ from hudi_reconcile.cli.options import (
     choice_options,
     dead_writer_option,
     format_option,
+    jobs_option,
     pass_settings,
     run_argument,
     table_option,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @choice_options
+@jobs_option
 @click.option("--full", is_flag=True, help="Read every row, whatever the checkpoint says.")
 @click.option(
     "--props",
@@ -67,6 +69,7 @@ def pull(
     settings: Settings,
     *,
     choice: TableChoice,
+    jobs: int,
     full: bool,
     props: Path | None,
     dry_run: bool,
@@ -80,7 +83,7 @@ def pull(
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    call = choose_call(settings, choice) if props is None else _call_of_props(settings, props, choice)
+    call = choose_call(settings, choice, jobs) if props is None else _call_of_props(settings, props, choice)
     if dry_run:
         return _planned(call, output_format, full=full)
     approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
@@ -89,6 +92,7 @@ def pull(
 
 @click.command()
 @choice_options
+@jobs_option
 @click.option(
     "--where-partition",
     multiple=True,
@@ -106,6 +110,7 @@ def sweep(
     settings: Settings,
     *,
     choice: TableChoice,
+    jobs: int,
     where_partition: tuple[str, ...],
     budget: str | None,
     output_format: OutputFormat,
@@ -115,7 +120,7 @@ def sweep(
     from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
     asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
-    return print_result(run_sweep(choose_call(settings, choice), asked), output_format)
+    return print_result(run_sweep(choose_call(settings, choice, jobs), asked), output_format)
 
 
 @click.command()
@@ -170,15 +175,18 @@ def apply(
 
 @click.command()
 @choice_options
+@jobs_option
 @click.option("--apply", "apply_too", is_flag=True, help="Apply the plan at once, within the policy's limits.")
 @format_option
 @pass_settings
-def run(settings: Settings, *, choice: TableChoice, apply_too: bool, output_format: OutputFormat) -> Outcome | int:
+def run(
+    settings: Settings, *, choice: TableChoice, jobs: int, apply_too: bool, output_format: OutputFormat
+) -> Outcome | int:
     """Pull and sweep (and apply), then the rules, with report: the nightly entry."""
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    return print_result(run_all(choose_call(settings, choice), Approval() if apply_too else None), output_format)
+    return print_result(run_all(choose_call(settings, choice, jobs), Approval() if apply_too else None), output_format)
 
 
 def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
@@ -186,12 +194,12 @@ def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
     return choose_call(settings, TableChoice(tables))
 
 
-def choose_call(settings: Settings, choice: TableChoice) -> Call:
-    """The call on the tables of `-t`, `--tag` and `--exclude`."""
+def choose_call(settings: Settings, choice: TableChoice, jobs: int = 1) -> Call:
+    """The call on the tables of `-t`, `--tag` and `--exclude`, so many of them side by side."""
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
 
     config = settings.load()
-    return Call(config, str(settings.config_path), config.choose(choice))
+    return Call(config, str(settings.config_path), config.choose(choice), jobs=jobs)
 
 
 def _call_of_props(settings: Settings, props: Path, choice: TableChoice) -> Call:

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from hudi_reconcile.app import run
-from hudi_reconcile.app.run import Call, _one, _Work
+from hudi_reconcile.app import table_work
+from hudi_reconcile.app.run import Call
+from hudi_reconcile.app.table_work import Work, _one
 from hudi_reconcile.app.undo import find_applied_run, run_undo
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
@@ -83,8 +84,8 @@ def undone_in(config: Config, monkeypatch: pytest.MonkeyPatch, **worlds: FakeWor
         expect_rows=lambda _: 0,
         edges=lambda table: worlds[table.name].edges,
     )
-    monkeypatch.setattr(run, "open_world", lambda _: nullcontext(opened))
-    monkeypatch.setattr(run, "hold_session", lambda *_, **__: nullcontext(session))
+    monkeypatch.setattr(table_work, "open_world", lambda _: nullcontext(opened))
+    monkeypatch.setattr(table_work, "hold_session", lambda *_, **__: nullcontext(session))
     call = Call(config, "reconcile.yaml", config.select(tuple(find_applied_run(config, KILLED, ())[1])))
     return run_undo(call, KILLED).result
 
@@ -142,7 +143,15 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
     def act(_: object) -> TableResult:
         raise LandedError(left, ZeroDivisionError())
 
-    work = _Work(act, cast("Any", None), cast("Any", None), {}, {}, TableLog(1))
+    work = Work(
+        act=act,
+        folder=cast("Any", None),
+        store=cast("Any", None),
+        lanes=cast("Any", None),
+        log=TableLog(1),
+        results={},
+        provenance={},
+    )
     _one(cast("Any", world), cast("Any", session), cast("Any", SimpleNamespace(name="orders")), work)
 
     result = work.results["orders"]
