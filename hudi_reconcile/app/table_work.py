@@ -18,7 +18,7 @@ from hudi_reconcile.app.log_context import about_table
 from hudi_reconcile.app.stop import STOP, failure_of_stop, run_lanes
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
@@ -165,13 +165,31 @@ def session_provenance(session: Session) -> dict[str, Any]:
 
 
 def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:
+    """The tables that the database has no answer for, and how many rows it expects of the others.
+
+    Where it is the database that fails, not the table, it is not asked for the tables that are left: each would wait.
+    """
     failed, expected_rows = {}, 0
-    for table in tables:
+    for number, table in enumerate(tables):
         try:
             expected_rows += world.expect_rows(table)
         except ReconcileError as error:
-            failed[table.name] = failure_result(table.name, error)
+            ended = tables[number:] if _fails_itself(world, error) else (table,)
+            failed.update({one.name: failure_result(one.name, error) for one in ended})
+            if len(ended) > 1:
+                break
     return failed, expected_rows
+
+
+def _fails_itself(world: World, error: ReconcileError) -> bool:
+    """Whether the database says the same of a question that is about no table."""
+    if not isinstance(error, SourceError):
+        return False
+    try:
+        world.engine.moment()
+    except ReconcileError as again:
+        return again.message == error.message
+    return False
 
 
 def _one(world: World, session: Session, table: TableConfig, work: Work) -> None:

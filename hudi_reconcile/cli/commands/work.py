@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,6 +36,10 @@ from hudi_reconcile.core.pull.source_lineage import WORDS
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.run import Call, Finished
+    from hudi_reconcile.core.result import TableResult
+    from hudi_reconcile.core.result_parts import Failure
+
+_NAMED = 3
 
 
 @click.command()
@@ -253,12 +257,23 @@ def print_result(finished: Finished, output_format: OutputFormat) -> int:
         emit(render_run(result))
         emit(f"report: {finished.folder / 'report.html'}")
         emit(f"audit head: {finished.audit_head}")
-    for table in result.tables:
-        if table.error is not None:
-            complain_of(table.error.message, table.error.fix, table=table.name)
+    for failure, names in said_of(result.tables).items():
+        many = f" ({len(names):,} tables: {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})" * (
+            len(names) > 1
+        )
+        complain_of(f"{failure.message}{many}", failure.fix, table=names[0] if len(names) == 1 else None)
     for line in finished.said:
         complain(line)
     return result.exit_code
+
+
+def said_of(tables: Iterable[TableResult]) -> Mapping[Failure, list[str]]:
+    """Each error once, and the tables that it ended: a database that is down is one line, not fifty."""
+    found: dict[Failure, list[str]] = {}
+    for table in tables:
+        if table.error is not None:
+            found.setdefault(table.error, []).append(table.name)
+    return found
 
 
 def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan latest") -> None:
