@@ -23,6 +23,7 @@ from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.stop import StopRequest
 from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import STOPS, LakeError, RefusedError, Terminated, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, run_document
@@ -78,6 +79,15 @@ def edges_by(jvm: Jvm) -> Edges:
     return replace(edges, lake=cast("Any", Lake()))
 
 
+CAPS: list[int] = []
+
+
+def opened_with(config: Config, world: Any) -> Any:
+    """The world, once it is noted how many connections its config gives it."""
+    CAPS.append(config.source.max_connections)
+    return world
+
+
 def performed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -108,7 +118,7 @@ def performed(
             spark=SimpleNamespace(sparkContext=SimpleNamespace(cancelAllJobs=lambda: None)),
         )  # fmt: skip
 
-    monkeypatch.setattr(table_work, "open_world", lambda _: nullcontext(opened))
+    monkeypatch.setattr(table_work, "open_world", lambda config: nullcontext(opened_with(config, opened)))
     monkeypatch.setattr(table_work, "hold_session", session)
     call = Call(config, "reconcile.yaml", config.tables, jobs=jobs)
     return perform("sweep", call, lambda one: act(one, jvms[-1]), asks_source=False), jvms
@@ -294,8 +304,10 @@ def test_tables_side_by_side_are_told_in_the_order_of_the_config_and_each_line_n
         said[one.table.name] = current_table()
         return clean(one)
 
+    CAPS.clear()
     done, _ = performed(tmp_path, monkeypatch, act, jobs=2)
 
+    assert CAPS == [4, 1, 1]  # the first asks for the tables, and its connection is given back
     assert [(table.name, table.outcome.value) for table in done.result.tables] == [(name, "clean") for name in NAMES]
     assert said == {name: name for name in NAMES}
     assert verify(tmp_path / "reports").flaws == []
