@@ -98,17 +98,15 @@ def work_through(config: Config, tables: Sequence[TableConfig], work: Work, *, a
         for one_failed in failed.values():
             _end(work, one_failed)
         waiting = deque(table for table in tables if table.name not in failed)
-        tried = False
         while waiting:
             try:
                 with hold_session(world, expected_rows=expected_rows) as session:
                     work.provenance.update(session_provenance(session))
-                    tried = True
                     _work_in(world, session, waiting, work)
             except Exception as error:
-                if not (tried and waiting):
+                if not (waiting and work.begun and work.begun <= work.results.keys()):
                     raise
-                # There was a session before, and there are results: they are told, though no other session came about.
+                # Tables were done in a session before: they are told, though no other session came about.
                 for table in waiting:
                     _end(work, failure_result(table.name, error))
                 waiting.clear()
