@@ -12,6 +12,7 @@ It holds a state of the process, for signals come to the process, not to a run.
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -91,18 +92,15 @@ class StopRequest:
         finally:
             self._is_ignored = False
 
-    @contextmanager
-    def pass_on(self, stop: BaseException) -> Iterator[None]:
-        """A block in which every thread is asked to end, by the signal that came or, where none did, as after `stop`.
+    def pass_on(self, stop: BaseException) -> bool:
+        """Ask every thread to end as after `stop`; False where a signal did that already.
 
         A program that calls us takes its own signals: there a KeyboardInterrupt comes to one thread, and this is all we know.
         """
-        before = self.signal
-        self.signal = before or exit_code_of(stop) - _EXIT_CODE_OF_SIGNALS
-        try:
-            yield
-        finally:
-            self.signal = before
+        if self.signal:
+            return False
+        self.signal = exit_code_of(stop) - _EXIT_CODE_OF_SIGNALS
+        return True
 
     def error(self) -> KeyboardInterrupt | Terminated:
         """The exception that stands for the signal."""
@@ -155,7 +153,7 @@ def run_lanes(
 ) -> None:
     """Run each lane in a thread of its own until all have ended. Raises what one of them raised, a stop before all else.
 
-    After a stop a lane that waits for the source's answer is left behind once `patience_seconds` have passed; never one
+    After a signal a lane that waits for the source's answer is left behind once `patience_seconds` have passed; never one
     that makes a commit. `cancel_jobs` ends what Spark works at, for all lanes.
     """
     endings: list[BaseException] = []
@@ -165,8 +163,11 @@ def run_lanes(
         while _wait(ends):
             stop.refuse()
     except BaseException as error:
-        with stop.pass_on(error):
-            _end(ends, cancel_jobs, stop, patience_seconds)
+        # Where the process lives on no lane may: it could commit after its run was told. Else the request stands, too.
+        lives_on = stop.pass_on(error)
+        _end(ends, cancel_jobs, stop, math.inf if lives_on else patience_seconds)
+        if lives_on:
+            stop.signal = 0
         raise
     for ending in sorted(endings, key=lambda one: not isinstance(one, STOPS)):
         raise ending

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -132,6 +133,28 @@ def test_stop_of_a_program_that_calls_us_ends_the_lanes_and_no_later_run() -> No
         run_lanes([interrupt, lambda: void(asked.wait(SECONDS))], asked.set, stop=stop)
 
     assert stop.signal == 0
+
+
+def test_program_that_calls_us_waits_for_every_lane_since_it_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, told, begun = StopRequest(), list[str](), threading.Event()
+
+    def lane() -> None:
+        begun.set()
+        time.sleep(1)
+        with pytest.raises(KeyboardInterrupt), stop.hold(nothing):
+            told.append("commit")
+        told.append("refused")
+
+    def interrupted() -> None:
+        assert begun.wait(SECONDS)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stop, "refuse", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_lanes([lane], nothing, stop=stop, patience_seconds=0.01)
+
+    assert (told, stop.signal) == (["refused"], 0)
 
 
 # --- connections ---
