@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from hudi_reconcile.app.host import actor, hides_user
-from hudi_reconcile.app.run import TableRun
 from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError

@@ -18,8 +18,9 @@ from hudi_reconcile.app.approvals import add_people, check_duties
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of, refuse_not_built
 from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, quarantine_of
-from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
+from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import plan_document, select_tables, store_of
+from hudi_reconcile.app.table_work import TableRun, failure_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
@@ -61,10 +62,14 @@ ALL = PartialSweepRequest()
 
 @dataclass(slots=True)
 class Watch:
-    """Shares a budget out among the tables, in their order. It begins with the first of them: Spark's start is not in it."""
+    """Shares a budget out among the tables, in their order. It begins with the first of them: Spark's start is not in it.
+
+    `jobs` tables spend it at a time.
+    """
 
     asked: PartialSweepRequest
     tables: tuple[str, ...]
+    jobs: int = 1
     until: float | None = field(default=None, init=False)
 
     def part_of(self, one: TableRun) -> PartialSweep:
@@ -75,7 +80,7 @@ class Watch:
         now = one.edges.clock.monotonic_seconds()
         if self.until is None:
             self.until = now + budget
-        left = len(self.tables) - self.tables.index(one.table.name)
+        left = -(-(len(self.tables) - self.tables.index(one.table.name)) // self.jobs)
         earlier = past_coverage(one.store, one.table.name)
         return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier)
 
@@ -98,7 +103,7 @@ def run_pull(call: Call, *, full: bool, approval: Approval = NO_APPROVAL) -> Fin
 
 def run_sweep(call: Call, asked: PartialSweepRequest = ALL) -> Finished:
     """Compare, say what drifted, and write a plan; the lake is only read."""
-    watch = Watch(asked, tuple(table.name for table in call.tables))
+    watch = Watch(asked, tuple(table.name for table in call.tables), call.jobs)
     return perform("sweep", call, lambda one: _leave(one, sweep(_job(one), one.edges, watch.part_of(one)))[0])
 
 
@@ -213,14 +218,14 @@ def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: Rule
     try:
         return _apply(one, found, approval, rules)
     except ReconcileError as error:
-        return _not_applied(one.table.name, found.plan, error)
+        return _not_applied(one, found.plan, error)
 
 
-def _not_applied(name: str, plan: plans.Plan, error: ReconcileError) -> TableResult:
+def _not_applied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> TableResult:
     """A named error came before anything was written."""
     reason = REFUSED if error.outcome is Outcome.REFUSED else ERROR
     left = count_untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
-    return replace(failure_result(name, error), uncorrected=left)
+    return replace(failure_of(one, error), uncorrected=left)
 
 
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
@@ -240,7 +245,7 @@ def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets
     try:
         result = _nightly(one, approval, rules)
     except ReconcileError as error:
-        return replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
+        return replace(failure_of(one, error), rules=not_run(rules, error.message, error.fix))
     return check_after(one, result, rules, "error")
 
 
@@ -252,9 +257,9 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     try:
         swept, plan = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError as error:  # the pull has committed
-        return replace(failure_result(one.table.name, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
-    except STOPS as stop:
-        raise LandedError(pulled, stop) from stop
+        return replace(failure_of(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
+    except (Exception, *STOPS) as ending:
+        raise LandedError(pulled, ending) from ending
     notes = (*pulled.notes, *swept.notes)
     swept = replace(swept, pull=pulled.pull, notes=notes, cost=pulled.cost + swept.cost)
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
@@ -264,10 +269,10 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     except LandedError as landed:
         raise LandedError(_joined(swept, landed.result), landed.error) from landed.error
     except ReconcileError as error:
-        failed = _not_applied(one.table.name, plan.plan, error)
+        failed = _not_applied(one, plan.plan, error)
         return _joined(swept, replace(failed, corrections=swept.corrections, plan_id=swept.plan_id))
-    except STOPS as stop:
-        raise LandedError(swept, stop) from stop
+    except (Exception, *STOPS) as ending:
+        raise LandedError(swept, ending) from ending
     return _joined(swept, applied)
 
 

@@ -17,7 +17,7 @@ from hudi_reconcile.app.commands import PartialSweepRequest, left_of, plans_of, 
 from hudi_reconcile.app.pages import mail_page
 from hudi_reconcile.app.rules import run_check, select_ruled_tables
 from hudi_reconcile.app.run import Call, Finished
-from hudi_reconcile.config.fields import parse_duration
+from hudi_reconcile.config.fields import duration_given
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.overlay import Overlay
@@ -37,13 +37,20 @@ class Project:
     config: Config
     file: str
 
-    def choose(self, tables: Collection[str] | None) -> Call:
-        """The call on these tables, by name or pattern; None: on all. Raises UsageError for one that fits no table."""
+    def choose(self, tables: Collection[str] | None, jobs: int = 1) -> Call:
+        """The call on these tables, by name or pattern; None: on all. Raises UsageError for one that fits no table.
+
+        `jobs` is how many of them are worked on side by side.
+        """
+        if jobs < 1:
+            raise UsageError(f"jobs is {jobs}", fix="give 1 or more")
         if isinstance(tables, str) or (tables is not None and not tables):
             raise UsageError(
                 f"tables is {tables!r}", fix='give a list of names or patterns such as ["orders"], or None for all'
             )
-        return Call(self.config, self.file, choose_tables(self.config.tables, TableChoice(tuple(tables or ()))))
+        return Call(
+            self.config, self.file, choose_tables(self.config.tables, TableChoice(tuple(tables or ()))), jobs=jobs
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +106,9 @@ def load(
     return Project(load_config(Path(path), os.environ, read_text_file, overlay), str(path))
 
 
-def pull(project: Project, tables: Collection[str] | None = None, *, full: bool = False) -> Result:
+def pull(project: Project, tables: Collection[str] | None = None, *, full: bool = False, jobs: int = 1) -> Result:
     """Bring the lake up to the source's safe bound. `tables` are names or patterns; None: all. `full` reads every row."""
-    return _result(run_pull(project.choose(tables), full=full))
+    return _result(run_pull(project.choose(tables, jobs), full=full))
 
 
 def sweep(
@@ -110,15 +117,16 @@ def sweep(
     *,
     where_partition: Sequence[str] = (),
     budget: str | None = None,
+    jobs: int = 1,
 ) -> Result:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake.
 
     `where_partition` and `budget` (such as `10m`) compare a part; the rest stays unverified. Raises UsageError for a budget
     that is no duration.
     """
-    seconds = None if budget is None else _seconds("budget", budget)
+    seconds = None if budget is None else duration_given("budget", budget).total_seconds()
     asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
-    return _result(run_sweep(project.choose(tables), asked))
+    return _result(run_sweep(project.choose(tables, jobs), asked))
 
 
 def plan(project: Project, run_id: str = "latest", tables: Collection[str] | None = None) -> Mapping[str, Plan]:
@@ -162,18 +170,22 @@ def apply(
     return _result(run_apply(call, found, approval, left))
 
 
-def run(project: Project, tables: Collection[str] | None = None, *, apply: bool = False) -> Result:
+def run(project: Project, tables: Collection[str] | None = None, *, apply: bool = False, jobs: int = 1) -> Result:
     """Pull and sweep, with `apply` correct within the policy's limits, then the rules: the nightly entry."""
-    return _result(run_all(project.choose(tables), Approval() if apply else None))
+    return _result(run_all(project.choose(tables, jobs), Approval() if apply else None))
 
 
 def check(
-    project: Project, tables: Collection[str] | None = None, *, fail_on: Literal["warn", "error"] = "error"
+    project: Project,
+    tables: Collection[str] | None = None,
+    *,
+    fail_on: Literal["warn", "error"] = "error",
+    jobs: int = 1,
 ) -> Result:
     """Judge the rules of the tables on the newest snapshot of the lake. Tables without rules are left out, unless named."""
     if fail_on not in ("warn", "error"):
         raise UsageError(f"fail_on is {fail_on!r}", fix='give "warn" or "error"')
-    call, _ = select_ruled_tables(project.choose(tables), TableChoice(tuple(tables or ())).names)
+    call, _ = select_ruled_tables(project.choose(tables, jobs), TableChoice(tuple(tables or ())).names)
     return _result(run_check(call, fail_on))
 
 
@@ -183,13 +195,6 @@ def _result(done: Finished) -> Result:
 
 def _names(project: Project, tables: Collection[str] | None) -> tuple[str, ...]:
     return () if tables is None else tuple(table.name for table in project.choose(tables).tables)
-
-
-def _seconds(name: str, text: str) -> float:
-    try:
-        return parse_duration(text).total_seconds()
-    except ValueError as error:
-        raise UsageError(f"{name} is {text!r}: {error}", fix="write it like 10m") from None
 
 
 def _with_all_kinds(table: TableResult) -> TableResult:

@@ -14,7 +14,8 @@ from typing import Any
 
 from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.jobs import job_of, sides_of
-from hudi_reconcile.app.run import Call, Finished, TableRun, failure_result, perform
+from hudi_reconcile.app.run import Call, Finished, perform
+from hudi_reconcile.app.table_work import TableRun, failure_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.rules_load import FIX, load_rules
 from hudi_reconcile.config.tables import TableConfig
@@ -60,7 +61,7 @@ def _check(one: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
     try:
         return _judged(one, rules, fail_on, read_newest_comparison(one.store, one.table))
     except ReconcileError as error:
-        return replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
+        return replace(failure_of(one, error), rules=not_run(rules, error.message, error.fix))
 
 
 def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Severity) -> TableResult:
@@ -72,7 +73,7 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
         own = compared_of(one.folder.run_id, table_document(result))
         return add_rules(result, _judged(one, rules, fail_on, own))
     except ReconcileError as error:
-        failed = replace(failure_result(one.table.name, error), rules=not_run(rules, error.message, error.fix))
+        failed = replace(failure_of(one, error), rules=not_run(rules, error.message, error.fix))
         return replace(add_rules(result, failed), error=result.error or failed.error)
     except Exception as error:
         known = not_run(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")
@@ -83,7 +84,7 @@ def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:
     """What holds corrections of the table back; None where no rule does."""
     today = day_of(one.edges.clock.utc_micros())
     chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
-    return SparkQuarantine(chosen, one.folder.held(one.table.name)) if chosen else None
+    return SparkQuarantine(chosen, one.folder.held(one.table.name), one.session.alone) if chosen else None
 
 
 def compared_of(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
@@ -125,7 +126,11 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestCo
     name = one.table.name
     job = RuleJob(job_of(one.table, one.folder.run_id), rules, fail_on)
     return check(
-        job, one.edges, SparkRules(), compared=compared, keys_folder=lambda rule: one.folder.rule_keys(name, rule)
+        job,
+        one.edges,
+        SparkRules(one.session.alone),
+        compared=compared,
+        keys_folder=lambda rule: one.folder.rule_keys(name, rule),
     )
 
 

@@ -9,11 +9,9 @@ Without that CI, monitoring and chat would go on showing the run before it.
 
 from __future__ import annotations
 
-import logging
 import os
 import platform
 import secrets
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,46 +19,35 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile import __version__
-from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
-from hudi_reconcile.app.log_context import about_table, name_run
+from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.pages import page_of
 from hudi_reconcile.app.stop import STOP, exit_code_of
 from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.table_work import (
+    Act,
+    Work,
+    failure_result,
+    lanes_of,
+    unforeseen_failure,
+    unreached,
+    work_through,
+)
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
-from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SparkLostError, Terminated
+from hudi_reconcile.core.errors import STOPS, ReconcileError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
-from hudi_reconcile.core.result_parts import Cost, Failure
+from hudi_reconcile.core.result_parts import Failure
 from hudi_reconcile.core.result_queries import add_config_to_fixes
-from hudi_reconcile.core.safe_text import trace_of
 from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.ports import Edges, FilesRead
-from hudi_reconcile.spark.session import Session, explain_loss, translate_error
-from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.stage_log import TableLog
 
-log = logging.getLogger("hudi_reconcile")
-
-
-@dataclass(frozen=True, slots=True)
-class TableRun:
-    """What a command does with one table: its config, its edges, where its evidence goes and earlier evidence is."""
-
-    table: TableConfig
-    edges: Edges
-    folder: RunFolder
-    store: Store
-    session: Session
-
-
-Act = Callable[[TableRun], TableResult]
 Settle = Callable[[Mapping[str, TableResult]], Mapping[str, TableResult]]
 
 
@@ -68,13 +55,15 @@ Settle = Callable[[Mapping[str, TableResult]], Mapping[str, TableResult]]
 class Call:
     """What a command was called on: the config, the file it came from as typed, and the chosen tables.
 
-    `props` is the properties file that the config was made of, where there is no config file.
+    `props` is the properties file that the config was made of, where there is no config file. `jobs` is how many tables
+    are worked on at a time, at the most.
     """
 
     config: Config
     config_file: str
     tables: tuple[TableConfig, ...]
     props: str | None = None
+    jobs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +108,8 @@ def _performed(
     A run that is stopped ends its folder too: what was done is told, and which tables were not reached.
     """
     config, tables = call.config, call.tables
+    asked = [table for table in tables if table.name not in results]
+    lanes = lanes_of(config, asked, call.jobs)
     clock, who = HostClock(), actor(os.environ)
     started = clock.utc_micros()
     store = store_of(config, os.environ)
@@ -126,13 +117,16 @@ def _performed(
     with store.begin(started) as folder:
         name_run(folder.run_id)
         provenance = describe_maker(call, who, folder)
-        asked = [table for table in tables if table.name not in results]
-        work = _Work(act, folder, store, results, provenance, TableLog(len(tables), done=len(results)))
+        log = TableLog(len(tables), done=len(results))
+        work = Work(
+            act=act, folder=folder, store=store, lanes=lanes, log=log, results=results, provenance=provenance
+        )  # fmt: skip
         try:
-            _work_through(config, asked, work, asks_source=asks_source)
+            work_through(config, asked, work, asks_source=asks_source)
         except STOPS as stop:
             stop_code = exit_code_of(stop)
-            results.update({table.name: _unreached(table.name, stop) for table in asked if table.name not in results})
+            for name in [table.name for table in asked if table.name not in results]:
+                results[name] = failure_result(name, stop) if name in work.begun else unreached(name, stop)
         with STOP.ignore():
             times = utc_text(started), utc_text(clock.utc_micros())
             profile = config.overlay.get("profile")
@@ -141,47 +135,6 @@ def _performed(
             result = RunResult(folder.run_id, command, *times, ordered, provenance, sentences(config), stop_code)
             final = finish(store, folder, result)
     return Finished(result, final, audit_head=folder.head)
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What is done with each table, and where results and provenance are put as they come."""
-
-    act: Act
-    folder: RunFolder
-    store: Store
-    results: dict[str, TableResult]
-    provenance: dict[str, Any]
-    log: TableLog
-
-
-def _work_through(config: Config, tables: Sequence[TableConfig], work: _Work, *, asks_source: bool) -> None:
-    """Do the work table by table. Where a table takes the JVM with it, the tables after it get a new one."""
-    with open_world(config) as world:
-        failed, expected_rows = _checked(world, tables if asks_source else ())
-        for one_failed in failed.values():
-            work.log.end(one_failed)
-        work.results.update(failed)
-        waiting = deque(table for table in tables if table.name not in failed)
-        while waiting:
-            with hold_session(world, expected_rows=expected_rows) as session:
-                work.provenance.update(session_provenance(session))
-                lost: SparkLostError | None = None
-                while waiting and lost is None:
-                    table = waiting.popleft()
-                    one = TableRun(table, world.edges(table), work.folder, work.store, session)
-                    work.log.begin(table.name)
-                    lost = _one(world, one, work)
-                    work.log.end(work.results[table.name])
-
-
-def _unreached(name: str, stop: BaseException) -> TableResult:
-    return TableResult(name, Outcome.UNVERIFIED, error=_interruption(stop, "before this table's turn"))
-
-
-def _interruption(stop: BaseException, when: str) -> Failure:
-    word = "terminated" if isinstance(stop, Terminated) else "interrupted"
-    return Failure("Interrupted", f"the run was {word} {when}", "run the same command again; that is safe")
 
 
 def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
@@ -207,15 +160,6 @@ def finish(store: Store, folder: RunFolder, result: RunResult) -> Path:
     return folder.finish()
 
 
-def session_provenance(session: Session) -> dict[str, Any]:
-    """What the run stood on: Spark, Java and every jar with its sha256."""
-    return {
-        "spark": session.spark_version,
-        "java": session.java_version,
-        "jars": [{"coordinate": jar.coordinate, "file": jar.path.name, "sha256": jar.sha256} for jar in session.jars],
-    }
-
-
 def add_provenance(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
     """The result with the settings in force, and with this run as the first that saw what no earlier one did."""
     seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
@@ -228,91 +172,6 @@ def _in_order(
     results: Mapping[str, TableResult], tables: Sequence[TableConfig], started_utc: str
 ) -> tuple[TableResult, ...]:
     return tuple(add_provenance(results[one.name], one, started_utc) for one in tables if one.name in results)
-
-
-def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:
-    failed, expected_rows = {}, 0
-    for table in tables:
-        try:
-            expected_rows += world.expect_rows(table)
-        except ReconcileError as error:
-            failed[table.name] = failure_result(table.name, error)
-    return failed, expected_rows
-
-
-def _one(world: World, one: TableRun, work: _Work) -> SparkLostError | None:
-    """Do the work with a table and note its result. Returns what ended the JVM, if that did; raises a stop of the process."""
-    begun = world.clock.monotonic_seconds()
-    sent_before = len(world.engine.sent)
-    ending: BaseException | None = None
-    try:
-        with about_table(one.table.name):
-            result = work.act(one)
-    except STOPS as stop:
-        ending, result = stop, failure_result(one.table.name, stop)
-    except LandedError as landed:
-        ending = _ending(one, landed.error)
-        failure = failure_result(one.table.name, ending or landed.error)
-        result = replace(landed.result, outcome=failure.outcome, error=failure.error)
-    except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
-        ending = _ending(one, error)
-        result = failure_result(one.table.name, ending or error)
-    with STOP.hold():  # what was done is told, whenever the signal comes
-        statements = one.edges.source.statements()
-        own = len(statements) - sent_before
-        seconds = world.clock.monotonic_seconds() - begun
-        lake = one.edges.lake.count_files() if ending is None else FilesRead(0, is_all=False)  # Java is asked
-        started = one.session.start_seconds
-        cost = cost_of(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
-        sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
-        work.results[one.table.name] = replace(result, cost=cost, provenance={**result.provenance, **sql})
-    if isinstance(ending, STOPS):
-        raise ending
-    return ending if isinstance(ending, SparkLostError) else None
-
-
-def _ending(one: TableRun, error: BaseException) -> BaseException | None:
-    """A stop, also where a `finally` put its own error in its place, or the loss of the JVM; None for any other error."""
-    if isinstance(error, STOPS):
-        return error
-    return STOP.error() if STOP.signal else explain_loss(one.session, error)
-
-
-def cost_of(
-    result: TableResult, edges: Edges, lake: FilesRead, *, seconds: float, session_seconds: float, statements: int
-) -> Cost:
-    """What all of a table's work cost, by its clock and by what its edges counted. Where there are phases, they sum to it."""
-    spent = edges.source.spent()
-    # Whole milliseconds, each phase cut: in sum they are never longer than the work.
-    phases = {name: int(took * 1000) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
-    if phases:
-        phases["other"] = max(0, round(seconds * 1000) - sum(phases.values()))
-    return Cost(
-        seconds=round(seconds, 3),
-        session_seconds=round(session_seconds, 3),
-        source_statements=statements,
-        source_rows_fetched=result.cost.source_rows_fetched,
-        lake_files_read=lake.files,
-        phases_seconds={name: milliseconds / 1000 for name, milliseconds in phases.items()},
-        source_parts=spent.parts,
-        source_parts_repeated=spent.repeated,
-        source_bytes_estimate=spent.bytes_estimate,
-        lake_files_counted=lake.is_all,
-    )
-
-
-def failure_result(name: str, error: BaseException) -> TableResult:
-    """The result of a table whose work ended in an error: a named one, a stop of the process, or one that nobody foresaw."""
-    if isinstance(error, STOPS):
-        return TableResult(name, Outcome.UNVERIFIED, error=_interruption(error, "before the table was done"))
-    known = error if isinstance(error, ReconcileError) else translate_error(error)
-    if known is None:
-        log.error(trace_of(error), extra={"table": name})
-        return TableResult(name, Outcome.UNVERIFIED, error=_unforeseen_failure(error, "stderr"))
-    if known is not error:
-        log.debug(trace_of(error), extra={"table": name})
-    guards = known.guards if isinstance(known, RefusedError) else ()
-    return TableResult(name, known.outcome, error=Failure(known.type, known.message, known.fix), guards=guards)
 
 
 @contextmanager
@@ -344,15 +203,10 @@ def deliver_failure(
 
 def _failed(name: str, known: Mapping[str, TableResult], error: Exception) -> TableResult:
     """What stands of the table, ended by the error. Its outcome is the error's, as the exit code will be."""
-    outcome, failure = Outcome.UNVERIFIED, _unforeseen_failure(error, "stderr of the run")
+    outcome, failure = Outcome.UNVERIFIED, unforeseen_failure(error, "stderr of the run")
     if isinstance(error, ReconcileError):
         outcome, failure = error.outcome, Failure(error.type, error.message, error.fix)
     return replace(known.get(name, TableResult(name, outcome)), outcome=outcome, error=failure)
-
-
-def _unforeseen_failure(error: BaseException, where: str) -> Failure:
-    kind = type(error).__name__
-    return Failure(kind, f"unexpected {kind}; the traceback is on {where}", "report it with the traceback")
 
 
 def _delivered(config: Config, tables: tuple[TableConfig, ...], run: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,18 +4,24 @@ A commit that is cut short would leave an instant that blocks other writers, and
 made the signal is kept and Spark's jobs are cancelled: the write then fails and is rolled back, or it lands and is told of.
 A second signal changes nothing, so that it cannot cut short what the first one made run; SIGKILL remains.
 
-This is the one place that holds a state of the process: signals come to the process, not to a run.
+Runs the lanes of tables side by side, which are threads. Signals come to the thread that waits for them; the lanes hear of
+them by their errors, for Spark's jobs are cancelled, and begin no commit any more.
+
+It holds a state of the process, for signals come to the process, not to a run.
 """
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from hudi_reconcile.core.errors import Terminated
+from hudi_reconcile.core.errors import STOPS, Terminated
+from hudi_reconcile.core.result_parts import Failure
 
 _EXIT_CODE_OF_SIGNALS = 128  # as shells have it
 
@@ -25,9 +31,9 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.signal: int = 0
-        self._commits = 0
         self._is_ignored = False
-        self._cancel_jobs: Callable[[], None] | None = None
+        # One for each commit that is being made or noted, by any thread. Adding and removing is one step to other threads.
+        self._holds: list[Callable[[], None]] = []
 
     def listen(self) -> None:
         """Take the process's SIGINT and SIGTERM. A SIGINT that the parent had ignored (nohup) stays ignored."""
@@ -40,26 +46,40 @@ class StopRequest:
         if self.signal or self._is_ignored:
             return
         self.signal = number
-        if not self._commits:
+        if not self.is_held:
             raise self.error()
-        if self._cancel_jobs is not None:
+        for cancel_jobs in [one for one in self._holds if one is not _cancel_nothing][:1]:  # it cancels every table's
             # On a thread of its own: this one may be waiting for Java's answer, and each thread has one connection to Java.
-            threading.Thread(target=_try, args=(self._cancel_jobs,), name="cancel jobs", daemon=True).start()
+            threading.Thread(target=_try, args=(cancel_jobs,), name="cancel jobs", daemon=True).start()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a commit is being made or noted."""
+        return bool(self._holds)
 
     @contextmanager
     def hold(self, cancel_jobs: Callable[[], None] | None = None) -> Iterator[None]:
-        """A block in which a commit is made or noted: a signal raises after it, in place of the error that it led to."""
-        before, self._cancel_jobs = self._cancel_jobs, cancel_jobs
-        self._commits += 1
+        """A block in which a commit is made or noted: a signal raises after it, in place of the error that it led to.
+
+        `cancel_jobs` is for a block that makes one: after a signal none is begun.
+        """
+        mine = cancel_jobs or _cancel_nothing
+        self._holds.append(mine)
         try:
+            if cancel_jobs is not None:
+                self.refuse()
             yield
         except Exception as error:
             if self.signal:
                 raise self.error() from error
             raise
         finally:
-            self._commits -= 1
-            self._cancel_jobs = before
+            self._holds.remove(mine)
+        if self.signal:
+            raise self.error()
+
+    def refuse(self) -> None:
+        """Raise the stop that was asked for, where one was."""
         if self.signal:
             raise self.error()
 
@@ -72,12 +92,26 @@ class StopRequest:
         finally:
             self._is_ignored = False
 
+    def pass_on(self, stop: BaseException) -> bool:
+        """Ask every thread to end as after `stop`; False where a signal did that already.
+
+        A program that calls us takes its own signals: there a KeyboardInterrupt comes to one thread, and this is all we know.
+        """
+        if self.signal:
+            return False
+        self.signal = exit_code_of(stop) - _EXIT_CODE_OF_SIGNALS
+        return True
+
     def error(self) -> KeyboardInterrupt | Terminated:
         """The exception that stands for the signal."""
         return KeyboardInterrupt() if self.signal == signal.SIGINT else Terminated()
 
 
 STOP = StopRequest()
+
+
+def _cancel_nothing() -> None:
+    """What a block that only notes a commit cancels."""
 
 
 def _try(cancel_jobs: Callable[[], None]) -> None:
@@ -92,3 +126,85 @@ def exit_code_of(stop: BaseException) -> int:
     (130, 143)
     """
     return _EXIT_CODE_OF_SIGNALS + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+
+
+def failure_of_stop(stop: BaseException, when: str, *, what: str = "") -> Failure:
+    """How a stop is told: `what` was interrupted or terminated, and `when`.
+
+    >>> failure_of_stop(Terminated(), "before the end", what="the run was ").message
+    'the run was terminated before the end'
+    """
+    word = "terminated" if isinstance(stop, Terminated) else "interrupted"
+    return Failure("Interrupted", f"{what}{word} {when}", "run the same command again; that is safe")
+
+
+# --- threads that end with the process ---
+
+_POLL_SECONDS = 0.2
+PATIENCE_SECONDS = 10.0
+
+
+def run_lanes(
+    lanes: Sequence[Callable[[], None]],
+    cancel_jobs: Callable[[], None],
+    *,
+    stop: StopRequest = STOP,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> None:
+    """Run each lane in a thread of its own until all have ended. Raises what one of them raised, a stop before all else.
+
+    After a signal a lane that waits for the source's answer is left behind once `patience_seconds` have passed; never one
+    that makes a commit. `cancel_jobs` ends what Spark works at, for all lanes.
+    """
+    endings: list[BaseException] = []
+    ends: list[threading.Event] = []  # a join that a signal ends takes the thread for ended (Python 3.11)
+    try:
+        ends.extend(_start(lane, endings) for lane in lanes)
+        while _wait(ends):
+            stop.refuse()
+    except BaseException as error:
+        # Where the process lives on no lane may: it could commit after its run was told. Else the request stands, too.
+        lives_on = stop.pass_on(error)
+        _end(ends, cancel_jobs, stop, math.inf if lives_on else patience_seconds)
+        if lives_on:
+            stop.signal = 0
+        raise
+    for ending in sorted(endings, key=lambda one: not isinstance(one, STOPS)):
+        raise ending
+
+
+def _start(lane: Callable[[], None], endings: list[BaseException]) -> threading.Event:
+    end = threading.Event()
+
+    def work() -> None:
+        try:
+            lane()
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+            endings.append(error)
+        finally:
+            end.set()
+
+    threading.Thread(target=work, name="lane", daemon=True).start()
+    return end
+
+
+def _wait(ends: Sequence[threading.Event]) -> bool:
+    """Wait a moment for the first lane that still works; whether any does."""
+    for end in ends:
+        if not end.is_set():
+            end.wait(_POLL_SECONDS)
+            return True
+    return False
+
+
+def _end(
+    ends: Sequence[threading.Event], cancel_jobs: Callable[[], None], stop: StopRequest, patience_seconds: float
+) -> None:
+    until = time.monotonic() + patience_seconds
+    while _wait(ends):
+        if stop.is_held:  # its jobs were cancelled as the signal came; what clears up after them must not be
+            continue
+        if time.monotonic() > until:
+            return
+        with suppress(Exception):  # Java may have got the signal too, and be gone
+            cancel_jobs()

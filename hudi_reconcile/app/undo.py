@@ -13,8 +13,9 @@ from typing import Any
 from hudi_reconcile.app.connections import hold_session, open_world
 from hudi_reconcile.app.host import actor
 from hudi_reconcile.app.jobs import job_of
-from hudi_reconcile.app.run import Call, Finished, TableRun, perform
+from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UnknownRunError, UsageError
 from hudi_reconcile.core.result import TableResult

@@ -21,7 +21,7 @@ import click
 
 from hudi_reconcile import __version__
 from hudi_reconcile.app.log_context import name_run
-from hudi_reconcile.app.stop import STOP
+from hudi_reconcile.app.stop import STOP, exit_code_of, failure_of_stop
 from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings, profile_option, set_option
 from hudi_reconcile.cli.registry import Commands, find_command
@@ -176,7 +176,6 @@ def _wants_json(arguments: Sequence[str], option: str) -> bool:
     return wanted
 
 
-INTERRUPTED, TERMINATED = 130, 143
 _HELP = "hudi-reconcile --help"
 
 
@@ -214,8 +213,7 @@ def failure_of(error: BaseException) -> CallFailure:
             message = "the question was not answered; nothing was written"
             return _failure(Outcome.REFUSED, "RefusedError", message, "answer it, or say --yes")
         case KeyboardInterrupt() | click.Abort():  # click makes an Abort of the first
-            is_terminated = isinstance(error, Terminated) or isinstance(error.__context__, Terminated)
-            return _interruption(*(("terminated", TERMINATED) if is_terminated else ("interrupted", INTERRUPTED)))
+            return _interruption(error.__context__ if isinstance(error.__context__, Terminated) else error)
         case _:
             return _unforeseen(error)
 
@@ -259,14 +257,10 @@ def _help_of(error: click.UsageError) -> str:
     return f"{error.ctx.command_path} --help" if error.ctx is not None else _HELP
 
 
-def _interruption(word: str, exit_code: int) -> CallFailure:
-    return CallFailure(
-        outcome=Outcome.UNVERIFIED,
-        exit_code=exit_code,
-        type="Interrupted",
-        message=f"{word} before the end",
-        fix="run the same command again; that is safe",
-    )
+def _interruption(stop: BaseException) -> CallFailure:
+    told = failure_of_stop(stop, "before the end")
+    failure = _failure(Outcome.UNVERIFIED, told.type, told.message, told.fix)
+    return replace(failure, exit_code=exit_code_of(stop))
 
 
 def _unforeseen(error: BaseException) -> CallFailure:

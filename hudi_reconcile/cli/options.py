@@ -170,6 +170,18 @@ def choice_options(command: _Command) -> _Command:
     return cast("_Command", chosen)
 
 
+def jobs_option(command: _Command) -> _Command:
+    """`--jobs N` as `jobs`."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Tables side by side; they share source.max_connections.",
+    )(command)
+
+
 def dead_writer_option(command: _Command) -> _Command:
     """`--dead-writer INSTANT`, repeatable, as `dead_writers`."""
     return click.option(

@@ -1,15 +1,9 @@
 """The field types that sections of the config share, and the base that reports every problem of a section at once.
 
 Decides what one value may look like. It knows no section and reads no file; relative paths are set against the folder
-that the loader passes as validation context.
-
-PURE: durations (`500ms 30s 10m 2h 7d`) and shares (`0.1%`) as the config writes them, both ways.
-
-Messages never repeat the text that they refuse: it may have come from a secret.
-
-PURE: plain scalars as YAML 1.2's core schema reads them, and numbers to the last digit that the file has.
-
-One thing is added: digits in groups of three (`1_000`), which people write and YAML 1.1 knew.
+that the loader passes as validation context. Messages of fields never repeat the text that they refuse: it may have come
+from a secret. PURE: durations (`500ms 30s 10m 2h 7d`) and shares (`0.1%`), both ways, and plain scalars as YAML 1.2's core
+schema reads them, to the last digit, with digits in groups of three (`1_000`), which people write and YAML 1.1 knew.
 """
 
 from __future__ import annotations
@@ -40,6 +34,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from hudi_reconcile.config.secrets import Secret, Template
+from hudi_reconcile.core.errors import UsageError
 
 DURATION_PATTERN = r"^[0-9]{1,9}(ms|s|m|h|d)$"
 SHARE_PATTERN = r"^[0-9]{1,3}(\.[0-9]{1,9})?%$"
@@ -55,10 +50,7 @@ _LONGEST = timedelta(days=36_500)
 
 
 def parse_duration(text: str) -> timedelta:
-    """The duration of a text such as `30s`.
-
-    Raises:
-        ValueError: not a whole number with one of the five units, or longer than 36500 days.
+    """The duration of a text such as `30s`. ValueError: no whole number with one of the units, or longer than 36500 days.
 
     >>> parse_duration("10m").total_seconds()
     600.0
@@ -71,6 +63,14 @@ def parse_duration(text: str) -> timedelta:
     if count > _LONGEST // _UNITS[unit]:
         raise ValueError("longer than 36500d")
     return count * _UNITS[unit]
+
+
+def duration_given(name: str, text: str) -> timedelta:
+    """The duration that an option or argument of this name was given. Raises UsageError for another text."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{name} {text!r}: {error}", fix=f"for example {name} 10m") from None
 
 
 def format_duration(duration: timedelta) -> str:

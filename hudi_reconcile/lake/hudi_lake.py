@@ -8,7 +8,7 @@ Hudi's partition paths as Spark expressions: of the source's rows by the rule by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import reduce
 from typing import Literal, cast
 
@@ -76,11 +76,19 @@ class HudiLake:
     """One Hudi table at a path, existing or to be made: every call looks anew. Under a lease every write asks first for that."""
 
     def __init__(
-        self, spark: SparkSession, path: str, *, name: str, options: Mapping[str, str], adopt: bool = False
+        self,
+        spark: SparkSession,
+        path: str,
+        *,
+        name: str,
+        options: Mapping[str, str],
+        adopt: bool = False,
+        alone: AbstractContextManager[object] | None = None,
     ) -> None:
         """`name` is the table's name where it is made; `options` are the user's further `hoodie.*` options.
 
-        `adopt`: a table that another tool made is cleared of what its dead writers left, as ours are.
+        `adopt`: a table that another tool made is cleared of what its dead writers left, as ours are. `alone` is held while
+        settings of the session are changed, where other tables are worked on in it.
         """
         skip_probes(spark)
         self._spark = spark
@@ -94,6 +102,7 @@ class HudiLake:
             lock_provider=STORAGE_LOCK if self._has_client else FILE_LOCK,
         )
         self._adopt = adopt
+        self._alone = alone or nullcontext()
         self._writer = Writer(spark, self._files, self._options)
         self._still_ours: Callable[[], None] | None = None
         self._reader = SnapshotReader(spark, self._path)
@@ -234,7 +243,7 @@ class HudiLake:
             return self._replaced(batch, table, plain, metadata)
         found = self._writer.prepared(batch, table, self._known_seq(checkpoint))
         metadata[KEYS] = keys_text(found.keys)
-        with correct.register_expected(self._spark, found.expected) as view:
+        with self._alone, correct.register_expected(self._spark, found.expected) as view:
             clusterings = timeline.planned_clusterings(self._timeline())
             options = {**plain, **correct.correction_options(table, view, found.mark, clusterings)}
             return commit_alone(self._target(table), found.rows, options, metadata)
@@ -259,7 +268,7 @@ class HudiLake:
             found = rewrite_partitions.build_replacement(batch, table, self._reader.rows(pin), held, plain)
             check_values(found.rows, table.record_key, table.partition_fields)
         metadata = {**metadata, KEYS: keys_text(found.keys)}
-        with correct.register_expected(self._spark, found.expected) as view:
+        with self._alone, correct.register_expected(self._spark, found.expected) as view:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 

@@ -62,6 +62,7 @@ class Edges:
     """All that one table's work may touch.
 
     `whole_commit` guards a block that makes a commit and notes it: a wish to stop the process waits until its end.
+    `is_stopping` says that the process was asked to stop, of which an error may have come.
     """
 
     source: Source
@@ -69,3 +70,4 @@ class Edges:
     make: MakeComparer
     clock: Clock
     whole_commit: Callable[[], AbstractContextManager[None]] = nullcontext
+    is_stopping: Callable[[], bool] = bool

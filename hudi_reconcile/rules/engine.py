@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from functools import reduce
 from typing import Any, cast
@@ -52,11 +52,20 @@ _CORRECT = "correct the rule, then: hudi-reconcile rules lint"
 
 
 class SparkRules:
-    """Great Expectations counts all rules in one pass; keys are fetched for failed ones only, by our own filter."""
+    """Great Expectations counts all rules in one pass; keys are fetched for failed ones only, by our own filter.
+
+    `alone` is held meanwhile, where other tables are worked on in the session: its settings are changed and a view is made.
+    """
+
+    def __init__(self, alone: AbstractContextManager[object] | None = None) -> None:
+        self._alone = alone or nullcontext()
 
     def measured(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         """What was counted for each rule, by its id."""
-        frame = _spark(rows)
+        with self._alone:
+            return self._measured(_spark(rows), rules)
+
+    def _measured(self, frame: DataFrame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         found: dict[str, Measured] = {}
         ready: dict[str, ExpectationRequest] = {}
         for number, rule in enumerate(rules):
@@ -76,7 +85,7 @@ class SparkRules:
     def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows."""
         frame = _spark(rows)
-        with _reading(rule), confine_sql(frame.sparkSession):
+        with self._alone, _reading(rule), confine_sql(frame.sparkSession):
             failed = _failed(frame, rule)
             if failed is None or not target.key or not set(target.key) <= set(failed.columns):
                 return None
@@ -88,7 +97,7 @@ class SparkRules:
         """The column's exact sum and its ends on the lake."""
         frame = _spark(rows)
         try:
-            with confine_sql(frame.sparkSession):
+            with self._alone, confine_sql(frame.sparkSession):
                 return sum_totals(frame, column)
         except PySparkException as error:
             log.debug("the sum of a column failed: %s", trace_of(error))

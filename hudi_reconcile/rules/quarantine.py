@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
 from pyspark.errors import PySparkException
@@ -16,17 +17,23 @@ from hudi_reconcile.rules.reach import confine_sql
 
 
 class SparkQuarantine:
-    """Implements `ports.Quarantine`. Keys and rule ids of what is held go to Parquet below `folder`, no other column."""
+    """Implements `ports.Quarantine`. Keys and rule ids of what is held go to Parquet below `folder`, no other column.
 
-    def __init__(self, rules: tuple[Rule, ...], folder: str) -> None:
+    `alone` is held while settings of the session are changed, where other tables are worked on in it.
+    """
+
+    def __init__(
+        self, rules: tuple[Rule, ...], folder: str, alone: AbstractContextManager[object] | None = None
+    ) -> None:
         self._rules = rules
+        self._alone = alone or nullcontext()
         self._folder = folder
 
     def held(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
         """The images that break a rule."""
         frame = cast("DataFrame", images)
         try:
-            with confine_sql(frame.sparkSession):
+            with self._alone, confine_sql(frame.sparkSession):
                 marks = [F.when(self._breaks(frame, rule), F.lit(rule.id)) for rule in self._rules]
             listed = frame.select(
                 *[column_named(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES)

@@ -32,7 +32,6 @@ _STDERR = 2
 _TAIL_LINES = 400
 _SHOWN_LINES = 4
 _END_SECONDS = 20
-_LAST_SECONDS = 3
 # Hudi sizes objects with a library that says at the first write that it may not look deeper; it works without.
 _NOISE = (b"# WARNING: Unable to get Instrumentation.", b"# WARNING: Unable to attach Serviceability Agent.")
 _RESOLVER_SIGNS = ("unresolved dependenc", "UNRESOLVED DEPENDENCIES", "module not found", "FAILED DOWNLOADS")
@@ -111,10 +110,10 @@ def launch(conf: Mapping[str, str], java: JavaRuntime, scratch: Scratch, hidden:
     return Jvm(gateway=gateway, output=output)
 
 
-def has_ended(jvm: Jvm) -> bool:
-    """Whether a JVM of ours is gone. Waits a moment: its sockets close before its process ends."""
+def has_ended(jvm: Jvm, *, patience_seconds: float = 0) -> bool:
+    """Whether a JVM of ours is gone. One that lives may be given a moment: its sockets close before its process ends."""
     try:
-        jvm.gateway.proc.wait(timeout=_LAST_SECONDS)
+        jvm.gateway.proc.wait(timeout=patience_seconds)
     except subprocess.TimeoutExpired:
         return False
     return True

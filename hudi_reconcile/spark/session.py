@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 
 _JAVA_TEXT_CHARS = 4000
+_LAST_SECONDS = 3
 _HUDI_CLASS = "org.apache.hudi.DefaultSource"
 _SUBMIT_FIX = (
     "spark-submit --packages org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
@@ -77,7 +78,10 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The open session and what it stands on. `java`, `jvm` and `scratch` are None where spark-submit started the JVM."""
+    """The open session and what it stands on. `java`, `jvm` and `scratch` are None where spark-submit started the JVM.
+
+    Who changes a setting or a view of the session for a while holds `alone`: tables side by side share both.
+    """
 
     spark: SparkSession
     jars: tuple[Jar, ...]
@@ -88,6 +92,7 @@ class Session:
     scratch: Scratch | None = None
     jvm: gateway.Jvm | None = None
     driver_memory: str = ""
+    alone: AbstractContextManager[object] = field(default_factory=threading.RLock, repr=False, compare=False)
 
 
 @contextmanager
@@ -213,10 +218,20 @@ def _kept_signals() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def has_lost_java(session: Session) -> bool:
+    """Whether the JVM under a session is gone; False where it is not ours to know."""
+    return session.jvm is not None and gateway.has_ended(session.jvm)
+
+
 def explain_loss(session: Session, error: BaseException) -> SparkLostError | None:
-    """What ended the JVM under a session, where an error came of that; None where it lives, or is not ours to know."""
-    is_from_java = type(error).__module__.startswith(("py4j.", "pyspark.")) or isinstance(error, ConnectionError)
-    if not is_from_java or session.jvm is None or not gateway.has_ended(session.jvm):
+    """What ended the JVM under a session, where an error came of that; None where it lives, or is not ours to know.
+
+    A named error that Java had no part in stays what it is, whatever became of Java since.
+    """
+    is_from_java = any(map(_is_from_java, _chain(error)))
+    if session.jvm is None or (isinstance(error, ReconcileError) and not is_from_java):
+        return None
+    if not gateway.has_ended(session.jvm, patience_seconds=_LAST_SECONDS if is_from_java else 0):
         return None
     tail = session.jvm.output.tail()
     again = "run the same command again: what is done stays"
@@ -230,6 +245,17 @@ def explain_loss(session: Session, error: BaseException) -> SparkLostError | Non
     return SparkLostError(f"Spark's Java ended while the table was worked on{': ' if shown else ''}{shown}", fix=again)
 
 
+def _is_from_java(error: BaseException) -> bool:
+    return type(error).__module__.startswith(("py4j.", "pyspark.")) or isinstance(error, ConnectionError)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what led to it, also where it was raised `from None`."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def _forget_gateway() -> None:
     from pyspark import SparkContext
 
@@ -237,12 +263,11 @@ def _forget_gateway() -> None:
     SparkContext._jvm = None  # noqa: SLF001
 
 
-def _keep_java_text(error: BaseException | None) -> None:
+def _keep_java_text(error: BaseException) -> None:
     # Errors from Java fetch their text from the JVM when they are printed, which is after the JVM has ended.
-    while error is not None:
-        if type(error).__module__.startswith(("py4j.", "pyspark.")):
-            error.add_note(text_of(error)[:_JAVA_TEXT_CHARS])
-        error = error.__cause__ or error.__context__
+    for one in _chain(error):
+        if type(one).__module__.startswith(("py4j.", "pyspark.")):
+            one.add_note(text_of(one)[:_JAVA_TEXT_CHARS])
 
 
 # --- a JVM that was there before us ----------------------------------------------------------------------------------

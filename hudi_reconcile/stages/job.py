@@ -1,4 +1,4 @@
-"""What the stages are asked to do for one table: the config's wishes as plain values."""
+"""What the stages are asked to do for one table, as plain values; and what ends them once a commit has landed (`LandedError`)."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,10 @@ def project(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     return project
 
 
-def begin(project: Project, *module: str) -> subprocess.Popen[str]:
+def begin(project: Project, *module: str, more: Sequence[str] = ()) -> subprocess.Popen[str]:
     """`run --apply` in a process of its own."""
-    command = [sys.executable, "-m", *module, "-c", str(project.write_config()), "run", "--apply", "--format", "json"]
+    called = ["run", "--apply", "--format", "json", *more]
+    command = [sys.executable, "-m", *module, "-c", str(project.write_config()), *called]
     with (project.folder / "stderr.log").open("w") as log:
         return subprocess.Popen(
             command,
@@ -139,4 +141,27 @@ def test_java_out_of_memory_is_named_and_the_tables_after_it_are_done_by_another
     error = document["tables"][1]["error"]
     assert "out of memory" in error["message"]
     assert "spark.driver.memory" in error["fix"]
+    repair(project)
+
+
+def test_terminated_while_two_tables_are_worked_on_the_commits_of_both_are_named(project: Project) -> None:
+    timelines = [project.folder / "lake" / name / ".hoodie" / "timeline" for name in TABLES]
+    before = {path for timeline in timelines for path in timeline.iterdir()}
+    process = begin(project, "hudi_reconcile", more=("--jobs", "2"))
+    patience = time.monotonic() + PATIENCE_SECONDS
+    while not any(
+        path.name.endswith(".inflight") for timeline in timelines for path in set(timeline.iterdir()) - before
+    ):
+        assert process.poll() is None, (project.folder / "stderr.log").read_text()
+        assert time.monotonic() < patience
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGTERM)
+
+    document = finish(project, process)
+
+    assert document["exit_code"] == 143
+    assert [table["name"] for table in document["tables"]] == list(TABLES)
+    assert outcomes(document)[2] == "Interrupted"
+    for table in document["tables"]:
+        assert table["corrections"]["instants"] == commits_of(project, document, table["name"])
     repair(project)

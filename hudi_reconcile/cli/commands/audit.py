@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hudi_reconcile.cli.commands.look import room_of
-from hudi_reconcile.cli.commands.work import call_of, duration_of, print_result
+from hudi_reconcile.cli.commands.work import call_of, print_result
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
 from hudi_reconcile.cli.streams import emit, emit_json, head
+from hudi_reconcile.config.fields import duration_given
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 
@@ -90,7 +91,7 @@ def purge(settings: Settings, older_than: str | None, *, yes: bool, output_forma
     """List the runs that are old enough to go; with --yes remove them, and name each in the audit log."""
     from hudi_reconcile.app.audit import run_purge  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    age = None if older_than is None else duration_of("--older-than", older_than)
+    age = None if older_than is None else duration_given("--older-than", older_than)
     found = run_purge(settings.load(), age, do=yes)
     runs = (*found.old.unfinished, *found.old.runs)
     if output_format == "json":

@@ -7,8 +7,8 @@ from typing import Literal
 
 import click
 
-from hudi_reconcile.cli.commands.work import call_on, print_result
-from hudi_reconcile.cli.options import OutputFormat, Settings, choice_options, format_option, pass_settings
+from hudi_reconcile.cli.commands.work import choose_call, print_result
+from hudi_reconcile.cli.options import OutputFormat, Settings, choice_options, format_option, jobs_option, pass_settings
 from hudi_reconcile.cli.streams import complain, emit, emit_json, head
 from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.core.outcome import Outcome
@@ -16,6 +16,7 @@ from hudi_reconcile.core.outcome import Outcome
 
 @click.command()
 @choice_options
+@jobs_option
 @click.option(
     "--fail-on",
     type=click.Choice(["warn", "error"]),
@@ -26,12 +27,17 @@ from hudi_reconcile.core.outcome import Outcome
 @format_option
 @pass_settings
 def check(
-    settings: Settings, *, choice: TableChoice, fail_on: Literal["warn", "error"], output_format: OutputFormat
+    settings: Settings,
+    *,
+    choice: TableChoice,
+    jobs: int,
+    fail_on: Literal["warn", "error"],
+    output_format: OutputFormat,
 ) -> Outcome | int:
     """Judge the rules of the tables on the newest snapshot of the lake. Writes nothing but the run's folder."""
     from hudi_reconcile.app.rules import run_check, select_ruled_tables  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, without = select_ruled_tables(call_on(settings, choice), choice.names)
+    call, without = select_ruled_tables(choose_call(settings, choice, jobs), choice.names)
     if without:
         complain(f"note: no rules for {', '.join(without)}: not checked")
     return print_result(run_check(call, fail_on), output_format)

@@ -8,8 +8,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,12 +21,13 @@ from hudi_reconcile.cli.options import (
     choice_options,
     dead_writer_option,
     format_option,
+    jobs_option,
     pass_settings,
     run_argument,
     table_option,
 )
 from hudi_reconcile.cli.streams import complain, complain_of, emit, emit_json, head
-from hudi_reconcile.config.fields import parse_duration
+from hudi_reconcile.config.fields import duration_given
 from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -36,10 +36,15 @@ from hudi_reconcile.core.pull.source_lineage import WORDS
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.run import Call, Finished
+    from hudi_reconcile.core.result import TableResult
+    from hudi_reconcile.core.result_parts import Failure
+
+_NAMED = 3
 
 
 @click.command()
 @choice_options
+@jobs_option
 @click.option("--full", is_flag=True, help="Read every row, whatever the checkpoint says.")
 @click.option(
     "--props",
@@ -68,6 +73,7 @@ def pull(
     settings: Settings,
     *,
     choice: TableChoice,
+    jobs: int,
     full: bool,
     props: Path | None,
     dry_run: bool,
@@ -81,7 +87,7 @@ def pull(
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    call = call_on(settings, choice) if props is None else _call_of_props(settings, props, choice)
+    call = choose_call(settings, choice, jobs) if props is None else _call_of_props(settings, props, choice)
     if dry_run:
         return _planned(call, output_format, full=full)
     approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
@@ -90,6 +96,7 @@ def pull(
 
 @click.command()
 @choice_options
+@jobs_option
 @click.option(
     "--where-partition",
     multiple=True,
@@ -107,16 +114,17 @@ def sweep(
     settings: Settings,
     *,
     choice: TableChoice,
+    jobs: int,
     where_partition: tuple[str, ...],
     budget: str | None,
     output_format: OutputFormat,
 ) -> Outcome | int:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
-    seconds = None if budget is None else duration_of("--budget", budget).total_seconds()
+    seconds = None if budget is None else duration_given("--budget", budget).total_seconds()
     from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
     asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
-    return print_result(run_sweep(call_on(settings, choice), asked), output_format)
+    return print_result(run_sweep(choose_call(settings, choice, jobs), asked), output_format)
 
 
 @click.command()
@@ -171,28 +179,31 @@ def apply(
 
 @click.command()
 @choice_options
+@jobs_option
 @click.option("--apply", "apply_too", is_flag=True, help="Apply the plan at once, within the policy's limits.")
 @format_option
 @pass_settings
-def run(settings: Settings, *, choice: TableChoice, apply_too: bool, output_format: OutputFormat) -> Outcome | int:
+def run(
+    settings: Settings, *, choice: TableChoice, jobs: int, apply_too: bool, output_format: OutputFormat
+) -> Outcome | int:
     """Pull and sweep (and apply), then the rules, with report: the nightly entry."""
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    return print_result(run_all(call_on(settings, choice), Approval() if apply_too else None), output_format)
+    return print_result(run_all(choose_call(settings, choice, jobs), Approval() if apply_too else None), output_format)
 
 
 def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
     """The call on the tables of `-t`."""
-    return call_on(settings, TableChoice(tables))
+    return choose_call(settings, TableChoice(tables))
 
 
-def call_on(settings: Settings, choice: TableChoice) -> Call:
-    """The call on the tables of `-t`, `--tag` and `--exclude`."""
+def choose_call(settings: Settings, choice: TableChoice, jobs: int = 1) -> Call:
+    """The call on the tables of `-t`, `--tag` and `--exclude`, so many of them side by side."""
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
 
     config = settings.load()
-    return Call(config, str(settings.config_path), config.choose(choice))
+    return Call(config, str(settings.config_path), config.choose(choice), jobs=jobs)
 
 
 def _call_of_props(settings: Settings, props: Path, choice: TableChoice) -> Call:
@@ -246,12 +257,23 @@ def print_result(finished: Finished, output_format: OutputFormat) -> int:
         emit(render_run(result))
         emit(f"report: {finished.folder / 'report.html'}")
         emit(f"audit head: {finished.audit_head}")
-    for table in result.tables:
-        if table.error is not None:
-            complain_of(table.error.message, table.error.fix, table=table.name)
+    for failure, names in said_of(result.tables).items():
+        many = f" ({len(names):,} tables: {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})" * (
+            len(names) > 1
+        )
+        complain_of(f"{failure.message}{many}", failure.fix, table=names[0] if len(names) == 1 else None)
     for line in finished.said:
         complain(line)
     return result.exit_code
+
+
+def said_of(tables: Iterable[TableResult]) -> Mapping[Failure, list[str]]:
+    """Each error once, and the tables that it ended: a database that is down is one line, not fifty."""
+    found: dict[Failure, list[str]] = {}
+    for table in tables:
+        if table.error is not None:
+            found.setdefault(table.error, []).append(table.name)
+    return found
 
 
 def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan latest") -> None:
@@ -263,14 +285,6 @@ def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan l
         )
     if not click.confirm(f"{what}. Write this to the lake?", err=True):
         raise RefusedError("the answer was no; nothing was written", fix=f"look first: {look}")
-
-
-def duration_of(option: str, text: str) -> timedelta:
-    """The duration that an option was given. Raises UsageError for another text."""
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text!r}: {error}", fix=f"for example {option} 10m") from None
 
 
 @click.command()

@@ -51,6 +51,25 @@ class Connection:
         return transport_of(self.host, dict(self.tls), insecure=self.insecure, roots=self.roots)
 
 
+def share_connections(total: int, jobs: int, own: int) -> int:
+    """How many connections each of so many tables side by side may read rows by, besides `own` for its small questions.
+
+    Raises UsageError where that would be none.
+
+    >>> share_connections(8, 2, 1)
+    3
+    """
+    share = total // jobs - own
+    if share < 1:
+        needed, most = jobs * (own + 1), max(1, total // (own + 1))
+        raise UsageError(
+            f"--jobs {jobs} needs {needed} connections to the source: {own} for small questions and 1 for rows, for each"
+            f" table; source.max_connections is {total}",
+            fix=f"--jobs {most}, or source: {{max_connections: {needed}}} where the server has room for them",
+        )
+    return share
+
+
 MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 SYSTEM: Final = "system"  # libpq's word for the roots that the machine trusts
 NO_CLEAR_TEXT: Final = (

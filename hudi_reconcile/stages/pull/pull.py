@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from hudi_reconcile.core.errors import STOPS, RefusedError, SupersededError, UnverifiedError
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnverifiedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.pull.cursor import Edge, Mark, PageRange, is_empty, next_checkpoint, next_page, odd_shapes
@@ -78,8 +78,10 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                         laps.end("write")
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
             return _result(job, _handed_back(start, done, lake), done)
-        except STOPS as stop:
-            raise _stopped(job, start, done, stop) from stop
+        except (Exception, *STOPS) as error:
+            if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
+                raise
+            raise LandedError(_result(job, start, done), error) from error
 
 
 @contextmanager
@@ -124,13 +126,10 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
             start = replace(start, notes=(*start.notes, note))
             done = _added(done, PageRange(start.window, None), staged, after, lake)
         return _result(job, _handed_back(start, done, lake), done)
-    except STOPS as stop:
-        raise _stopped(job, start, done, stop) from stop
-
-
-def _stopped(job: TableJob, start: Start, done: _Done, stop: BaseException) -> BaseException:
-    """The stop itself, or where pages are in the lake by then, what tells of them."""
-    return LandedError(_result(job, start, done), stop) if done.pages else stop
+    except (Exception, *STOPS) as error:
+        if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
+            raise
+        raise LandedError(_result(job, start, done), error) from error
 
 
 def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:

@@ -16,7 +16,8 @@ from hudi_reconcile.app.approvals import check_duties, plan_approvals
 from hudi_reconcile.app.approve import run_approve
 from hudi_reconcile.app.commands import PlanFile
 from hudi_reconcile.app.host import HostClock
-from hudi_reconcile.app.run import Call, TableRun
+from hudi_reconcile.app.run import Call
+from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.changes.queries import UNDONE_PLANS

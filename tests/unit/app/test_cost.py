@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from hudi_reconcile.app import commands
-from hudi_reconcile.app.run import TableRun, cost_of
+from hudi_reconcile.app.table_work import TableRun, cost_of
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult

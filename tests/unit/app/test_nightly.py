@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from hudi_reconcile.app import commands
-from hudi_reconcile.app.run import TableRun
+from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.core.errors import ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
@@ -30,7 +30,7 @@ SWEPT = TableResult(
 )
 GONE = SourceError("the connection was lost", fix="x")
 PLAN = SimpleNamespace(plan=SimpleNamespace(upserts=0, deletes=2, run_id="r"))
-ONE = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None))
+ONE = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None, session=SimpleNamespace(jvm=None)))
 
 
 @pytest.fixture
@@ -89,6 +89,19 @@ def test_commit_of_an_apply_that_broke_off_is_told_with_what_was_found(ends: dic
 
     kept = raised.value.result
     assert (kept.pull, kept.findings, kept.corrections) == (PULLED.pull, {"deleted": 2}, landed)
+
+
+@pytest.mark.parametrize(("step", "told"), [("sweep", PULLED), ("apply", SWEPT)])
+def test_what_was_pulled_and_found_is_told_where_nobody_foresaw_the_error(
+    step: str, told: TableResult, ends: dict[str, object]
+) -> None:
+    ends[step] = ZeroDivisionError()
+
+    with pytest.raises(LandedError) as raised:
+        commands._nightly(ONE, Approval(), None)
+
+    assert raised.value.result.pull == PULLED.pull
+    assert raised.value.result.findings == told.findings
 
 
 @pytest.mark.parametrize(

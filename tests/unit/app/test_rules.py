@@ -12,7 +12,8 @@ import pytest
 
 from hudi_reconcile.app import rules
 from hudi_reconcile.app.rules import check_after, compared_of, read_newest_comparison, select_ruled_tables
-from hudi_reconcile.app.run import Call, TableRun, add_provenance
+from hudi_reconcile.app.run import Call, add_provenance
+from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome

@@ -8,24 +8,29 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from threading import Event, current_thread, main_thread
+from threading import Barrier, Event, current_thread, main_thread
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from hudi_reconcile.app import run
-from hudi_reconcile.app.run import Call, Finished, TableRun, perform
+from hudi_reconcile.app import table_work
+from hudi_reconcile.app.log_context import current_table
+from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.stop import StopRequest
+from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.load import load_config
-from hudi_reconcile.core.errors import STOPS, Terminated
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.core.errors import STOPS, LakeError, RefusedError, Terminated, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, run_document
 from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
+from hudi_reconcile.ports import Edges, FilesRead
 from hudi_reconcile.stages.job import LandedError
 from tests.fakes.world import World
 
@@ -52,9 +57,45 @@ class Jvm:
             raise subprocess.TimeoutExpired("java", timeout)
         return 3
 
+    def ask(self) -> None:
+        if self.is_gone:
+            raise Py4JNetworkError("Answer from Java side is empty")
+
+
+def edges_by(jvm: Jvm) -> Edges:
+    """The edges of a table, which ask Java as they are made and as the files are counted."""
+    jvm.ask()
+    edges = World.new().edges
+    counted = edges.lake.count_files()
+
+    class Lake:
+        def __getattr__(self, name: str) -> object:
+            return getattr(edges.lake, name)
+
+        def count_files(self) -> FilesRead:
+            jvm.ask()
+            return counted
+
+    return replace(edges, lake=cast("Any", Lake()))
+
+
+CAPS: list[int] = []
+
+
+def opened_with(config: Config, world: Any) -> Any:
+    """The world, once it is noted how many connections its config gives it."""
+    CAPS.append(config.source.max_connections)
+    return world
+
 
 def performed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[TableRun, Jvm], TableResult], words: str = ""
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[TableRun, Jvm], TableResult],
+    words: str = "",
+    *,
+    most_jvms: int = 9,
+    jobs: int = 1,
 ) -> tuple[Finished, list[Jvm]]:
     """A run of three tables with the real evidence; database, Spark and Hudi are not there. Also the JVMs it was given."""
     (tmp_path / "reconcile.yaml").write_text(CONFIG)
@@ -62,21 +103,24 @@ def performed(
     jvms: list[Jvm] = []
     opened = SimpleNamespace(
         clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
-        engine=SimpleNamespace(sent=()),
+        engine=SimpleNamespace(sent=(), close=lambda: None),
         expect_rows=lambda _: 0,
-        edges=lambda _: World.new().edges,
+        edges=lambda _: edges_by(jvms[-1]),
     )
 
     @contextmanager
     def session(*_: object, **__: object) -> Iterator[Any]:
+        if len(jvms) == most_jvms:
+            raise UsageError("Java ended before Spark answered", fix="check spark.conf")
         jvms.append(Jvm(words))
         yield SimpleNamespace(
-            spark_version="", java_version="", jars=(), start_seconds=0.0, jvm=jvms[-1], driver_memory="1024m"
-        )
+            spark_version="", java_version="", jars=(), start_seconds=0.0, jvm=jvms[-1], driver_memory="1024m",
+            spark=SimpleNamespace(sparkContext=SimpleNamespace(cancelAllJobs=lambda: None)),
+        )  # fmt: skip
 
-    monkeypatch.setattr(run, "open_world", lambda _: nullcontext(opened))
-    monkeypatch.setattr(run, "hold_session", session)
-    call = Call(config, "reconcile.yaml", config.tables)
+    monkeypatch.setattr(table_work, "open_world", lambda config: nullcontext(opened_with(config, opened)))
+    monkeypatch.setattr(table_work, "hold_session", session)
+    call = Call(config, "reconcile.yaml", config.tables, jobs=jobs)
     return perform("sweep", call, lambda one: act(one, jvms[-1]), asks_source=False), jvms
 
 
@@ -135,7 +179,7 @@ def test_stop_that_came_while_spark_started_leaves_a_run_of_no_table(
     def refuse(*_: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "session_provenance", refuse)
+    monkeypatch.setattr(table_work, "session_provenance", refuse)
 
     done, _ = performed(tmp_path, monkeypatch, lambda one, _: clean(one))
 
@@ -180,6 +224,142 @@ def test_error_of_a_jvm_that_lives_costs_no_session(tmp_path: Path, monkeypatch:
 
     assert len(jvms) == 1
     assert {table.error.type for table in done.result.tables if table.error} == {"Py4JNetworkError"}
+
+
+def test_named_error_that_a_lost_jvm_led_to_is_told_as_the_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        if one.table.name == "b":
+            jvm.is_gone = True
+            try:
+                jvm.ask()
+            except Py4JNetworkError as error:
+                raise LakeError("its timeline cannot be read", fix="hudi-reconcile doctor") from error
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act)
+
+    assert len(jvms) == 2
+    assert [table.outcome.value for table in done.result.tables] == ["clean", "unverified", "clean"]
+    assert [table.error.type for table in done.result.tables if table.error] == ["SparkLostError"]
+
+
+def test_refusal_that_java_had_no_part_in_stays_one_and_the_next_table_gets_another_jvm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        if one.table.name == "b":
+            jvm.is_gone = True
+            raise RefusedError("too many deletes", fix="look first")
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act)
+
+    assert len(jvms) == 2
+    assert [table.outcome.value for table in done.result.tables] == ["clean", "refused", "clean"]
+
+
+def test_jvm_that_ends_between_two_tables_costs_neither_a_table_nor_the_run_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        jvm.is_gone = one.table.name != "c"
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act)
+
+    assert len(jvms) == 3
+    assert [table.outcome.value for table in done.result.tables] == ["clean"] * 3
+    assert not done.result.tables[0].cost.lake_files_counted
+    assert verify(tmp_path / "reports").flaws == []
+
+
+def test_jvm_that_cannot_be_started_again_leaves_what_was_done_and_names_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        jvm.is_gone = True
+        return clean(one)
+
+    done, _ = performed(tmp_path, monkeypatch, act, most_jvms=1)
+
+    assert [table.outcome.value for table in done.result.tables] == ["clean", "usage", "usage"]
+    assert {table.error.message for table in done.result.tables if table.error} == {"Java ended before Spark answered"}
+    assert done.result.exit_code == 2
+    assert verify(tmp_path / "reports").flaws == []
+
+
+# --- side by side ---
+
+
+def test_tables_side_by_side_are_told_in_the_order_of_the_config_and_each_line_names_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, said = Barrier(2, timeout=20), dict[str, str | None]()
+
+    def act(one: TableRun, _: Jvm) -> TableResult:
+        if one.table.name != "c":
+            together.wait()
+        said[one.table.name] = current_table()
+        return clean(one)
+
+    CAPS.clear()
+    done, _ = performed(tmp_path, monkeypatch, act, jobs=2)
+
+    assert CAPS == [4, 1, 1]  # the first asks for the tables, and its connection is given back
+    assert [(table.name, table.outcome.value) for table in done.result.tables] == [(name, "clean") for name in NAMES]
+    assert said == {name: name for name in NAMES}
+    assert verify(tmp_path / "reports").flaws == []
+
+
+def test_more_tables_side_by_side_than_the_source_serves_are_refused_before_a_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="--jobs 3 needs 6 connections") as raised:
+        performed(tmp_path, monkeypatch, lambda one, _: clean(one), jobs=3)
+
+    assert "--jobs 2" in raised.value.fix
+    assert not (tmp_path / "reports").exists()
+
+
+def test_lost_jvm_costs_the_tables_in_it_and_the_others_get_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = Barrier(2, timeout=20)
+
+    def act(one: TableRun, jvm: Jvm) -> TableResult:
+        if one.table.name != "c":
+            together.wait()
+            jvm.is_gone = True
+            jvm.ask()
+        return clean(one)
+
+    done, jvms = performed(tmp_path, monkeypatch, act, jobs=2)
+
+    assert len(jvms) == 2
+    assert [table.outcome.value for table in done.result.tables] == ["unverified", "unverified", "clean"]
+    assert {table.error.type for table in done.result.tables if table.error} == {"SparkLostError"}
+
+
+def test_stop_of_tables_side_by_side_leaves_the_folder_and_every_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = Barrier(2, timeout=20)
+
+    def act(one: TableRun, _: Jvm) -> TableResult:
+        if one.table.name != "c":
+            together.wait()
+        if one.table.name == "a":
+            raise Terminated
+        return clean(one)
+
+    done, _ = performed(tmp_path, monkeypatch, act, jobs=2)
+
+    assert done.result.exit_code == 143
+    assert done.result.tables[0].outcome is Outcome.UNVERIFIED
+    assert [table.name for table in done.result.tables] == list(NAMES)
+    assert verify(tmp_path / "reports").flaws == []
 
 
 # --- signals ---

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from hudi_reconcile.app import run
-from hudi_reconcile.app.run import Call, _one
+from hudi_reconcile.app import table_work
+from hudi_reconcile.app.run import Call
+from hudi_reconcile.app.table_work import Work, _one
 from hudi_reconcile.app.undo import find_applied_run, run_undo
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
@@ -21,6 +22,7 @@ from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import FilesRead, ReadCost
 from hudi_reconcile.stages.job import LandedError
+from hudi_reconcile.stages.stage_log import TableLog
 from tests.fakes.world import World as FakeWorld
 from tests.fakes.world import applied, pulled, swept
 
@@ -75,15 +77,15 @@ def test_name_that_is_no_run_is_a_wrong_call(config: Config) -> None:
 
 def undone_in(config: Config, monkeypatch: pytest.MonkeyPatch, **worlds: FakeWorld) -> RunResult:
     """The undo of the killed run in these tables, with the real evidence; only database, Spark and Hudi are not there."""
-    session = SimpleNamespace(spark_version="", java_version="", jars=(), start_seconds=0.0)
+    session = SimpleNamespace(spark_version="", java_version="", jars=(), start_seconds=0.0, jvm=None)
     opened = SimpleNamespace(
         clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
         engine=SimpleNamespace(sent=()),
         expect_rows=lambda _: 0,
         edges=lambda table: worlds[table.name].edges,
     )
-    monkeypatch.setattr(run, "open_world", lambda _: nullcontext(opened))
-    monkeypatch.setattr(run, "hold_session", lambda *_, **__: nullcontext(session))
+    monkeypatch.setattr(table_work, "open_world", lambda _: nullcontext(opened))
+    monkeypatch.setattr(table_work, "hold_session", lambda *_, **__: nullcontext(session))
     call = Call(config, "reconcile.yaml", config.select(tuple(find_applied_run(config, KILLED, ())[1])))
     return run_undo(call, KILLED).result
 
@@ -130,21 +132,27 @@ def test_table_that_could_not_be_asked_is_not_left_out_of_the_undo_of_a_killed_r
 def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
     left = TableResult("orders", Outcome.UNVERIFIED, corrections=Corrections(1, 0, applied=1, instants=("7",)))
     source = SimpleNamespace(statements=tuple, spent=ReadCost)
+    edges = SimpleNamespace(source=source, lake=SimpleNamespace(count_files=lambda: FilesRead(0, is_all=True)))
     world = SimpleNamespace(
         clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
         engine=SimpleNamespace(sent=()),
+        edges=lambda _: edges,
     )
-    one = SimpleNamespace(
-        table=SimpleNamespace(name="orders"),
-        edges=SimpleNamespace(source=source, lake=SimpleNamespace(count_files=lambda: FilesRead(0, is_all=True))),
-        session=SimpleNamespace(start_seconds=0.0, jvm=None),
-    )
+    session = SimpleNamespace(start_seconds=0.0, jvm=None)
 
     def act(_: object) -> TableResult:
         raise LandedError(left, ZeroDivisionError())
 
-    work = SimpleNamespace(act=act, results={})
-    _one(cast("Any", world), cast("Any", one), cast("Any", work))
+    work = Work(
+        act=act,
+        folder=cast("Any", None),
+        store=cast("Any", None),
+        lanes=cast("Any", None),
+        log=TableLog(1),
+        results={},
+        provenance={},
+    )
+    _one(cast("Any", world), cast("Any", session), cast("Any", SimpleNamespace(name="orders")), work)
 
     result = work.results["orders"]
     assert (result.outcome, result.corrections) == (Outcome.UNVERIFIED, left.corrections)

@@ -15,8 +15,8 @@ import pytest
 
 from hudi_reconcile.app.approvals import check_duties
 from hudi_reconcile.app.host import HostClock, actor, hides_user
-from hudi_reconcile.app.run import TableRun
 from hudi_reconcile.app.store import plan_document
+from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import RefusedError

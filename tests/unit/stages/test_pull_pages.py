@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.errors import RefusedError, SourceError, Terminated, UsageError
 from hudi_reconcile.core.result_parts import Pulled
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn
+from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import COLUMNS, Killed, World, job, pulled, swept
 
@@ -131,6 +133,27 @@ def test_kill_between_pages_costs_one_page() -> None:
     assert (again := done(world, limit_rows=2)).rows == 2
     assert again.mode == "incremental"
     assert world.lake_holds() == world.source_holds()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_stopping"),
+    [(ZeroDivisionError(), False), (SourceError("its statement was cancelled", fix="x"), True), (Terminated(), False)],
+)
+def test_pages_that_are_in_the_lake_are_told_where_a_stop_or_a_bug_ends_the_pull(
+    error: BaseException, *, is_stopping: bool
+) -> None:
+    world = filled(*((key, key * 10) for key in range(1, 7)))
+
+    def fail() -> None:
+        raise error
+
+    world.journal.before("lake.upsert", lambda: world.journal.before("source.staged", fail))
+    with pytest.raises(LandedError) as raised:
+        pull(job(limit_rows=2), replace(world.edges, is_stopping=lambda: is_stopping), full=False)
+
+    told = raised.value.result.pull
+    assert told is not None
+    assert (told.rows, told.pages, raised.value.error) == (4, 2, error)
 
 
 def test_compound_pull_goes_on_from_a_timestamp_checkpoint_but_not_the_other_way_round() -> None:

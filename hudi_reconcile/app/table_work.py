@@ -1,0 +1,285 @@
+"""The work with each table of a run: in what session, in what order, and what becomes of a table that fails.
+
+A table that fails does not stop the others; its error is in its result.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from hudi_reconcile.app.connections import World, hold_session, open_world
+from hudi_reconcile.app.log_context import about_table
+from hudi_reconcile.app.stop import STOP, failure_of_stop, run_lanes
+from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
+from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import Cost, Failure
+from hudi_reconcile.core.safe_text import trace_of
+from hudi_reconcile.core.source.connection import share_connections
+from hudi_reconcile.evidence.run_folder import RunFolder
+from hudi_reconcile.evidence.store import Store
+from hudi_reconcile.ports import Edges, FilesRead
+from hudi_reconcile.spark.session import (
+    Session,
+    cancel_jobs,
+    explain_loss,
+    has_lost_java,
+    translate_error,
+)
+from hudi_reconcile.stages.job import LandedError
+from hudi_reconcile.stages.stage_log import TableLog
+
+log = logging.getLogger("hudi_reconcile")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRun:
+    """What a command does with one table: its config, its edges, where its evidence goes and earlier evidence is."""
+
+    table: TableConfig
+    edges: Edges
+    folder: RunFolder
+    store: Store
+    session: Session
+
+
+Act = Callable[[TableRun], TableResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How many tables are worked on at a time, and the config of each lane: its share of the source's connections."""
+
+    count: int
+    config: Config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What is done with each table, and where results and provenance are put as they come. `begun` are the tables' names."""
+
+    act: Act
+    folder: RunFolder
+    store: Store
+    lanes: Lanes
+    log: TableLog
+    results: dict[str, TableResult]
+    provenance: dict[str, Any]
+    begun: set[str] = field(default_factory=set)
+
+
+def lanes_of(config: Config, tables: Sequence[TableConfig], jobs: int) -> Lanes:
+    """The lanes for tables, `jobs` at the most. Raises UsageError where the source's connections are too few for them."""
+    count = max(1, min(jobs, len(tables)))
+    if count == 1:
+        return Lanes(1, config)
+    # One for small questions; a snapshot that a look shares is held open by another.
+    own = 2 if any(table.sweep.snapshot == "shared" for table in tables) else 1
+    share = share_connections(config.source.max_connections, count, own)
+    source = config.source.model_copy(update={"max_connections": share})
+    return Lanes(count, config.model_copy(update={"source": source}))
+
+
+def work_through(config: Config, tables: Sequence[TableConfig], work: Work, *, asks_source: bool) -> None:
+    """Do the work with every table. Where one takes the JVM with it, or it ends between two, the rest get a new one.
+
+    Raises a stop of the process.
+    """
+    with open_world(config) as world:
+        failed, expected_rows = _checked(world, tables if asks_source else ())
+        for one_failed in failed.values():
+            _end(work, one_failed)
+        waiting = deque(table for table in tables if table.name not in failed)
+        while waiting:
+            try:
+                with hold_session(world, expected_rows=expected_rows) as session:
+                    work.provenance.update(session_provenance(session))
+                    _work_in(world, session, waiting, work)
+            except Exception as error:
+                if not (waiting and work.begun and work.begun <= work.results.keys()):
+                    raise
+                # Tables were done in a session before: they are told, though no other session came about.
+                for table in waiting:
+                    _end(work, failure_result(table.name, error))
+                waiting.clear()
+
+
+def _work_in(world: World, session: Session, waiting: deque[TableConfig], work: Work) -> None:
+    """Do the work in one session, until no table waits or its JVM is gone; at least one table's, so that there is an end."""
+    if work.lanes.count == 1:
+        _work_lane(world, session, waiting, work)
+        return
+    world.engine.close()  # its connection is among those that the lanes share
+    with ExitStack() as stack:
+        worlds = [stack.enter_context(open_world(work.lanes.config)) for _ in range(work.lanes.count)]
+        for one in worlds:
+            one.session = session
+        lanes = [partial(_work_lane, one, session, waiting, work) for one in worlds]
+        run_lanes(lanes, partial(cancel_jobs, session.spark))
+
+
+def _work_lane(world: World, session: Session, waiting: deque[TableConfig], work: Work) -> None:
+    while waiting:
+        try:
+            table = waiting.popleft()
+        except IndexError:  # another lane was faster
+            return
+        work.begun.add(table.name)
+        work.log.begin(table.name)
+        _one(world, session, table, work)
+        if has_lost_java(session):
+            return
+
+
+def _end(work: Work, result: TableResult) -> None:
+    work.results[result.name] = result
+    work.log.end(result)
+
+
+def unreached(name: str, stop: BaseException) -> TableResult:
+    """The result of a table whose turn did not come."""
+    return TableResult(name, Outcome.UNVERIFIED, error=_interruption(stop, "before this table's turn"))
+
+
+def _interruption(stop: BaseException, when: str) -> Failure:
+    return failure_of_stop(stop, when, what="the run was ")
+
+
+def session_provenance(session: Session) -> dict[str, Any]:
+    """What the run stood on: Spark, Java and every jar with its sha256."""
+    return {
+        "spark": session.spark_version,
+        "java": session.java_version,
+        "jars": [{"coordinate": jar.coordinate, "file": jar.path.name, "sha256": jar.sha256} for jar in session.jars],
+    }
+
+
+def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:
+    """The tables that the database has no answer for, and how many rows it expects of the others.
+
+    Where it is the database that fails, not the table, it is not asked for the tables that are left: each would wait.
+    """
+    failed, expected_rows = {}, 0
+    for number, table in enumerate(tables):
+        try:
+            expected_rows += world.expect_rows(table)
+        except ReconcileError as error:
+            ended = tables[number:] if _fails_itself(world, error) else (table,)
+            failed.update({one.name: failure_result(one.name, error) for one in ended})
+            if len(ended) > 1:
+                break
+    return failed, expected_rows
+
+
+def _fails_itself(world: World, error: ReconcileError) -> bool:
+    """Whether the database says the same of a question that is about no table."""
+    if not isinstance(error, SourceError):
+        return False
+    try:
+        world.engine.moment()
+    except ReconcileError as again:
+        return again.message == error.message
+    return False
+
+
+def _one(world: World, session: Session, table: TableConfig, work: Work) -> None:
+    """Do the work with a table and note its result. Raises a stop of the process."""
+    begun = world.clock.monotonic_seconds()
+    sent_before = len(world.engine.sent)
+    one: TableRun | None = None
+    ending: BaseException | None = None
+    try:
+        with about_table(table.name):
+            one = TableRun(table, world.edges(table), work.folder, work.store, session)
+            result = work.act(one)
+    except STOPS as stop:
+        ending, result = stop, failure_result(table.name, stop)
+    except LandedError as landed:
+        ending = _ending(session, landed.error)
+        failure = failure_result(table.name, ending or landed.error)
+        result = replace(landed.result, outcome=failure.outcome, error=failure.error)
+    except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
+        ending = _ending(session, error)
+        result = failure_result(table.name, ending or error)
+    with STOP.hold():  # what was done is told, whenever the signal comes
+        seconds = world.clock.monotonic_seconds() - begun
+        _end(
+            work, result if one is None else _with_cost(one, result, sent_before, seconds, can_ask_java=ending is None)
+        )
+    if isinstance(ending, STOPS):
+        raise ending
+
+
+def _with_cost(
+    one: TableRun, result: TableResult, sent_before: int, seconds: float, *, can_ask_java: bool
+) -> TableResult:
+    statements = one.edges.source.statements()
+    can_count = can_ask_java and not has_lost_java(one.session)
+    lake = one.edges.lake.count_files() if can_count else FilesRead(0, is_all=False)
+    started, own = one.session.start_seconds, len(statements) - sent_before
+    cost = cost_of(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
+    sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
+    return replace(result, cost=cost, provenance={**result.provenance, **sql})
+
+
+def _ending(session: Session, error: BaseException) -> BaseException | None:
+    """A stop, also where a `finally` put its own error in its place, or the loss of the JVM; None for any other error."""
+    if isinstance(error, STOPS):
+        return error
+    return STOP.error() if STOP.signal else explain_loss(session, error)
+
+
+def cost_of(
+    result: TableResult, edges: Edges, lake: FilesRead, *, seconds: float, session_seconds: float, statements: int
+) -> Cost:
+    """What all of a table's work cost, by its clock and by what its edges counted. Where there are phases, they sum to it."""
+    spent = edges.source.spent()
+    # Whole milliseconds, each phase cut: in sum they are never longer than the work.
+    phases = {name: int(took * 1000) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
+    if phases:
+        phases["other"] = max(0, round(seconds * 1000) - sum(phases.values()))
+    return Cost(
+        seconds=round(seconds, 3),
+        session_seconds=round(session_seconds, 3),
+        source_statements=statements,
+        source_rows_fetched=result.cost.source_rows_fetched,
+        lake_files_read=lake.files,
+        phases_seconds={name: milliseconds / 1000 for name, milliseconds in phases.items()},
+        source_parts=spent.parts,
+        source_parts_repeated=spent.repeated,
+        source_bytes_estimate=spent.bytes_estimate,
+        lake_files_counted=lake.is_all,
+    )
+
+
+def failure_of(one: TableRun, error: ReconcileError) -> TableResult:
+    """As `failure_result`, for an error that ended a part of a table's work. A stop, or the loss of Java, is told as such."""
+    return failure_result(one.table.name, _ending(one.session, error) or error)
+
+
+def failure_result(name: str, error: BaseException) -> TableResult:
+    """The result of a table whose work ended in an error: a named one, a stop of the process, or one that nobody foresaw."""
+    if isinstance(error, STOPS):
+        return TableResult(name, Outcome.UNVERIFIED, error=_interruption(error, "before the table was done"))
+    known = error if isinstance(error, ReconcileError) else translate_error(error)
+    if known is None:
+        log.error(trace_of(error), extra={"table": name})
+        return TableResult(name, Outcome.UNVERIFIED, error=unforeseen_failure(error, "stderr"))
+    if known is not error:
+        log.debug(trace_of(error), extra={"table": name})
+    guards = known.guards if isinstance(known, RefusedError) else ()
+    return TableResult(name, known.outcome, error=Failure(known.type, known.message, known.fix), guards=guards)
+
+
+def unforeseen_failure(error: BaseException, where: str) -> Failure:
+    """How an error that nobody foresaw is told; its traceback is `where`."""
+    kind = type(error).__name__
+    return Failure(kind, f"unexpected {kind}; the traceback is on {where}", "report it with the traceback")
