@@ -22,13 +22,13 @@
       });
     });
   }
-  for (const list of document.querySelectorAll("[data-filter]")) {
+  for (const place of document.querySelectorAll(".filter")) {
+    const list = place.nextElementSibling;
     const label = document.createElement("label");
     const field = document.createElement("input");
     field.type = "search";
-    label.className = "filter";
-    label.append(list.dataset.filter + " ", field);
-    list.before(label);
+    label.append(place.dataset.filter + " ", field);
+    place.append(label);
     const lines = list.matches("table") ? [...list.tBodies[0].rows] : [...list.children];
     field.addEventListener("input", () => {
       const wanted = field.value.toLowerCase();

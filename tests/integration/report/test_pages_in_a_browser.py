@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import re
 from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
@@ -21,10 +22,19 @@ from tests.support.screenshots import without_policy
 
 PAGES = pages()
 LOOKED_AT = [(name, dark) for name in ("report-drift", "index") for dark in (False, True)] + [("mail", False)]
+# A table of a page that is still being read grows with its rows, which is no fault of the page: it is shown when it is
+# whole. Our script waits until then: by itself it may end before anything is painted, and then nobody sees what it moves.
+_SHOWN = """<style id="reading">body { display: none; }</style><script>
+const shown = new Promise((done) => addEventListener("DOMContentLoaded", () => {
+  document.getElementById("reading").remove();
+  setTimeout(done, 1000);
+}));
+</script>"""
+_SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
 _PROBE = """<script>
 const shifts = [];
 new PerformanceObserver((list) => shifts.push(...list.getEntries())).observe({type: "layout-shift", buffered: true});
-axe.run(document).then((found) => setTimeout(() => {
+shown.then(() => axe.run(document)).then((found) => setTimeout(() => {
   const told = {
     violations: found.violations.map((one) => [one.id, one.nodes.map((node) => node.target.join(" "))]),
     passes: found.passes.length,
@@ -54,7 +64,8 @@ def chromium() -> Browser:
 def looked_at(chromium: Browser, text: str, folder: Path, view: View) -> Mapping[str, Any]:
     page = folder / "page.html"
     probe = f"<script>{axe()}</script>{_PROBE}"
-    page.write_text(without_policy(text).replace("</body>", probe), "utf-8")
+    late = _SCRIPT.sub(lambda found: f"<script>shown.then(() => {{{found[1]}}});</script>", without_policy(text), count=1)
+    page.write_text(late.replace("</head>", f"{_SHOWN}</head>").replace("</body>", probe), "utf-8")
     shown = chromium.document(page, view)
     told: Mapping[str, Any] = json.loads(unescape(shown.split('data-told="')[1].split('"')[0]))
     return told
