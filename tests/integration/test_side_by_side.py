@@ -59,8 +59,8 @@ def test_tables_side_by_side_are_pulled_corrected_and_judged_as_one_after_anothe
 
 
 def test_more_tables_side_by_side_than_the_cap_serves_are_a_wrong_call(project: Project) -> None:
-    refused = project.json("pull", "--jobs", "3")
+    refused = project.json("pull", "--jobs", "2", "--set", "source.max_connections=3")
 
     assert refused.code == 2
-    assert "--jobs 3 needs 6 connections" in refused.document["error"]["message"]
-    assert "--jobs 2" in refused.document["error"]["fix"]
+    assert "--jobs 2 needs 4 connections" in refused.document["error"]["message"]
+    assert "--jobs 1" in refused.document["error"]["fix"]

@@ -15,13 +15,14 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from types import FrameType, SimpleNamespace
+from types import FrameType
 from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_reconcile.__main__ import main as run_process
+from hudi_reconcile.spark.session import Session
 from tests.fakes.world import Row, World, applied, pulled, swept
 from tests.support.docs import ROOT
 from tests.support.package import Package, read_package
@@ -178,7 +179,8 @@ def exchange_edges(world: World) -> None:
 @contextlib.contextmanager
 def open_nothing(*_: object) -> Iterator[object]:
     """A session that is never asked for rows."""
-    yield SimpleNamespace(spark=None, jars=(), java_version="none", spark_version="none", start_seconds=0.0)
+    spark: Any = None
+    yield Session(spark=spark, jars=(), java=None, java_version="none", spark_version="none", start_seconds=0.0)
 
 
 def find_symbol(package: Package, name: str) -> Any:

@@ -18,7 +18,7 @@ from hudi_reconcile.stages.sweep import sweep
 from tests.support.kill_places import Place, ending
 
 PLACES: Mapping[str, Place] = {
-    "sweep of the second table": Place("sweep", sweep, "look_twice", nth=2),
+    "sweep of the second table": Place("sweep", sweep, "look_until_settled", nth=2),
     "second commit, before anybody knows": Place("commit", commit, "_landed", nth=2, after=True),
 }
 

@@ -64,7 +64,9 @@ def chromium() -> Browser:
 def looked_at(chromium: Browser, text: str, folder: Path, view: View) -> Mapping[str, Any]:
     page = folder / "page.html"
     probe = f"<script>{axe()}</script>{_PROBE}"
-    late = _SCRIPT.sub(lambda found: f"<script>shown.then(() => {{{found[1]}}});</script>", without_policy(text), count=1)
+    late = _SCRIPT.sub(
+        lambda found: f"<script>shown.then(() => {{{found[1]}}});</script>", without_policy(text), count=1
+    )
     page.write_text(late.replace("</head>", f"{_SHOWN}</head>").replace("</body>", probe), "utf-8")
     shown = chromium.document(page, view)
     told: Mapping[str, Any] = json.loads(unescape(shown.split('data-told="')[1].split('"')[0]))
