@@ -7,23 +7,23 @@ of it is lost (localCheckpoint cuts the lineage).
 
 from __future__ import annotations
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
     ComparisonShape,
+    add_segment,
     digest_rows,
     in_scope,
-    lake_keys,
+    key_columns,
     lake_values,
-    segment_column,
     select_segments,
     source_id,
     source_values,
     watermark_micros,
+    whole_row,
 )
-from hudi_reconcile.compare.equality import rows_are_close
+from hudi_reconcile.compare.equality import quoted, rows_are_close
 from hudi_reconcile.core.sweep.drift import FindingKind
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.values import IN_SCOPE
@@ -37,43 +37,35 @@ _IN_SCOPE = "in_scope"
 
 def source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
-    row = F.struct(*[F.col(f"`{name}`") for name in frame.columns if name != IN_SCOPE]).alias("source_row")
     marks = (
-        watermark_micros("source", shape).alias("source_micros"),
-        source_id(shape).alias("source_id"),
-        in_scope(frame).alias(_IN_SCOPE),
+        f"{watermark_micros('source', shape)} as source_micros",
+        f"{source_id(shape)} as source_id",
+        f"{in_scope(frame)} as {_IN_SCOPE}",
+        f"{whole_row(name for name in frame.columns if name != IN_SCOPE)} as source_row",
     )
-    images = digest_rows(frame, "source", shape, *marks, row)
-    return (
-        select_segments(images, segments)
-        .withColumnRenamed("digest", "source_digest")
-        .withColumn(_SIDE, F.lit("source"))
-    )
+    rows = select_segments(digest_rows(frame, "source", shape, *marks), segments)
+    return rows.withColumnRenamed("digest", "source_digest").selectExpr("*", f"'source' as {_SIDE}")
 
 
 def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The lake's rows of some segments, one line per copy: key, version, and what that copy holds as `image`."""
-    row = F.struct(
-        *[F.col(f"`{name}`") for name in frame.columns if not name.startswith("_hoodie_") and name != IN_SCOPE]
+    own = [name for name in frame.columns if not name.startswith("_hoodie_") and name != IN_SCOPE]
+    facts = (
+        f"{in_scope(frame)} as {_IN_SCOPE}",
+        f"{SEQNO} as seqno",
+        f"{watermark_micros('lake', shape)} as lake_micros",
+        f"{COMMIT_TIME} as lake_commit_time",
+        f"{PARTITION} as lake_partition_path",
+        f"{whole_row(own)} as lake_row",
     )
-    facts = [
-        in_scope(frame).alias(_IN_SCOPE),
-        F.col(SEQNO).alias("seqno"),
-        watermark_micros("lake", shape).alias("lake_micros"),
-        F.col(COMMIT_TIME).alias("lake_commit_time"),
-        F.col(PARTITION).alias("lake_partition_path"),
-        row.alias("lake_row"),
-    ]
-    names = ("digest", "lake_micros", "lake_commit_time", "lake_partition_path", "lake_row")
     rows = select_segments(digest_rows(frame, "lake", shape, *facts), segments)
-    image = F.struct(*[F.col(name) for name in names]).alias("image")
-    return rows.select("segment", *shape.key_names, "seqno", _IN_SCOPE, image).withColumn(_SIDE, F.lit("lake"))
+    image = "struct(digest, lake_micros, lake_commit_time, lake_partition_path, lake_row) as image"
+    return rows.selectExpr("segment", *shape.key_names, "seqno", _IN_SCOPE, image, f"'lake' as {_SIDE}")
 
 
 def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Key and version of the lake's rows of some segments, one line per copy; needs no other column of the table."""
-    keys = lake_keys(shape)
-    placed = frame.select(*keys, F.col(SEQNO).alias("seqno")).withColumn("segment", segment_column(shape))
+    placed = add_segment(frame.selectExpr(*key_columns("lake", shape), f"{SEQNO} as seqno"), shape)
     return select_segments(placed, segments)
 
 
@@ -90,35 +82,35 @@ def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: 
     for other in others:
         kept += [name for name in other.columns if name not in ("segment", *shape.key_names)]
         heap = heap.unionByName(other, allowMissingColumns=True)
-    in_lake = F.col(_SIDE) == "lake"
-    grouped = heap.groupBy("segment", *shape.key_names).agg(
-        F.max(F.coalesce(F.col(_SIDE) == "source", F.lit(False))).alias("in_source"),
-        F.count(F.when(F.col(_SIDE) == "source", 1)).alias("source_rows"),
-        *[F.max(name).alias(name) for name in ("source_digest", "source_micros", "source_id")],
-        F.first("source_row", ignorenulls=True).alias("source_row"),
-        F.count(F.when(in_lake, 1)).alias("lake_copies"),
-        F.coalesce(F.max(_IN_SCOPE), F.lit(False)).alias(_IN_SCOPE),
-        F.sort_array(F.collect_list("seqno")).alias("lake_seqnos"),
-        F.max_by("image", "seqno").alias("image"),
-        *[F.first(name, ignorenulls=True).alias(name) for name in kept],
+    facts = (
+        f"max(coalesce({_SIDE} = 'source', false)) as in_source",
+        f"count(case when {_SIDE} = 'source' then 1 end) as source_rows",
+        *[f"max({name}) as {name}" for name in ("source_digest", "source_micros", "source_id")],
+        "first(source_row, true) as source_row",
+        f"count(case when {_SIDE} = 'lake' then 1 end) as lake_copies",
+        f"coalesce(max({_IN_SCOPE}), false) as {_IN_SCOPE}",
+        "sort_array(collect_list(seqno)) as lake_seqnos",
+        "max_by(image, seqno) as image",
+        *[f"first({quoted(name)}, true) as {quoted(name)}" for name in kept],
     )
-    return grouped.select(
-        *[F.col(name) for name in grouped.columns if name != "image"],
-        F.col("image.digest").alias("lake_digest"),
-        F.col("image.lake_micros").alias("lake_micros"),
-        F.col("image.lake_commit_time").alias("lake_commit_time"),
-        F.col("image.lake_partition_path").alias("lake_partition_path"),
-        F.col("image.lake_row").alias("lake_row"),
-        ((F.col("lake_copies") == 1) & _same_row(shape)).alias("equal"),
+    # One expression, taken apart again: each one more is some calls to the JVM.
+    grouped = heap.groupBy("segment", *shape.key_names).agg(F.expr(f"struct({', '.join(facts)}) as facts"))
+    image = ("lake_micros", "lake_commit_time", "lake_partition_path", "lake_row")
+    flat = grouped.selectExpr("segment", *shape.key_names, "facts.*")
+    return flat.selectExpr(
+        *[quoted(name) for name in flat.columns if name != "image"],
+        "image.digest as lake_digest",
+        *[f"image.{name} as {name}" for name in image],
+        f"lake_copies = 1 and {_same_row(shape)} as equal",
     )
 
 
-def _same_row(shape: ComparisonShape) -> SparkColumn:
+def _same_row(shape: ComparisonShape) -> str:
     """By digest, or column by column where one has a tolerance; the digest itself stays exact: it tells what moved."""
-    by_digest = F.coalesce(F.col("source_digest") == F.col("image.digest"), F.lit(False))
+    by_digest = "coalesce(source_digest = image.digest, false)"
     items = shape.agreement.columns
     close = rows_are_close(items, source_values(items), lake_values(items, "image.lake_row"))
-    return by_digest if close is None else by_digest | (F.col("in_source") & close)
+    return by_digest if close is None else f"({by_digest} or (in_source and {close}))"
 
 
 def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
@@ -126,20 +118,13 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape) -
 
     A key is in scope where any row of it is; it is judged by all of them, so a row that moved is neither missing nor new.
     """
-    return (
-        by_key(source, lake, shape)
-        .where(~F.col("equal") & F.col(_IN_SCOPE))
-        .select(
-            "segment",
-            *shape.key_names,
-            F.lit(True).alias("was_candidate"),
-            F.col("source_digest").alias("first_source_digest"),
-            F.col("source_micros").alias("first_source_micros"),
-            F.col("lake_seqnos").alias("first_lake_seqnos"),
-            F.lit(False).alias("was_silent"),
-        )
-        .localCheckpoint(eager=True)
-    )
+    differing = by_key(source, lake, shape).where(f"not equal and {_IN_SCOPE}")
+    return differing.selectExpr(*_first_look(shape), "false as was_silent").localCheckpoint(eager=True)
+
+
+def _first_look(shape: ComparisonShape) -> tuple[str, ...]:
+    images = ("source_digest", "source_micros", "lake_seqnos")
+    return ("segment", *shape.key_names, "true as was_candidate", *(f"{name} as first_{name}" for name in images))
 
 
 def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
@@ -148,34 +133,22 @@ def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape:
     Keys that differ only now were never seen twice: they are not `unchanged`, so they can be pending or moving but never
     drift. Without them a difference that the first read missed would vanish from the verdict.
     """
-    was_candidate = F.coalesce(F.col("was_candidate"), F.lit(False))
-    compared = by_key(source, lake, shape, candidates).where(was_candidate | (~F.col("equal") & F.col(_IN_SCOPE)))
-    return compared.withColumn("unchanged", was_candidate & _same_images()).withColumn("silently", _changed_silently())
+    was_candidate = "coalesce(was_candidate, false)"
+    compared = by_key(source, lake, shape, candidates).where(f"{was_candidate} or (not equal and {_IN_SCOPE})")
+    return compared.selectExpr(
+        "*", f"{was_candidate} and {_SAME_IMAGES} as unchanged", f"{_CHANGED_SILENTLY} as silently"
+    )
+
+
+_SAME_IMAGES = "(first_source_digest <=> source_digest and first_lake_seqnos <=> lake_seqnos)"
+# The source's row changed between the looks while its watermark stayed.
+_CHANGED_SILENTLY = (
+    "coalesce(was_candidate and first_source_digest <> source_digest and first_source_micros <=> source_micros, false)"
+)
 
 
 def look_at_moving(found: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The facts of the findings that were moving, held against the look before; of no other key."""
-    moving = found.where(f"kind = '{FindingKind.MOVING.value}'").select(
-        "segment",
-        *shape.key_names,
-        F.lit(True).alias("was_candidate"),
-        F.col("source_digest").alias("first_source_digest"),
-        F.col("source_micros").alias("first_source_micros"),
-        F.col("lake_seqnos").alias("first_lake_seqnos"),
-        F.col("silent").alias("was_silent"),
-    )
-    return look_again(moving, source, lake, shape).where("was_candidate")
-
-
-def _changed_silently() -> SparkColumn:
-    """True where the source's row changed between the looks while its watermark stayed."""
-    return F.expr(
-        "coalesce(was_candidate and first_source_digest <> source_digest"
-        " and first_source_micros <=> source_micros, false)"
-    )
-
-
-def _same_images() -> SparkColumn:
-    return F.col("first_source_digest").eqNullSafe(F.col("source_digest")) & F.col("first_lake_seqnos").eqNullSafe(
-        F.col("lake_seqnos")
-    )
+    moving = found.where(f"kind = '{FindingKind.MOVING.value}'")
+    before = moving.selectExpr(*_first_look(shape), "silent as was_silent")
+    return look_again(before, source, lake, shape).where("was_candidate")

@@ -7,13 +7,13 @@ one expression that names a costly part twice is computed twice, and of floats S
 
 from __future__ import annotations
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
     ComparisonShape,
     Side,
+    key_columns,
     plain_text,
     row_text,
     segment_column,
@@ -21,7 +21,7 @@ from hudi_reconcile.compare.columns import (
     text_digest,
     values_of,
 )
-from hudi_reconcile.compare.equality import canonical_value
+from hudi_reconcile.compare.equality import canonical_value, quoted
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import ComparedColumn
@@ -35,23 +35,18 @@ _FLOATS = (Kind.REAL, Kind.DOUBLE)
 _OWN = "_hr_"
 
 
-def digest_texts(frame: DataFrame, side: Side, shape: ComparisonShape, *extra: SparkColumn) -> DataFrame:
-    """As `sides.digested`, but with 60 bits of the canonical text, and hash segments by it: as a database can compute them."""
+def digest_texts(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFrame:
+    """As `digest_rows`, but with 60 bits of the canonical text, and hash segments by it: as a database can compute them."""
     columns, key = shape.agreement.columns, shape.agreement.key
     items = columns + tuple(item for item in key if item not in columns)
-    keys = [
-        canonical_value(item, value).alias(name)
-        for name, item, value in zip(shape.key_names, key, values_of(side, key), strict=True)
-    ]
-    found = add_texts(frame, items, values_of(side, items), *keys, *extra)
-    kept = [F.col(name) for name in found.columns if not name.startswith(_OWN)]
-    texts = {item.index: F.col(_text(place)) for place, item in enumerate(items)}
-    digest = text_digest(row_text([texts[item.index] for item in columns])).alias("digest")
+    found = add_texts(frame, items, values_of(side, items), *key_columns(side, shape))
+    texts = {item.index: _text(place) for place, item in enumerate(items)}
+    digest = text_digest(row_text([texts[item.index] for item in columns]))
     if isinstance(shape.segmentation, HashSegments):
         segment = text_bucket(row_text([texts[item.index] for item in key]), shape.segmentation.count)
     else:
         segment = segment_column(shape)
-    return found.select(*kept, digest, segment.alias("segment"))
+    return found.selectExpr(*shape.key_names, f"{digest} as digest", f"{segment} as segment")
 
 
 def collect_digests(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
@@ -67,23 +62,25 @@ def collect_digests(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
     return tuple(sorted(found, key=lambda one: one.segment))
 
 
-def add_texts(
-    frame: DataFrame, items: tuple[ComparedColumn, ...], values: list[SparkColumn], *keep: SparkColumn
-) -> DataFrame:
-    """`keep`, then the items' canonical texts as `_hr_t0, _hr_t1, …`; NULL where the value is NULL."""
-    texts = [
-        _first(item, value).alias(_text(place)) for place, (item, value) in enumerate(zip(items, values, strict=True))
-    ]
-    found = frame.select(*keep, *texts)
-    floats = [_text(place) for place, item in enumerate(items) if item.column.kind in _FLOATS]
-    for step in (_exponent, _mantissa, _bits, _signed) if floats else ():
-        found = found.withColumns({name: column for text in floats for name, column in step(text).items()})
-    return found.select(*frame.select(*keep).columns, *[_text(place) for place in range(len(items))])
+def add_texts(frame: DataFrame, items: tuple[ComparedColumn, ...], values: list[str], *keep: str) -> DataFrame:
+    """`keep`, then the items' canonical texts as `_hr_t0, _hr_t1, …`; NULL where the value is NULL. All given as SQL."""
+    texts = [_text(place) for place in range(len(items))]
+    firsts = [_first(item, value) for item, value in zip(items, values, strict=True)]
+    found = frame.selectExpr(*keep, *[f"{first} as {text}" for first, text in zip(firsts, texts, strict=True)])
+    floats = [text for text, item in zip(texts, items, strict=True) if item.column.kind in _FLOATS]
+    if not floats:
+        return found
+    names = found.columns
+    for step in (_exponent, _mantissa, _bits):
+        found = found.selectExpr("*", *[f"{made} as {name}" for text in floats for name, made in step(text).items()])
+    return found.selectExpr(
+        *[f"{_signed(name) if name in floats else quoted(name)} as {quoted(name)}" for name in names]
+    )
 
 
-def _first(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
+def _first(item: ComparedColumn, value: str) -> str:
     form = canonical_value(item, value)
-    return form.cast("double") if item.column.kind in _FLOATS else plain_text(item, form)
+    return f"cast({form} as double)" if item.column.kind in _FLOATS else plain_text(item, form)
 
 
 def _text(place: int) -> str:
@@ -92,37 +89,33 @@ def _text(place: int) -> str:
 
 # The bits of a double by arithmetic that is exact for every finite one, in steps. `reflect` could ask Java for them, but Spark
 # holds it for random: no filter moves past it, and it may not stand in an aggregate.
+_ENDLESS = "cast('Infinity' as double)"
 
 
-def _exponent(text: str) -> dict[str, SparkColumn]:
-    value = F.col(text)
-    size = F.abs(value)
-    odd = F.isnan(value) | (size == 0) | (size == float("inf"))
-    usual = F.when(odd, F.lit(1.0)).otherwise(size)
-    least = F.lit(_LEAST_EXPONENT).cast("bigint")
-    return {f"{text}_u": usual, f"{text}_e": F.greatest(F.floor(F.log2(usual)), least)}
+def _exponent(text: str) -> dict[str, str]:
+    size = f"abs({text})"
+    usual = f"case when isnan({text}) or {size} = 0 or {size} = {_ENDLESS} then 1D else {size} end"
+    return {f"{text}_u": usual, f"{text}_e": f"greatest(floor(log2({usual})), cast({_LEAST_EXPONENT} as bigint))"}
 
 
-def _mantissa(text: str) -> dict[str, SparkColumn]:
+def _mantissa(text: str) -> dict[str, str]:
     # In two steps, because 2^1074 is no double.
-    shift = F.lit(_MANTISSA_BITS) - F.col(f"{text}_e")
-    half = F.shiftright(shift, 1)
-    two = F.lit(2.0)
-    return {f"{text}_m": F.col(f"{text}_u") * F.pow(two, half) * F.pow(two, shift - half)}
+    shift = f"({_MANTISSA_BITS} - {text}_e)"
+    half = f"shiftright({shift}, 1)"
+    return {f"{text}_m": f"{text}_u * pow(2D, {half}) * pow(2D, {shift} - {half})"}
 
 
-def _bits(text: str) -> dict[str, SparkColumn]:
+def _bits(text: str) -> dict[str, str]:
     """Next to a power of two the logarithm may be one off: the mantissa tells, which has 53 bits above the least exponent."""
-    mantissa, exponent = F.col(f"{text}_m"), F.col(f"{text}_e")
-    too_high = (mantissa < float(_ONE)) & (exponent > _LEAST_EXPONENT)
-    too_low = mantissa >= float(2 * _ONE)
-    right = F.when(too_high, mantissa * 2).when(too_low, mantissa / 2).otherwise(mantissa).cast("bigint")
-    step = F.when(too_high, -1).when(too_low, 1).otherwise(0)
-    return {f"{text}_b": right + (exponent + step - _LEAST_EXPONENT) * F.lit(_ONE)}
+    mantissa, exponent = f"{text}_m", f"{text}_e"
+    too_high = f"{mantissa} < {_ONE}D and {exponent} > {_LEAST_EXPONENT}"
+    too_low = f"{mantissa} >= {2 * _ONE}D"
+    right = f"case when {too_high} then {mantissa} * 2 when {too_low} then {mantissa} / 2 else {mantissa} end"
+    step = f"case when {too_high} then -1 when {too_low} then 1 else 0 end"
+    return {f"{text}_b": f"cast({right} as bigint) + ({exponent} + ({step}) - ({_LEAST_EXPONENT})) * {_ONE}L"}
 
 
-def _signed(text: str) -> dict[str, SparkColumn]:
-    value = F.col(text)
-    bits = F.when(F.abs(value) == float("inf"), F.lit(_INFINITY_BITS)).otherwise(F.col(f"{text}_b"))
-    number = F.when(value == 0, F.lit(0)).when(value < 0, -bits).otherwise(bits).cast("string")
-    return {text: F.when(F.isnan(value), F.lit("NaN")).when(value.isNotNull(), number)}
+def _signed(text: str) -> str:
+    bits = f"(case when abs({text}) = {_ENDLESS} then {_INFINITY_BITS}L else {text}_b end)"
+    number = f"cast(case when {text} = 0 then 0L when {text} < 0 then -{bits} else {bits} end as string)"
+    return f"case when isnan({text}) then 'NaN' when {text} is not null then {number} end"

@@ -18,14 +18,13 @@ from functools import reduce
 from typing import cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare import candidates, corrections, findings
 from hudi_reconcile.compare.canonical_text import collect_digests, digest_texts
 from hudi_reconcile.compare.columns import ComparisonShape, digest_rows, keep_rows, select_scope, select_segments
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
-from hudi_reconcile.compare.equality import canonical_value, source_value
+from hudi_reconcile.compare.equality import canonical_value, source_name, text_literal
 from hudi_reconcile.compare.findings import Masks, key_struct
 from hudi_reconcile.core.sweep.drift import FindingKind, PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
@@ -255,33 +254,33 @@ def source_digests(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum,
 
 def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFrame:
     chosen = rows if segments is None else select_segments(rows, segments)
-    counted, absent = F.count(F.lit(1)), F.lit(0).cast("bigint")
-    digest = F.col("digest")
-    return chosen.groupBy("segment").agg(
-        (counted if sign > 0 else absent).alias("source_rows"),
-        (counted if sign < 0 else absent).alias("lake_rows"),
-        (sign * F.sum(F.shiftright(digest, 32).cast("bigint"))).alias("high"),
-        (sign * F.sum(digest.bitwiseAND(F.lit(_LOW_HALF)))).alias("low"),
+    ours, theirs = ("count(1)", "0L") if sign > 0 else ("0L", "count(1)")
+    sums = (
+        f"{ours} as source_rows",
+        f"{theirs} as lake_rows",
+        f"{sign} * sum(shiftright(digest, 32)) as high",
+        f"{sign} * sum(digest & {_LOW_HALF}L) as low",
     )
+    return chosen.groupBy("segment").agg(*map(F.expr, sums))
 
 
 def count_hidden_rows(source: DataFrame, items: tuple[ComparedColumn, ...]) -> dict[str, int]:
     """Rows whose value is more than what is left of it, by column. One job that reads these columns only."""
     if not items:
         return {}
-    counts = [F.count(F.when(_hides(item, source_value(item)), 1)).alias(f"n{i}") for i, item in enumerate(items)]
-    row = source.agg(*counts).collect()[0]
+    counts = [f"count(case when {_hides(item, source_name(item))} then 1 end) as n{i}" for i, item in enumerate(items)]
+    row = source.agg(*map(F.expr, counts)).collect()[0]
     return {item.column.name: int(row[f"n{i}"]) for i, item in enumerate(items)}
 
 
-def _hides(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
-    """True where something is cut off; NULL hides nothing, and NaN is NaN in any width."""
-    left = canonical_value(item, value)
+def _hides(item: ComparedColumn, value: str) -> str:
+    """True where something is cut off, as SQL; NULL hides nothing, and NaN is NaN in any width."""
+    left = f"({canonical_value(item, value)})"
     if item.as_float:
-        return left.cast("double") != value
+        return f"cast({left} as double) <> {value}"
     if item.column.kind is Kind.DECIMAL:
-        return left != value
-    return left != F.unix_micros(value.cast("timestamp"))
+        return f"{left} <> {value}"
+    return f"{left} <> unix_micros(cast({value} as timestamp))"
 
 
 _DAY_MICROS = 86_400_000_000
@@ -346,16 +345,6 @@ def list_uncorrected(planned: DataFrame, ends: Sequence[DataFrame], shape: Compa
     plan = planned.drop("reason", RULES, "line").alias("p")
     same = [F.col(f"p.{name}").eqNullSafe(F.col(f"e.{name}")) for name in shape.key_names]
     rows = plan.join(left, reduce(Column.__and__, same)).select("p.*", "e.reason", f"e.{RULES}")
-    line = F.to_json(
-        F.struct(
-            F.lit(table).alias("table"),
-            F.col("kind"),
-            key_struct(shape).alias("key"),
-            F.col("action"),
-            F.col("columns"),
-            F.col("reason"),
-            F.col(RULES),
-        ),
-        {"ignoreNullFields": "false"},
-    )
-    return rows.withColumn("line", line).localCheckpoint(eager=True)
+    named = f"{text_literal(table)} as `table`, kind, {key_struct(shape)} as key, action, columns, reason, {RULES}"
+    line = f"to_json(struct({named}), map('ignoreNullFields', 'false')) as line"
+    return rows.selectExpr("*", line).localCheckpoint(eager=True)

@@ -191,8 +191,8 @@ def mark_existing(rechecked: DataFrame, there: DataFrame | None, shape: Comparis
         return rechecked.withColumn("status", status).localCheckpoint(eager=True)
     key = shape.agreement.key
     values = zip(shape.key_names, key, values_of("source", key), strict=True)
-    keys = there.select(
-        *[canonical_value(item, value).alias(f"there_{name}") for name, item, value in values]
+    keys = there.selectExpr(
+        *[f"{canonical_value(item, value)} as there_{name}" for name, item, value in values]
     ).distinct()
     same = [F.col(name).eqNullSafe(F.col(f"there_{name}")) for name in shape.key_names]
     joined = rechecked.join(keys.withColumn("there", F.lit(True)), reduce(Column.__and__, same), "left")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,8 +22,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import ComparisonShape, lake_values, source_values
-from hudi_reconcile.compare.equality import column_named, is_same, value_of
+from hudi_reconcile.compare.equality import column_named, is_same, quoted, text_literal, value_of
 from hudi_reconcile.core.errors import UnverifiedError
+from hudi_reconcile.core.pull.cursor import Value
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT, FindingKind, PendingRange
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
@@ -34,21 +36,24 @@ def findings_of(
     facts: DataFrame, shape: ComparisonShape, *, table: str, pending: PendingRange | None, masks: Masks
 ) -> DataFrame:
     """One row per candidate key: what was found, and what apply needs to know of it."""
-    judged = facts.withColumn("kind", kind_column(pending)).withColumn("action", action_column(F.col("kind")))
-    judged = judged.withColumn("columns", differing_columns(shape.agreement.columns))
-    line = F.to_json(
-        F.struct(
-            F.lit(table).alias("table"),
-            F.col("kind"),
-            key_struct(shape).alias("key"),
-            F.col("action"),
-            F.col("columns"),
-            _source_image(shape, masks).alias("source"),
-            _lake_image(shape, masks).alias("lake"),
-        ),
-        {"ignoreNullFields": "false"},
+    columns = differing_columns(shape.agreement.columns)
+    judged = facts.selectExpr("*", f"{kind_of(pending)} as kind", f"{columns} as columns")
+    images = {"source_values": source_values, "lake_values": lake_values}
+    for name, values in images.items():
+        judged = judged.withColumn(name, shown_values(shape.agreement.columns, values(shape.agreement.columns), masks))
+    judged = judged.selectExpr("*", f"{action_of('kind')} as action")
+    line = _struct(
+        [
+            ("table", text_literal(table)),
+            ("kind", "kind"),
+            ("key", key_struct(shape)),
+            ("action", "action"),
+            ("columns", "columns"),
+            ("source", _source_image(shape, masks)),
+            ("lake", _lake_image(shape, masks)),
+        ]
     )
-    return judged.select(
+    return judged.selectExpr(
         "kind",
         "action",
         "segment",
@@ -60,55 +65,61 @@ def findings_of(
         "lake_seqnos",
         "source_micros",
         "lake_micros",
-        _silent_column().alias("silent"),
-        line.alias("line"),
+        f"{_IS_SILENT} as silent",
+        f"to_json({line}, map('ignoreNullFields', 'false')) as line",
     )
 
 
-def _silent_column() -> SparkColumn:
-    """True where the row was seen to change without its watermark; a pull may still bring what is pending or settled."""
-    return F.expr(
-        f"coalesce(was_silent, false) or (silently and kind not in"
-        f" ('{FindingKind.PENDING.value}', '{FindingKind.SETTLED.value}'))"
-    )
+# True where the row was seen to change without its watermark; a pull may still bring what is pending or settled.
+_IS_SILENT = (
+    "(coalesce(was_silent, false)"
+    f" or (silently and kind not in ('{FindingKind.PENDING.value}', '{FindingKind.SETTLED.value}')))"
+)
 
 
-def differing_columns(items: tuple[ComparedColumn, ...]) -> SparkColumn:
-    """Source names of the columns that differ, where both sides hold the row; empty otherwise."""
+def differing_columns(items: tuple[ComparedColumn, ...]) -> str:
+    """Source names of the columns that differ, as SQL, where both sides hold the row; empty otherwise."""
+    pairs = zip(items, source_values(items), lake_values(items), strict=True)
     names = [
-        F.when(~is_same(item, source, lake), F.lit(item.column.name))
-        for item, source, lake in zip(items, source_values(items), lake_values(items), strict=True)
+        f"case when not {is_same(item, ours, theirs)} then {text_literal(item.column.name)} end"
+        for item, ours, theirs in pairs
     ]
-    listed = F.array_compact(F.array(*names)) if names else F.array().cast("array<string>")
-    both = F.col("in_source") & (F.col("lake_copies") > 0)
-    return F.when(both, listed).otherwise(F.array().cast("array<string>"))
+    listed = f"array_compact(array({', '.join(names)}))" if names else _NO_NAMES
+    return f"case when in_source and lake_copies > 0 then {listed} else {_NO_NAMES} end"
 
 
-def key_struct(shape: ComparisonShape) -> SparkColumn:
+_NO_NAMES = "cast(array() as array<string>)"
+
+
+def key_struct(shape: ComparisonShape) -> str:
     """The key under the source's names; from its canonical form, so that a key that vanished on both sides has its name."""
     pairs = zip(shape.agreement.key, shape.key_names, strict=True)
-    return F.struct(*[json_value(item, value_of(item, F.col(name))).alias(item.column.name) for item, name in pairs])
+    return _struct([(item.column.name, json_value(item, value_of(item, name))) for item, name in pairs])
 
 
-def _source_image(shape: ComparisonShape, masks: Masks) -> SparkColumn:
-    image = F.struct(
-        watermark_text(shape.agreement.moving, F.col("source_micros"), masks).alias("watermark"),
-        hex_digest(F.col("source_digest")).alias("digest"),
-        shown_values(shape.agreement.columns, source_values(shape.agreement.columns), masks).alias("values"),
+def _source_image(shape: ComparisonShape, masks: Masks) -> str:
+    image = _struct(
+        [
+            ("watermark", watermark_text(shape.agreement.moving, "source_micros", masks)),
+            ("digest", hex_digest("source_digest")),
+            ("values", "source_values"),
+        ]
     )
-    return F.when(F.col("in_source"), image)
+    return f"case when in_source then {image} end"
 
 
-def _lake_image(shape: ComparisonShape, masks: Masks) -> SparkColumn:
-    image = F.struct(
-        watermark_text(shape.agreement.watermark, F.col("lake_micros"), masks).alias("watermark"),
-        hex_digest(F.col("lake_digest")).alias("digest"),
-        F.col("lake_commit_time").alias("commit_time"),
-        F.col("lake_partition_path").alias("partition_path"),
-        F.col("lake_copies").alias("copies"),
-        shown_values(shape.agreement.columns, lake_values(shape.agreement.columns), masks).alias("values"),
+def _lake_image(shape: ComparisonShape, masks: Masks) -> str:
+    image = _struct(
+        [
+            ("watermark", watermark_text(shape.agreement.watermark, "lake_micros", masks)),
+            ("digest", hex_digest("lake_digest")),
+            ("commit_time", "lake_commit_time"),
+            ("partition_path", "lake_partition_path"),
+            ("copies", "lake_copies"),
+            ("values", "lake_values"),
+        ]
     )
-    return F.when(F.col("lake_copies") > 0, image)
+    return f"case when lake_copies > 0 then {image} end"
 
 
 def save(findings: DataFrame, path: str, *, rows: int, shape: ComparisonShape) -> None:
@@ -136,52 +147,48 @@ def _rows_in(folder: Path) -> int:
     return sum(parquet.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
 
 
-def kind_column(pending_range: PendingRange | None) -> SparkColumn:
-    """The kind of each row, exactly as `classify` decides it."""
-    in_source, copies = F.col("in_source"), F.col("lake_copies")
-    micros, lake_micros = F.col("source_micros"), F.col("lake_micros")
-    equal_now = F.when(in_source, (copies == 1) & F.col("equal")).otherwise(copies == 0)
-    pending = F.lit(False) if pending_range is None else in_source & _in_next_window(pending_range)
-    silent = micros.isNull() | (lake_micros.isNotNull() & (micros == lake_micros))
-    older = lake_micros.isNotNull() & (micros < lake_micros)
-    return (
-        F.when(equal_now, FindingKind.SETTLED.value)
-        .when(
-            in_source & (copies > 1),
-            F.when(F.col("unchanged"), FindingKind.DUPLICATE_KEY.value).otherwise(FindingKind.MOVING.value),
-        )
-        .when(pending, FindingKind.PENDING.value)
-        .when(~F.col("unchanged"), FindingKind.MOVING.value)
-        .when(~in_source, FindingKind.DELETED.value)
-        .when(copies == 0, FindingKind.LATE_ARRIVING.value)
-        .when(silent, FindingKind.UPDATED_WITHOUT_WATERMARK.value)
-        .when(older, FindingKind.REGRESSED.value)
-        .otherwise(FindingKind.LATE_ARRIVING.value)
+def kind_of(pending: PendingRange | None) -> str:
+    """The kind of each row as SQL, exactly as `classify` decides it."""
+    in_next_window = "false" if pending is None else f"in_source and {_in_next_window(pending)}"
+    rules = (
+        ("if(in_source, lake_copies = 1 and equal, lake_copies = 0)", FindingKind.SETTLED),
+        ("in_source and lake_copies > 1 and unchanged", FindingKind.DUPLICATE_KEY),
+        ("in_source and lake_copies > 1", FindingKind.MOVING),
+        (in_next_window, FindingKind.PENDING),
+        ("not unchanged", FindingKind.MOVING),
+        ("not in_source", FindingKind.DELETED),
+        ("lake_copies = 0", FindingKind.LATE_ARRIVING),
+        ("source_micros is null or source_micros = lake_micros", FindingKind.UPDATED_WITHOUT_WATERMARK),
+        ("source_micros < lake_micros", FindingKind.REGRESSED),
     )
+    cases = " ".join(f"when {condition} then '{kind.value}'" for condition, kind in rules)
+    return f"case {cases} else '{FindingKind.LATE_ARRIVING.value}' end"
 
 
-def _in_next_window(pending: PendingRange) -> SparkColumn:
-    value, source_id = F.col("source_micros"), F.col("source_id")
-    if pending.by_id:
-        value = F.when(F.col("lake_copies") == 0, source_id)
-    found = value.isNotNull()
+def _in_next_window(pending: PendingRange) -> str:
+    """Whether the next pull reads the row; NULL where it has no watermark."""
+    value = "case when lake_copies = 0 then source_id end" if pending.by_id else "source_micros"
+    limits = [f"{value} is not null"]
     if pending.after is not None:
-        after, after_id = F.lit(pending.after.value), pending.after.id
-        later_id = source_id.isNotNull() if after_id is None else F.coalesce(source_id > F.lit(after_id), F.lit(False))
-        tied = F.lit(False) if pending.by_id else (value == after) & later_id
-        found = found & ((value > after) | tied)
+        after, after_id = _literal(pending.after.value), pending.after.id
+        later_id = "source_id is not null" if after_id is None else f"source_id > {_literal(after_id)}"
+        tied = "false" if pending.by_id else f"{value} = {after} and {later_id}"
+        limits.append(f"({value} > {after} or ({tied}))")
     if pending.until_micros is not None:
-        found = found & (value <= F.lit(pending.until_micros))
-    return found
+        limits.append(f"{value} <= {_literal(pending.until_micros)}")
+    return " and ".join(limits)
 
 
-def action_column(kind: SparkColumn) -> SparkColumn:
-    """What would repair a row of this kind, as `action_for` decides it."""
-    return (
-        F.when(kind.isin([item.value for item in NOT_DRIFT]), "none")
-        .when(kind == FindingKind.DELETED.value, "delete")
-        .otherwise("upsert")
-    )
+def _literal(mark: Value) -> str:
+    if isinstance(mark, str):
+        return text_literal(mark)
+    return f"{mark:f}BD" if isinstance(mark, Decimal) else str(mark)
+
+
+def action_of(kind: str) -> str:
+    """What would repair a row of this kind, both as SQL, as `action_for` decides it."""
+    none = ", ".join(sorted(f"'{item.value}'" for item in NOT_DRIFT))
+    return f"case when {kind} in ({none}) then 'none' when {kind} = '{FindingKind.DELETED.value}' then 'delete' else 'upsert' end"
 
 
 _BLOCK_BYTES = 64
@@ -199,37 +206,51 @@ class Masks:
         return name in self.columns
 
 
-def json_value(item: ComparedColumn, value: SparkColumn) -> SparkColumn:
-    """The value for JSON: integers and booleans as such, all else as text; NULL stays NULL."""
+def json_value(item: ComparedColumn, value: str) -> str:
+    """The value for JSON, both as SQL: integers and booleans as such, all else as text; NULL stays NULL."""
     kind = item.column.kind
     if kind in (Kind.INTEGER, Kind.BOOLEAN):
         return value
     if kind is Kind.DECIMAL and item.digits is not None:
         # cast to string would write 1E-7; format_number prints all digits, with commas.
-        exact = value.cast(f"decimal({item.digits[0]},{item.digits[1]})")
-        return F.regexp_replace(F.format_number(exact, item.digits[1]), ",", "")
+        exact = f"cast({value} as decimal({item.digits[0]},{item.digits[1]}))"
+        return f"replace(format_number({exact}, {item.digits[1]}), ',', '')"
     if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
-        pattern = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS" + ("'Z'" if kind is Kind.TIMESTAMPTZ else "")
-        return F.date_format(value.cast("timestamp"), pattern)
+        return _iso(f"cast({value} as timestamp)", is_utc=kind is Kind.TIMESTAMPTZ)
     if kind is Kind.BYTES:
-        return F.lower(F.hex(value))
+        return f"lower(hex({value}))"
     if kind is Kind.CHAR:
-        return F.rtrim(value)
+        return f"rtrim({value})"
     if kind is Kind.UUID:
-        return F.lower(value)
-    return value.cast("string")
+        return f"lower({value})"
+    return f"cast({value} as string)"
 
 
-def shown_values(items: tuple[ComparedColumn, ...], values: list[SparkColumn], masks: Masks) -> SparkColumn:
-    """A struct of the values that may be shown, under the source's names; NULL where there is none to show."""
-    fields = []
-    for item, value in zip(items, values, strict=True):
-        how = masks.columns.get(item.column.name)
-        if how == "redact":
-            continue
-        text = json_value(item, value)
-        fields.append((text if how is None else hmac_column(text.cast("string"), masks.key)).alias(item.column.name))
-    return F.struct(*fields) if fields else F.lit(None).cast("struct<none:string>")
+def _iso(timestamp: str, *, is_utc: bool) -> str:
+    # No quote stands in the pattern: how one is escaped in SQL text depends on a setting of Spark's.
+    text = f"replace(date_format({timestamp}, 'yyyy-MM-dd HH:mm:ss.SSSSSS'), ' ', 'T')"
+    return f"concat({text}, 'Z')" if is_utc else text
+
+
+def _struct(fields: list[tuple[str, str]]) -> str:
+    return f"struct({', '.join(f'{value} as {quoted(name)}' for name, value in fields)})"
+
+
+def shown_values(items: tuple[ComparedColumn, ...], values: list[str], masks: Masks) -> SparkColumn:
+    """A struct of the values (SQL) that may be shown, under the source's names; NULL where there is none to show."""
+    pairs = zip(items, values, strict=True)
+    texts = {item.column.name: json_value(item, value) for item, value in pairs}
+    shown = [(name, text) for name, text in texts.items() if masks.columns.get(name) != "redact"]
+    if not shown:
+        return F.lit(None).cast("struct<none:string>")
+    if not any(masks.hides(name) for name, _ in shown):
+        return F.expr(_struct(shown))
+    # The key of a hash stands in no text: Spark shows a text that it cannot read.
+    return F.struct(*[_hashed(name, text, masks).alias(name) for name, text in shown])
+
+
+def _hashed(name: str, text: str, masks: Masks) -> SparkColumn:
+    return hmac_column(F.expr(f"cast({text} as string)"), masks.key) if masks.hides(name) else F.expr(text)
 
 
 def hmac_column(text: SparkColumn, key: bytes) -> SparkColumn:
@@ -240,19 +261,18 @@ def hmac_column(text: SparkColumn, key: bytes) -> SparkColumn:
     return F.sha2(F.concat(outer, F.unhex(F.sha2(F.concat(inner, F.encode(text, "UTF-8")), 256))), 256)
 
 
-def hex_digest(digest: SparkColumn) -> SparkColumn:
-    """A row digest as 16 hex digits."""
-    return F.lpad(F.lower(F.hex(digest)), 16, "0")
+def hex_digest(digest: str) -> str:
+    """A row digest as 16 hex digits, both as SQL."""
+    return f"lpad(lower(hex({digest})), 16, '0')"
 
 
-def watermark_text(items: tuple[ComparedColumn, ...], micros: SparkColumn, masks: Masks) -> SparkColumn:
-    """The watermark as ISO text, `Z` where its kind has a zone, or as it is; NULL where it is masked."""
+def watermark_text(items: tuple[ComparedColumn, ...], micros: str, masks: Masks) -> str:
+    """The watermark of this name as ISO text, `Z` where its kind has a zone, or as it is; NULL where it is masked. As SQL."""
     if not items or any(masks.hides(item.column.name) for item in items):
-        return F.lit(None).cast("string")
+        return "cast(null as string)"
     kinds = {item.column.kind for item in items}
     if not kinds <= CALENDAR_KINDS:
-        return json_value(items[0], micros).cast("string")
+        return f"cast({json_value(items[0], micros)} as string)"
     if kinds == {Kind.DATE}:
-        return F.date_format(F.timestamp_micros(micros), "yyyy-MM-dd")
-    zone = "'Z'" if kinds == {Kind.TIMESTAMPTZ} else ""
-    return F.date_format(F.timestamp_micros(micros), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS" + zone)
+        return f"date_format(timestamp_micros({micros}), 'yyyy-MM-dd')"
+    return _iso(f"timestamp_micros({micros})", is_utc=kinds == {Kind.TIMESTAMPTZ})

@@ -12,7 +12,6 @@ from itertools import count
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hudi_reconcile.compare import canonical_text, columns
@@ -126,8 +125,8 @@ def _shape(items: tuple[ComparedColumn, ...], cut: Segmentation = ONE_SEGMENT) -
 
 
 def _digests(frame: Any, digested: Callable[..., Any], items: tuple[ComparedColumn, ...]) -> list[int]:
-    rows = digested(frame, "lake", _shape(items), F.col("id")).select("id", "digest").collect()
-    return [int(row["digest"]) for row in sorted(rows, key=lambda row: int(row["id"]))]
+    rows = digested(frame, "lake", _shape(items)).select("k0", "digest").collect()
+    return [int(row["digest"]) for row in sorted(rows, key=lambda row: int(row["k0"]))]
 
 
 _TWINS = tuple(ComparedColumn(place, Column(name, Kind.TEXT, "text"), "string") for place, name in enumerate(PAIR))
@@ -157,7 +156,7 @@ def reference_sums_apart(_: World) -> None:
 
 
 def spark_texts(world: World) -> None:
-    found = canonical_text.add_texts(world.rows(), ITEMS, columns.values_of("lake", ITEMS), F.col("id")).collect()
+    found = canonical_text.add_texts(world.rows(), ITEMS, columns.values_of("lake", ITEMS), "id").collect()
     assert [list(row)[1:] for row in sorted(found, key=lambda row: int(row["id"]))] == reference_texts()
 
 
@@ -198,7 +197,7 @@ def spark_segments(world: World) -> None:
     """Each key lies where the reference puts it, below zero too."""
     frame = world.spark.createDataFrame([(key,) for key in KEYS], "k0 bigint").coalesce(1)
     for cut in CUTS:
-        rows = frame.select("k0", columns.segment_column(_shape((), cut)).alias("segment")).collect()
+        rows = columns.add_segment(frame.select("k0"), _shape((), cut)).collect()
         assert {row["k0"]: row["segment"] for row in rows} == {key: cut.segment_of(key) for key in KEYS}
 
 

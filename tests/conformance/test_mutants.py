@@ -53,21 +53,24 @@ def _word(texts: Iterable[Any]) -> str:
 
 
 def _spark_bare(texts: list[Any]) -> Any:
-    return F.concat_ws("|", *(F.coalesce(text, F.lit(canon.NULL_FIELD)) for text in texts))
+    known = [f"coalesce({text}, '{canon.NULL_FIELD}')" for text in texts]
+    return f"concat_ws('|', {', '.join(known)})"
 
 
 def _spark_word(texts: list[Any]) -> Any:
-    known = [F.coalesce(text, F.lit(canon.NULL_FIELD)) for text in texts]
-    return F.concat(*(F.concat(F.octet_length(text), F.lit(":"), text) for text in known))
+    known = [f"coalesce({text}, '{canon.NULL_FIELD}')" for text in texts]
+    fields = [f"octet_length({text}), ':', {text}" for text in known]
+    return f"concat({', '.join(fields)})"
 
 
 def _spark_characters(texts: list[Any]) -> Any:
-    fields = [F.coalesce(F.concat(F.length(t), F.lit(":"), t), F.lit(canon.NULL_FIELD)) for t in texts]
-    return F.concat(*fields)
+    fields = [f"coalesce(concat(length({t}), ':', {t}), '{canon.NULL_FIELD}')" for t in texts]
+    return f"concat({', '.join(fields)})"
 
 
-def _unmarked(items: tuple[ComparedColumn, ...], values: list[Any]) -> Any:
-    return F.xxhash64(*(equality.hashable_value(item, value) for item, value in zip(items, values, strict=True)))
+def _unmarked(items: tuple[ComparedColumn, ...], names: list[str]) -> Any:
+    forms = [equality.hashable_value(item, name) for item, name in zip(items, names, strict=True)]
+    return f"xxhash64({', '.join(forms)})"
 
 
 def _summed(combine: Callable[[list[int]], int], low_mask: int) -> Callable[..., tuple[canon.SegmentSum, ...]]:
@@ -110,11 +113,11 @@ def _lower(digest: Any) -> Any:
 def _truncated(cut: Any) -> Any:
     first, last = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
     inner = f"(k0 div {cut.width}) - ({cut.start // cut.width})"
-    return F.expr(f"cast(case when k0 < {first} then 0 when k0 >= {last} then {cut.count - 1} else {inner} end as int)")
+    return f"cast(case when k0 < {first} then 0 when k0 >= {last} then {cut.count - 1} else {inner} end as int)"
 
 
 def _own_zone(_item: ComparedColumn, micros: Any) -> Any:
-    return F.unix_micros(F.from_utc_timestamp(F.timestamp_micros(micros), "Europe/Berlin"))
+    return f"unix_micros(from_utc_timestamp(timestamp_micros({micros}), 'Europe/Berlin'))"
 
 
 _DOUBLE = canon.FORMS[Kind.DOUBLE]
@@ -135,30 +138,32 @@ MUTANTS_PLANTED = (
     Mutant("text digest: whole digests summed, which wrap", canonical_text, "collect_digests",
            _spark_summed(lambda d: F.shiftright(F.sum(d), 30), lambda d: _lower(F.sum(d))), "spark_sums"),
     Mutant("stream digest: NULLs unmarked", columns, "row_digest", _unmarked, "stream_rows_apart"),
-    Mutant("stream digest: text lower-cased", equality, "canonical_value", _by_kind(Kind.TEXT, F.lower), "stream_values"),
-    Mutant("stream digest: blanks of text cut", equality, "canonical_value", _by_kind(Kind.TEXT, F.rtrim), "stream_values"),
+    Mutant("stream digest: text lower-cased", equality, "canonical_value",
+           _by_kind(Kind.TEXT, lambda v: f"lower({v})"), "stream_values"),
+    Mutant("stream digest: blanks of text cut", equality, "canonical_value",
+           _by_kind(Kind.TEXT, lambda v: f"rtrim({v})"), "stream_values"),
     Mutant("stream digest: padding of char kept", equality, "canonical_value", _by_kind(Kind.CHAR, lambda v: v), "stream_values"),
     Mutant("stream digest: bigint by double", equality, "canonical_value",
-           _by_kind(Kind.INTEGER, lambda v: v.cast("double")), "stream_values"),
+           _by_kind(Kind.INTEGER, lambda v: f"cast({v} as double)"), "stream_values"),
     Mutant("stream digest: decimal by double", equality, "canonical_value",
-           _by_kind(Kind.DECIMAL, lambda v: v.cast("double")), "stream_values"),
+           _by_kind(Kind.DECIMAL, lambda v: f"cast({v} as double)"), "stream_values"),
     Mutant("stream digest: double by float", equality, "canonical_value",
-           _by_kind(Kind.DOUBLE, lambda v: v.cast("float")), "stream_values"),
+           _by_kind(Kind.DOUBLE, lambda v: f"cast({v} as float)"), "stream_values"),
     Mutant("stream digest: microseconds cut", equality, "hashable_value",
-           lambda item, v: F.date_trunc("millisecond", v)
+           lambda item, v: f"date_trunc('millisecond', {v})"
            if item.column.kind is Kind.TIMESTAMP else equality.canonical_value(item, v),
            "stream_values"),
     Mutant("canonical text: -0.0 apart from 0.0", canonical_text, "_signed",
-           lambda text: {text: F.when(F.col(text).isNotNull(), F.concat(
-               F.when(F.col(text).cast("string").startswith("-"), "-").otherwise(""), F.col(f"{text}_b").cast("string")))},
+           lambda text: f"case when {text} is not null then concat(case when startswith(cast({text} as string), '-')"
+                        f" then '-' else '' end, cast({text}_b as string)) end",
            "spark_texts"),
     Mutant("canonical text: double as Java writes it", canonical_text, "_signed",
-           lambda text: {text: F.col(text).cast("string")}, "spark_texts"),
+           lambda text: f"cast({text} as string)", "spark_texts"),
     Mutant("canonical text: exponent of the logarithm unchecked", canonical_text, "_bits",
-           lambda text: {f"{text}_b": F.col(f"{text}_m").cast("bigint") + (F.col(f"{text}_e") + 1022) * F.lit(1 << 52)},
+           lambda text: {f"{text}_b": f"cast({text}_m as bigint) + ({text}_e + 1022) * {1 << 52}L"},
            "spark_texts"),
     Mutant("canonical text: microseconds cut", equality, "_cut_micros",
-           lambda _, micros: micros - F.pmod(micros, F.lit(1000)), "spark_texts"),
+           lambda _, micros: f"({micros} - pmod({micros}, 1000))", "spark_texts"),
     Mutant("canonical text: timestamps by the session's zone", equality, "_cut_micros", _own_zone, "spark_texts"),
     Mutant("canonical text: decimal with an exponent", columns, "_fixed", lambda text, _: text, "spark_texts"),
     Mutant("canonical text: padding of char kept", canonical_text, "canonical_value",
@@ -166,7 +171,7 @@ MUTANTS_PLANTED = (
     Mutant("canonical text: upper-case uuid kept", canonical_text, "canonical_value",
            _by_kind(Kind.UUID, lambda v: v), "spark_texts"),
     Mutant("canonical text: bytes as upper-case hex", canonical_text, "plain_text",
-           _text_of_form(Kind.BYTES, F.hex), "spark_texts"),
+           _text_of_form(Kind.BYTES, lambda v: f"hex({v})"), "spark_texts"),
     Mutant("segments: keys below zero cut toward zero", columns, "_range_segment", _truncated, "spark_segments"),
 )  # fmt: skip
 BY_NAME = {check.__name__: check for check in CHECKS}

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from psycopg import sql as psql
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hudi_reconcile.compare.canonical_text import add_texts, collect_digests, digest_texts
@@ -189,7 +188,7 @@ def test_postgres_writes_every_value_as_the_reference_does(filled: Database) -> 
 @pytest.mark.parametrize("on", ["true", "false"])
 def test_spark_writes_every_value_as_the_reference_does(spark: SparkSession, on: str) -> None:
     with ansi(spark, on):
-        texts = add_texts(lake(spark), ITEMS, values_of("lake", ITEMS), F.col("id"))
+        texts = add_texts(lake(spark), ITEMS, values_of("lake", ITEMS), "id")
         found = sorted(texts.collect(), key=lambda row: int(row["id"]))
 
     assert differing([list(row)[1:] for row in found]) == {}

@@ -9,14 +9,12 @@ from itertools import product
 from typing import Any
 
 import pytest
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hudi_reconcile.compare.columns import ComparisonShape, segment_column, values_of
 from hudi_reconcile.compare.equality import row_digest
-from hudi_reconcile.compare.findings import action_column, kind_column
+from hudi_reconcile.compare.findings import action_of, kind_of
 from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import Facts, PendingRange, classify, repair_of
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, RangeSegments, choose
@@ -84,9 +82,8 @@ ONE_STEP: list[dict[str, Any]] = [
 
 def digests(side: Any, frame: Any, found: Agreement) -> list[int]:
     shape = ComparisonShape(found, HashSegments(("id",), 1))
-    values: list[SparkColumn] = values_of(side, shape.agreement.columns)
-    digest = row_digest(shape.agreement.columns, values).alias("digest")
-    return [item["digest"] for item in spark_frame(frame).coalesce(1).select(digest).collect()]
+    digest = row_digest(shape.agreement.columns, values_of(side, shape.agreement.columns))
+    return [item["digest"] for item in spark_frame(frame).coalesce(1).selectExpr(f"{digest} as digest").collect()]
 
 
 def test_digest_changes_with_every_smallest_change_and_is_the_same_on_both_sides(spark: SparkSession) -> None:
@@ -218,7 +215,7 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
     ]
     frame = spark.createDataFrame([(key,) for key in keys], "k0 bigint").coalesce(1)
 
-    found = frame.select(*[segment_column(ComparisonShape(agreement(), cut)) for cut in cuts]).collect()
+    found = frame.selectExpr(*[segment_column(ComparisonShape(agreement(), cut)) for cut in cuts]).collect()
 
     for place, cut in enumerate(cuts):
         assert isinstance(cut, RangeSegments)
@@ -246,10 +243,9 @@ def test_kinds_and_actions_in_spark_are_those_of_the_decision_table(spark: Spark
             (f.in_source, f.lake_copies, f.equal, f.unchanged, f.source_micros, f.lake_micros, f.source_id)
             for f in facts
         ]
-        kind = kind_column(end)
-        judged = spark.createDataFrame(rows, f"{schema}, source_id bigint").coalesce(1).withColumn("kind", kind)
+        judged = spark.createDataFrame(rows, f"{schema}, source_id bigint").coalesce(1)
 
-        found = judged.select("kind", action_column(F.col("kind")).alias("action")).collect()
+        found = judged.selectExpr(f"{kind_of(end)} as kind", f"{action_of(kind_of(end))} as action").collect()
 
         expected = [(classify(item).value, repair_of(classify(item)).value) for item in facts]
         wrong = {str(f): (tuple(got), e) for f, got, e in zip(facts, found, expected, strict=True) if tuple(got) != e}

@@ -1,0 +1,55 @@
+"""Calls from Python to the JVM: exact numbers, so they may be held to ceilings."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.compare.comparer import SparkComparer
+from hudi_reconcile.compare.findings import Masks
+from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.ports import Frame, Look
+from tests.support.jvm_calls import counted_calls
+
+KINDS = ((Kind.INTEGER, "bigint"), (Kind.TEXT, "string"), (Kind.TIMESTAMP, "timestamp_ntz"), (Kind.BOOLEAN, "boolean"))
+
+
+def items(width: int) -> tuple[ComparedColumn, ...]:
+    """A table's columns, each kind in turn; the first is the key."""
+    kinds = [KINDS[place % len(KINDS)] for place in range(width)]
+    return tuple(
+        ComparedColumn(place, Column(f"col {place}", kind, "", nullable=place > 0), lake)
+        for place, (kind, lake) in enumerate(kinds)
+    )
+
+
+def look_at(spark: SparkSession, columns: tuple[ComparedColumn, ...], *, changed: bool) -> Look:
+    types = [item.lake_type for item in columns]
+    ours = [f"cast(null as {kind}) as c{place}" for place, kind in enumerate(types) if place]
+    theirs = [f"cast(null as {kind}) as `col {place}`" for place, kind in enumerate(types) if place]
+    hudi = [f"'1' as _hoodie_{name}" for name in ("commit_seqno", "commit_time", "partition_path")]
+    lake = spark.range(1, 6 if changed else 5).selectExpr("id as `col 0`", *theirs, *hudi)
+    return Look(Frame(spark.range(1, 5).selectExpr("id as c0", *ours)), Frame(lake))
+
+
+@pytest.mark.parametrize(("width", "clean", "dirty"), [(8, 150, 500), (50, 150, 500), (200, 150, 500)])
+def test_calls_of_a_comparison_stay_under_their_ceiling(
+    spark: SparkSession, width: int, clean: int, dirty: int
+) -> None:
+    columns, cut = items(width), RangeSegments("col 0", 0, 4, 2)
+    compare = SparkComparer(
+        spark, "t", Masks({}, b""), agreement=Agreement(columns, columns[:1], columns[2:3], ()), cut=cut
+    )
+    same, other = look_at(spark, columns, changed=False), look_at(spark, columns, changed=True)
+
+    with counted_calls(spark) as of_clean:
+        assert all(one.equal for one in compare.digests(same, None))
+    with counted_calls(spark) as of_dirty:
+        unequal = SegmentSet.of(one.segment for one in compare.digests(other, None) if not one.equal)
+        found = compare.findings(compare.candidates(other, unequal), other, unequal, None)
+        assert compare.count(found, "kind") == {"deleted": 1}
+
+    assert of_clean["calls"] <= clean
+    assert of_dirty["calls"] <= dirty
