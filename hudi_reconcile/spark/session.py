@@ -17,9 +17,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +32,8 @@ from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
 from hudi_reconcile.core.safe_text import of_message, text_of
 from hudi_reconcile.spark import jvm as gateway
-from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, list_jars, locked_jars, verify
+from hudi_reconcile.spark.class_archive import ClassArchive, find_archive, is_usable, list_parts
+from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, cache_folder, list_jars, locked_jars, verify
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
 from hudi_reconcile.spark.scratch import Scratch, make_scratch, scratch_folder
 from hudi_reconcile.spark.settings import (
@@ -67,6 +70,8 @@ class SessionRequest:
     `master` is None where a session is to be joined and none started.
 
     `hidden` names the environment variables that hold the config's secrets: a JVM that is started does not get them.
+
+    `archives`: a JVM of ours may write its class archive as it ends, where there is none.
     """
 
     master: str | None = "local[*]"
@@ -74,6 +79,7 @@ class SessionRequest:
     jars: JarRequest = field(default_factory=JarRequest)
     short: bool = False
     hidden: frozenset[str] = frozenset()
+    archives: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +139,10 @@ def start_session(request: SessionRequest, environ: Mapping[str, str] = os.envir
         raise
     try:
         memory = spark.conf.get("spark.driver.memory", None) or ""
-        session = replace(_describe(spark, started), java=java, scratch=scratch, jvm=jvm, driver_memory=memory)
+        described = _describe(spark, started, map(Path, jvm.class_path))
+        session = replace(described, java=java, scratch=scratch, jvm=jvm, driver_memory=memory)
     except BaseException:
-        _end(spark, scratch)
+        _end(spark, scratch, jvm)
         raise
     atexit.register(stop_session, session)  # whoever took rows from `hudi_reconcile.changes` stops nothing
     return session
@@ -146,7 +153,7 @@ def stop_session(session: Session) -> None:
     atexit.unregister(stop_session)
     stopped = session.spark.sparkContext._jsc is None  # noqa: SLF001 - pyspark has no public word for it
     if session.scratch is not None and not stopped:
-        _end(session.spark, session.scratch)
+        _end(session.spark, session.scratch, session.jvm)
     elif session.scratch is not None:
         session.scratch.remove()
 
@@ -164,7 +171,6 @@ def _launch(
     with resources.as_file(resources.files("hudi_reconcile.spark") / "log4j2.properties") as log_settings:
         launch = Launch(
             master=master,
-            jars=(),
             log_settings=str(log_settings),
             scratch=str(scratch.path),
             short=request.short,
@@ -172,8 +178,17 @@ def _launch(
         session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
         java = find_java(environ)
         jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]
-        conf = session_conf(request.conf, replace(launch, jars=jars), machine)
-        jvm = gateway.launch(conf, java, scratch, request.hidden)
+        class_path = jars if is_local(master) and not any(":" in jar for jar in jars) else []
+        archive = _find_archive(request, java, class_path, environ) if class_path else None
+        launch = replace(launch, jars=[] if class_path else jars, java_options=archive.option if archive else "")
+        conf = session_conf(request.conf, launch, machine)
+        locks = [archive.lock] if archive is not None and archive.lock is not None else []
+        try:
+            jvm = gateway.launch(conf, java, scratch, hidden=request.hidden, class_path=class_path, locks=locks)
+        finally:
+            for lock in locks:
+                os.close(lock)  # Java alone holds it from here on
+        jvm = replace(jvm, writes_archive=bool(locks))
     if is_local(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark takes any python3 on PATH
     try:
@@ -186,7 +201,20 @@ def _launch(
     return SparkSession(context), java, jvm
 
 
-def _end(spark: SparkSession, scratch: Scratch) -> None:
+def _find_archive(
+    request: SessionRequest, java: JavaRuntime, class_path: Sequence[str], environ: Mapping[str, str]
+) -> ClassArchive | None:
+    import pyspark
+
+    spark_home = Path(environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    if not is_usable(request.conf, environ, spark_home):
+        return None
+    parts = list_parts(java.home, spark_home / "jars", [Path(jar) for jar in class_path])
+    folder = cache_folder(environ).parent / "classes"
+    return find_archive(folder, parts, may_make=request.archives, now_seconds=time.time())
+
+
+def _end(spark: SparkSession, scratch: Scratch, jvm: gateway.Jvm | None) -> None:
     from py4j.protocol import Py4JError
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -199,7 +227,9 @@ def _end(spark: SparkSession, scratch: Scratch) -> None:
         # Where the JVM was gone, pyspark stopped half way, and a later session of this process would be the old one.
         SparkContext._active_spark_context = None  # noqa: SLF001
         SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
-        if running is not None:
+        if running is not None and jvm is not None and jvm.writes_archive:
+            gateway.end(running, patience_seconds=0)
+        elif running is not None:
             gateway.end(running)
         _forget_gateway()
         scratch.remove()
@@ -301,11 +331,11 @@ def _join(request: SessionRequest) -> SparkSession:
 # --- either way ------------------------------------------------------------------------------------------------------
 
 
-def _describe(spark: SparkSession, started: float) -> Session:
+def _describe(spark: SparkSession, started: float, class_path: Iterable[Path] = ()) -> Session:
     _require_hudi(spark)
     return Session(
         spark=spark,
-        jars=verify(_loaded_jars(spark), locked_jars()),
+        jars=verify((*class_path, *_loaded_jars(spark)), locked_jars()),
         java=None,
         java_version=str(jvm_of(spark).java.lang.System.getProperty("java.version")),
         spark_version=spark.version,
@@ -331,6 +361,21 @@ def _require_hudi(spark: SparkSession) -> None:
 def cancel_jobs(spark: SparkSession) -> None:
     """End all that Spark works at: whoever waits for it gets an error."""
     spark.sparkContext.cancelAllJobs()
+
+
+@contextmanager
+def cancellable_jobs(spark: SparkSession) -> Iterator[Callable[[], None]]:
+    """Yields what cancels the jobs of this block from another thread, and no other's: they carry a tag of their own.
+
+    Not a job group, which Hudi sets as it goes. A thread that the block starts has to be given the property `spark.job.tags`.
+    """
+    context, tag = spark.sparkContext, f"hudi-reconcile-{uuid.uuid4().hex}"
+    context.addJobTag(tag)
+    try:
+        yield partial(context.cancelJobsWithTag, tag)
+    finally:
+        with suppress(Exception):  # Java is gone, and the tag with it
+            context.removeJobTag(tag)
 
 
 def jvm_of(spark: SparkSession) -> Any:
@@ -384,7 +429,7 @@ def bare_jvm(request: SessionRequest, environ: Mapping[str, str] = os.environ) -
             "spark.jars": ",".join(jars),
             "spark.driver.extraJavaOptions": f"{TIME_ZONE_OPTION} {scratch_options(str(scratch.path))}",
         }
-        jvm = gateway.launch(conf, find_java(environ), scratch, request.hidden)
+        jvm = gateway.launch(conf, find_java(environ), scratch, hidden=request.hidden)
         try:
             yield jvm.gateway.jvm
         finally:

@@ -20,6 +20,7 @@ _EXTENSIONS = "spark.sql.extensions"
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
 SUBSTITUTION = "spark.sql.variable.substitute"
+_NAMES_AS_PATTERNS = "spark.sql.parser.quotedRegexColumnNames"
 
 # Changing one of these changes what is read, written or called equal.
 REQUIRED = {
@@ -40,9 +41,11 @@ REQUIRED = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     # With it, Spark puts the environment's secret in for `${env:NAME}` in any SQL text: a column's name or a value may say so.
     SUBSTITUTION: "false",
+    # With it, a quoted name in SQL text is a pattern: a column's name could choose another column.
+    _NAMES_AS_PATTERNS: "false",
 }
 # Those of them that a session has without being told.
-GIVEN = frozenset({"spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles"})
+GIVEN = frozenset({"spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles", _NAMES_AS_PATTERNS})
 
 _DEFAULTS = {
     "spark.app.name": "hudi-reconcile",
@@ -72,13 +75,15 @@ class Machine:
 class Launch:
     """What goes into a JVM that we start ourselves: its master, its jars, its log settings, its scratch folder (0700).
 
-    `short`: the run handles few rows, so that compiling quickly is worth more than compiling well.
+    `short`: the run handles few rows, so that compiling quickly is worth more than compiling well. `jars` are those that
+    Spark hands on, `java_options` what the JVM is told beside ours.
     """
 
     master: str
-    jars: Sequence[str]
     log_settings: str
     scratch: str
+    jars: Sequence[str] = ()
+    java_options: str = ""
     short: bool = False
 
 
@@ -170,6 +175,7 @@ def _driver_options(launch: Launch, given: str) -> str:
         options += ["-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"] if launch.short else []
         # As YARN ends its executors: a JVM without memory else works on for minutes, collecting garbage, and ends nothing.
         options += [] if "OutOfMemoryError" in given else ["-XX:+ExitOnOutOfMemoryError"]
+        options += [launch.java_options] if launch.java_options else []
     return " ".join(options)
 
 

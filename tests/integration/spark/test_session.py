@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,44 @@ def test_session_without_java_on_the_path_runs_hudi_on_the_wheels_java_and_keeps
     }
     assert "noise from the JVM" in stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lake", "tools"]
+
+
+# A session that may write its class archive; what its Java knows of classes that it mapped.
+ARCHIVES = """
+import json
+from hudi_reconcile.spark.session import SessionRequest, open_session
+
+with open_session(SessionRequest(master="local[2]", short=True, archives=True)) as session:
+    told = [*session.spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()]
+    rows = session.spark.range(3).count()
+print(json.dumps({"rows": rows, "writes": session.jvm.writes_archive, "told": [one for one in told if "rchive" in one]}))
+"""
+
+
+def test_java_writes_its_classes_down_after_a_run_that_waits_for_nothing_and_maps_them_at_the_next(
+    tmp_path: Path,
+) -> None:
+    environ = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    classes = tmp_path / "hudi-reconcile" / "classes"
+
+    def run() -> dict[str, Any]:
+        command = [sys.executable, "-c", ARCHIVES]
+        ended = subprocess.run(command, capture_output=True, text=True, env=environ, check=False, timeout=240)
+        assert ended.returncode == 0, ended.stderr
+        result: dict[str, Any] = json.loads(ended.stdout)
+        return result
+
+    first = run()
+    until = time.monotonic() + 120
+    while not any(path.read_bytes()[:1].strip(b"\0") for path in classes.glob("*.jsa")):  # its header is written last
+        assert time.monotonic() < until, "Java never finished its archive"
+        time.sleep(0.5)
+    second = run()
+
+    (archive,) = classes.glob("*.jsa")
+    assert (first["rows"], first["writes"]) == (3, True)
+    assert (second["rows"], second["writes"]) == (3, False)
+    assert second["told"] == [f"-XX:SharedArchiveFile={archive}"]
 
 
 def test_session_has_the_settings_that_correctness_needs(spark: SparkSession) -> None:
