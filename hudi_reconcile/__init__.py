@@ -25,21 +25,23 @@ def __getattr__(name: str) -> Any:
 
 
 def changes(
-    table: str,
-    type: str,  # noqa: A002 - as the command line's --type
+    table: str | None = None,
+    type: str | None = None,  # noqa: A002 - as the command line's --type
     from_: str = "earliest",
     to: str = "latest",
     *,
+    path: str | None = None,
     config: object = "reconcile.yaml",
     corrections_only: bool = False,
 ) -> DataFrame:
-    """What changed in a table of the config between two instants, as a Spark frame (docs/change-queries.md).
+    """What changed in a table, of the config or at a path, between two instants, as a Spark frame (docs/change-queries.md).
 
     Args:
         table: its name in the config.
         type: `append-only`, `upsert`, `min-delta` or `full-delta`.
         from_: exclusive; a Hudi instant (completion time), an ISO time in UTC, `earliest` or `latest`.
         to: inclusive; as `from_`.
+        path: any Hudi table by its path or URI, in place of `table`: no config is read.
         config: the config file, or a project that `load` has read.
         corrections_only: only what a corrective commit of this tool changed.
 
@@ -54,7 +56,11 @@ def changes(
     """
     # By name: every room may import this module, so that it may import none; and importing it stays free of Spark.
     app: Any = import_module("hudi_reconcile.app.changes")
-    found: DataFrame = app.changes_by_name(
-        table, type, (from_, to), config=getattr(config, "config", config), corrections_only=corrections_only
+    found: DataFrame = app.changes_of(
+        app.choose_table(table, path),
+        type,
+        (from_, to),
+        config=getattr(config, "config", config),
+        corrections_only=corrections_only,
     )
     return found

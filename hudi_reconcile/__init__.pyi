@@ -16,11 +16,12 @@ __version__: str
 __all__ = ["Project", "Result", "__version__", "apply", "changes", "check", "load", "plan", "pull", "run", "sweep"]
 
 def changes(
-    table: str,
-    type: str,  # noqa: A002
+    table: str | None = None,
+    type: str | None = None,  # noqa: A002
     from_: str = "earliest",
     to: str = "latest",
     *,
+    path: str | None = None,
     config: str | Path | Project = "reconcile.yaml",
     corrections_only: bool = False,
 ) -> DataFrame: ...

@@ -34,7 +34,7 @@ from hudi_reconcile.changefeed.query import (
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
-from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.config.tables import TableConfig, table_at
 from hudi_reconcile.core.changes.consumers import (
     ConsumerPosition,
     Lag,
@@ -55,7 +55,7 @@ from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.changes.positions import Positions
 from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.spark.session import Session, open_session, start_session
+from hudi_reconcile.spark.session import Session, SessionRequest, open_session, start_session
 
 FEW_BYTES = (
     64 << 20
@@ -126,19 +126,19 @@ def target_of(url: str, table: str, *, insecure: bool) -> PostgresTarget:
     return found
 
 
-def query(config: Config, asked: ChangeQuery, deliver: Deliver) -> None:
-    """Answer one query and hand it over while Spark is open."""
-    with open_session(replace(session_request(config), short=True)) as session:
+def query(config: Config | None, asked: ChangeQuery, deliver: Deliver) -> None:
+    """Answer one query and hand it over while Spark is open. `config` is None where only the table's path is known."""
+    with open_session(_request(config)) as session:
         deliver(ask(config, asked, session))
 
 
-def feed(config: Config, asked: ChangeQuery, consumer: str, deliver: Deliver, *, commit: bool) -> None:
+def feed(config: Config | None, asked: ChangeQuery, consumer: str, deliver: Deliver, *, commit: bool) -> None:
     """Hand a consumer what completed since its stored position, or since `asked.start` where that is no `earliest`.
 
     With `commit` the position moves on once `deliver` has returned, and a second call for the consumer is refused meanwhile.
     A delivery that was cut short comes again, the same range first (`core/changes/consumers.py`).
     """
-    with open_session(replace(session_request(config), short=True)) as session:
+    with open_session(_request(config)) as session:
         positions = Positions(session.spark, asked.table.lake.path)
         with positions.held(consumer) if commit else nullcontext():
             _feed(config, asked, _Place(positions, consumer, commit), deliver, session)
@@ -157,7 +157,7 @@ class _Place:
             self.positions.write(position)
 
 
-def _feed(config: Config, asked: ChangeQuery, place: _Place, deliver: Deliver, session: Session) -> None:
+def _feed(config: Config | None, asked: ChangeQuery, place: _Place, deliver: Deliver, session: Session) -> None:
     history = HudiHistory(session.spark, asked.table.lake.path)
     commits = history.commits()
     cut = history.cut(commits)
@@ -187,19 +187,44 @@ def _begun(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cu
     return position
 
 
-def changes_by_name(
-    table: str, kind: str, ends: tuple[str, str], *, config: str | Path | Config, corrections_only: bool
+def choose_table(name: str | None, path: str | None) -> str | TableConfig:
+    """The name of a table in a config, or the table at a path. Raises UsageError where it is not one of both."""
+    if (name is None) == (path is None):
+        raise UsageError(
+            "which table: by its name in a config (-t T, `table`) or by its path (--path TABLE, `path`), one of both",
+            fix="-t T, or --path TABLE",
+        )
+    return table_at(path, Path.cwd()) if path is not None else str(name)
+
+
+def changes_of(
+    table: str | TableConfig,
+    kind: str | None,
+    ends: tuple[str, str],
+    *,
+    config: str | Path | Config,
+    corrections_only: bool,
 ) -> object:
-    """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays."""
+    """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays.
+
+    `table` is the name of one in the config, or the table itself, for which no config is read.
+    """
     known = next((one for one in QUERY_TYPES if one == kind), None)
     if known is None:
         raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
-    found = config if isinstance(config, Config) else load_config(Path(config), os.environ)
-    asked = replace(ChangeQuery.of(found.table(table), known, *ends), corrections_only=corrections_only)
-    return as_frame(ask(found, asked, start_session(replace(session_request(found), short=True))).rows)
+    found: Config | None = None
+    if isinstance(table, str):
+        found = config if isinstance(config, Config) else load_config(Path(config), os.environ)
+        table = found.table(table)
+    asked = replace(ChangeQuery.of(table, known, *ends), corrections_only=corrections_only)
+    return as_frame(ask(found, asked, start_session(_request(found))).rows)
 
 
-def ask(config: Config, asked: ChangeQuery, session: Session) -> Answered:
+def _request(config: Config | None) -> SessionRequest:
+    return replace(SessionRequest() if config is None else session_request(config), short=True)
+
+
+def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered:
     """Answer the query, materialised.
 
     Raises UsageError where it cannot be answered exactly: history that is gone, no change log, keys that are there twice.
@@ -273,16 +298,17 @@ def _refuse_unanswerable(asked: ChangeQuery, table: LakeTable) -> None:
 
 
 def _findings(
-    config: Config, table: TableConfig, commits: tuple[Commit, ...]
+    config: Config | None, table: TableConfig, commits: tuple[Commit, ...]
 ) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """Folders of the findings that the range's corrections came from, by sweep run, and a note for each that is not used.
 
     Those that are gone, and those that are not what the audit log has of them, name no kind: what the lake tells is whole.
     """
-    store = store_of(config, os.environ)
     corrections = (correction_of(commit.labels) for commit in commits)
     sweeps = sorted({str(one.sweep) for one in corrections if one is not None and is_run_id(one.sweep or "")})
-    folders: dict[str, str] = {}
+    if config is None:
+        return {}, ("without a config no run is known: corrections have no kind",) if sweeps else ()
+    store, folders = store_of(config, os.environ), dict[str, str]()
     notes: list[str] = []
     for sweep in sweeps:
         folder = store.findings_dir(sweep, table.name)
@@ -303,7 +329,7 @@ def measure_lags(config: Config, tables: Collection[str]) -> Mapping[str, tuple[
     Raises UsageError for an unknown table, LakeError for a position that cannot be read.
     """
     chosen = [config.table(name) for name in tables] or config.tables
-    with open_session(replace(session_request(config), short=True)) as session:
+    with open_session(_request(config)) as session:
         return {table.name: _lags(session, table.lake.path) for table in chosen}
 
 

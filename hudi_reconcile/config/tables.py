@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema
@@ -26,6 +27,7 @@ from hudi_reconcile.config.fields import (
     Names,
     Options,
     Place,
+    PositiveDuration,
     Raw,
     Section,
     Share,
@@ -36,7 +38,7 @@ from hudi_reconcile.config.fields import (
     plain_number,
 )
 from hudi_reconcile.config.paths import resolve_lake_path
-from hudi_reconcile.core.errors import fold
+from hudi_reconcile.core.errors import UsageError, fold
 from hudi_reconcile.core.plan.lake_ownership import lake_option_problems
 from hudi_reconcile.core.tables.partitions import in_full
 from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, PartitionField, TableType
@@ -394,6 +396,9 @@ class TableConfig(Section):
         "redact", description="Columns named like personal data that `mask` does not name: hmac | redact | show."
     )
     rules: LocalPath | None = Field(None, description="Rules file of this table.")
+    time_limit: PositiveDuration | None = Field(
+        None, description="The table is ended, unverified, when a command worked on it so long; the others go on."
+    )
     tags: Annotated[tuple[Text, ...], LAX, AfterValidator(no_repeats)] = Field(
         (), description="Words to choose tables by: --tag."
     )
@@ -402,3 +407,19 @@ class TableConfig(Section):
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
         """Keys stay readable, carried and compared; a query is fetched in full."""
         return table_findings(raw)
+
+
+def table_at(path: str, folder: Path) -> TableConfig:
+    """The table at a lake path of which no config tells anything: every key has its default. It is named as its folder is.
+
+    Raises UsageError where the text is no path; a relative one begins at `folder`.
+    """
+    try:
+        place = resolve_lake_path(path, folder)
+    except ValueError as error:
+        raise UsageError(f"--path {path!r}: {error}", fix="--path /lake/orders, or any URI that Hadoop reads") from None
+    name = "table"
+    with suppress(ValueError):  # what is no name of a table in a config stays in the path alone
+        name = folder_name(place.rstrip("/").rpartition("/")[2])
+    values = {"name": name, "source": {"table": name}, "lake": {"path": place}}
+    return TableConfig.model_validate(values, context=Place("--path", folder))

@@ -19,6 +19,8 @@ from hudi_reconcile.report.words.verdict import count_text
 
 if TYPE_CHECKING:
     from hudi_reconcile.app.changes import Answered, Target
+    from hudi_reconcile.config.model import Config
+    from hudi_reconcile.config.tables import TableConfig
 
 
 _KEPT_IN_STEP = ("postgresql", "postgres")
@@ -27,7 +29,8 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
 
 
 @click.command()
-@click.option("-t", "--table", "table", required=True, metavar="T", help="Table by its config name.")
+@click.option("-t", "--table", "table", metavar="T", help="Table by its config name.")
+@click.option("--path", metavar="TABLE", help="Instead: any Hudi table by its path or URI; no config is read.")
 @click.option("--type", "kind", required=True, type=click.Choice(QUERY_TYPES), help="Which changes.")
 @click.option("--from", "start", default=EARLIEST, show_default=True, metavar="I", help="Completed after this instant.")
 @click.option(
@@ -56,7 +59,8 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
 @pass_settings
 def changes(
     settings: Settings,
-    table: str,
+    table: str | None,
+    path: str | None,
     kind: QueryType,
     *,
     start: str,
@@ -81,12 +85,10 @@ def changes(
     _check_into(into, into_table)
     if into_table is not None:
         _check_kept_in_step(kind, consumer, commit=commit_position, corrections_only=corrections_only)
-    config = settings.load()
-    asked = replace(
-        ChangeQuery.of(config.table(table), kind, start, end), corrections_only=corrections_only, merge=merge
-    )
+    config, chosen = _choose(settings, table, path)
+    asked = replace(ChangeQuery.of(chosen, kind, start, end), corrections_only=corrections_only, merge=merge)
     target = None if into is None or into_table is None else target_of(into, into_table, insecure=insecure)
-    output = _Output(table, kind, output_format, into, target)
+    output = _Output(chosen.name, kind, output_format, into, target)
     output.begin()
     if consumer is None:
         query(config, asked, output.deliver)
@@ -143,6 +145,21 @@ class _Output:
 
     def _head(self) -> dict[str, object]:
         return {**head("changes", Outcome.CLEAN), "table": self.table, "type": self.kind}
+
+
+def _choose(settings: Settings, table: str | None, path: str | None) -> tuple[Config | None, TableConfig]:
+    """The table that is asked, with its config or by its path alone."""
+    from hudi_reconcile.app.changes import choose_table  # noqa: PLC0415 - keeps Spark out of --help
+
+    chosen = choose_table(table, path)
+    if isinstance(chosen, str):
+        config = settings.load()
+        return config, config.table(chosen)
+    if not settings.is_plain:
+        raise UsageError(
+            "--path reads no config: -c, --profile and --set would change nothing", fix="leave them out, or ask by -t T"
+        )
+    return None, chosen
 
 
 def _check_consumer(consumer: str | None, how: ChangesFormat, *, commit: bool, prints: bool) -> None:
