@@ -255,6 +255,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     except (LakeError, CannotFollowError) as error:
         return _compared_all_the_same(one, error)
     try:
+        one.limit.refuse()
         swept, plan = _leave(one, sweep(_job(one), one.edges))
     except ReconcileError as error:  # the pull has committed
         return replace(failure_of(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
@@ -265,6 +266,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
         return swept
     try:
+        one.limit.refuse()
         applied = _apply(one, plan, approval, rules)
     except LandedError as landed:
         raise LandedError(_joined(swept, landed.result), landed.error) from landed.error

@@ -106,7 +106,7 @@ def open_world(config: Config) -> Iterator[World]:
 @contextmanager
 def hold_session(world: World, *, expected_rows: int = SHORT_ROWS) -> Iterator[Session]:
     """The Spark session, for the length of a block."""
-    request = replace(session_request(world.config), short=expected_rows < SHORT_ROWS)
+    request = replace(session_request(world.config), short=expected_rows < SHORT_ROWS, archives=True)
     with open_session(request) as session:
         world.session = session
         try:

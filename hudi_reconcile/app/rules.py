@@ -70,6 +70,7 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
     Raises LandedError, with all that the work did, where the rules end in an error that nobody foresaw.
     """
     try:
+        one.limit.refuse()
         own = compared_of(one.folder.run_id, table_document(result))
         return add_rules(result, _judged(one, rules, fail_on, own))
     except ReconcileError as error:

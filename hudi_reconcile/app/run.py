@@ -35,6 +35,7 @@ from hudi_reconcile.app.table_work import (
     unreached,
     work_through,
 )
+from hudi_reconcile.app.time_limit import deadline_of
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
@@ -64,6 +65,12 @@ class Call:
     tables: tuple[TableConfig, ...]
     props: str | None = None
     jobs: int = 1
+
+    def without_limits(self) -> Call:
+        """The call without its config's time limits, for what people do by hand to set a table right."""
+        run = self.config.run.model_copy(update={"time_limit": None})
+        tables = tuple(table.model_copy(update={"time_limit": None}) for table in self.tables)
+        return replace(self, config=self.config.model_copy(update={"run": run}), tables=tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,7 @@ def _performed(
     asked = [table for table in tables if table.name not in results]
     lanes = lanes_of(config, asked, call.jobs)
     clock, who = HostClock(), actor(os.environ)
-    started = clock.utc_micros()
+    started, until = clock.utc_micros(), deadline_of(None, config.run.time_limit, clock.monotonic_seconds())
     store = store_of(config, os.environ)
     stop_code = 0
     with store.begin(started) as folder:
@@ -119,7 +126,7 @@ def _performed(
         provenance = describe_maker(call, who, folder)
         log = TableLog(len(tables), done=len(results))
         work = Work(
-            act=act, folder=folder, store=store, lanes=lanes, log=log, results=results, provenance=provenance
+            act=act, folder=folder, store=store, lanes=lanes, log=log, results=results, provenance=provenance, until=until
         )  # fmt: skip
         try:
             work_through(config, asked, work, asks_source=asks_source)

@@ -16,6 +16,7 @@ import math
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -26,14 +27,70 @@ from hudi_reconcile.core.result_parts import Failure
 _EXIT_CODE_OF_SIGNALS = 128  # as shells have it
 
 
-class StopRequest:
+class Wish(ABC):
+    """A wish that work ends, which waits for the commits that are being made or noted."""
+
+    def __init__(self) -> None:
+        # One for each such commit, by any thread. Adding and removing is one step to other threads.
+        self._holds: list[Callable[[], None]] = []
+
+    @property
+    @abstractmethod
+    def is_asked(self) -> bool:
+        """Whether the work is to end."""
+
+    @abstractmethod
+    def error(self) -> BaseException:
+        """The exception that ends it."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a commit is being made or noted."""
+        return bool(self._holds)
+
+    @contextmanager
+    def hold(self, cancel_jobs: Callable[[], None] | None = None) -> Iterator[None]:
+        """A block in which a commit is made or noted: the wish raises after it, in place of the error that it led to.
+
+        `cancel_jobs` is for a block that makes one: once the wish is there, none is begun.
+        """
+        mine = cancel_jobs or _cancel_nothing
+        self._holds.append(mine)
+        try:
+            if cancel_jobs is not None:
+                self.refuse()
+            yield
+        except Exception as error:
+            if self.is_asked:
+                raise self.error() from error
+            raise
+        finally:
+            self._holds.remove(mine)
+        self.refuse()
+
+    def refuse(self) -> None:
+        """Raise what ends the work, where it is to end."""
+        if self.is_asked:
+            raise self.error()
+
+    def cancel_commits(self) -> None:
+        """Cancel the jobs of the commits that are being made: they are rolled back, or landed already."""
+        for cancel_jobs in [one for one in self._holds if one is not _cancel_nothing][:1]:  # it cancels all of them
+            _try(cancel_jobs)
+
+
+class StopRequest(Wish):
     """Whether somebody asked this process to end, and by which signal."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.signal: int = 0
         self._is_ignored = False
-        # One for each commit that is being made or noted, by any thread. Adding and removing is one step to other threads.
-        self._holds: list[Callable[[], None]] = []
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a signal came."""
+        return bool(self.signal)
 
     def listen(self) -> None:
         """Take the process's SIGINT and SIGTERM. A SIGINT that the parent had ignored (nohup) stays ignored."""
@@ -48,40 +105,8 @@ class StopRequest:
         self.signal = number
         if not self.is_held:
             raise self.error()
-        for cancel_jobs in [one for one in self._holds if one is not _cancel_nothing][:1]:  # it cancels every table's
-            # On a thread of its own: this one may be waiting for Java's answer, and each thread has one connection to Java.
-            threading.Thread(target=_try, args=(cancel_jobs,), name="cancel jobs", daemon=True).start()
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a commit is being made or noted."""
-        return bool(self._holds)
-
-    @contextmanager
-    def hold(self, cancel_jobs: Callable[[], None] | None = None) -> Iterator[None]:
-        """A block in which a commit is made or noted: a signal raises after it, in place of the error that it led to.
-
-        `cancel_jobs` is for a block that makes one: after a signal none is begun.
-        """
-        mine = cancel_jobs or _cancel_nothing
-        self._holds.append(mine)
-        try:
-            if cancel_jobs is not None:
-                self.refuse()
-            yield
-        except Exception as error:
-            if self.signal:
-                raise self.error() from error
-            raise
-        finally:
-            self._holds.remove(mine)
-        if self.signal:
-            raise self.error()
-
-    def refuse(self) -> None:
-        """Raise the stop that was asked for, where one was."""
-        if self.signal:
-            raise self.error()
+        # On a thread of its own: this one may be waiting for Java's answer, and each thread has one connection to Java.
+        threading.Thread(target=self.cancel_commits, name="cancel jobs", daemon=True).start()
 
     @contextmanager
     def ignore(self) -> Iterator[None]:
@@ -140,7 +165,7 @@ def failure_of_stop(stop: BaseException, when: str, *, what: str = "") -> Failur
 
 # --- threads that end with the process ---
 
-_POLL_SECONDS = 0.2
+POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 10.0
 
 
@@ -192,7 +217,7 @@ def _wait(ends: Sequence[threading.Event]) -> bool:
     """Wait a moment for the first lane that still works; whether any does."""
     for end in ends:
         if not end.is_set():
-            end.wait(_POLL_SECONDS)
+            end.wait(POLL_SECONDS)
             return True
     return False
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,8 +16,10 @@ from typing import Any
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.log_context import about_table
 from hudi_reconcile.app.stop import STOP, failure_of_stop, run_lanes
+from hudi_reconcile.app.time_limit import TimeLimit, deadline_of, limit_edges
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.deadline import Deadline, first_deadline, unbegun_error
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
@@ -30,6 +32,7 @@ from hudi_reconcile.ports import Edges, FilesRead
 from hudi_reconcile.spark.session import (
     Session,
     cancel_jobs,
+    cancellable_jobs,
     explain_loss,
     has_lost_java,
     translate_error,
@@ -42,13 +45,17 @@ log = logging.getLogger("hudi_reconcile")
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
-    """What a command does with one table: its config, its edges, where its evidence goes and earlier evidence is."""
+    """What a command does with one table: its config, its edges, where its evidence goes and earlier evidence is.
+
+    `limit` is the time that it may take.
+    """
 
     table: TableConfig
     edges: Edges
     folder: RunFolder
     store: Store
     session: Session
+    limit: TimeLimit = field(default_factory=TimeLimit)
 
 
 Act = Callable[[TableRun], TableResult]
@@ -64,7 +71,10 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is done with each table, and where results and provenance are put as they come. `begun` are the tables' names."""
+    """What is done with each table, and where results and provenance are put as they come. `begun` are the tables' names.
+
+    `until` is the end of the run's own time.
+    """
 
     act: Act
     folder: RunFolder
@@ -74,6 +84,7 @@ class Work:
     results: dict[str, TableResult]
     provenance: dict[str, Any]
     begun: set[str] = field(default_factory=set)
+    until: Deadline | None = None
 
 
 def lanes_of(config: Config, tables: Sequence[TableConfig], jobs: int) -> Lanes:
@@ -98,7 +109,7 @@ def work_through(config: Config, tables: Sequence[TableConfig], work: Work, *, a
         for one_failed in failed.values():
             _end(work, one_failed)
         waiting = deque(table for table in tables if table.name not in failed)
-        while waiting:
+        while not _is_late(world, work, waiting):
             try:
                 with hold_session(world, expected_rows=expected_rows) as session:
                     work.provenance.update(session_provenance(session))
@@ -127,7 +138,7 @@ def _work_in(world: World, session: Session, waiting: deque[TableConfig], work: 
 
 
 def _work_lane(world: World, session: Session, waiting: deque[TableConfig], work: Work) -> None:
-    while waiting:
+    while not _is_late(world, work, waiting):
         try:
             table = waiting.popleft()
         except IndexError:  # another lane was faster
@@ -137,6 +148,16 @@ def _work_lane(world: World, session: Session, waiting: deque[TableConfig], work
         _one(world, session, table, work)
         if has_lost_java(session):
             return
+
+
+def _is_late(world: World, work: Work, waiting: deque[TableConfig]) -> bool:
+    """Whether no table is left to begin. Those that wait when the run's time is over are told as not done."""
+    if work.until is not None and work.until.is_over(world.clock.monotonic_seconds()):
+        with suppress(IndexError):  # another lane may be as late
+            while True:
+                name = waiting.popleft().name
+                _end(work, failure_result(name, unbegun_error(work.until, name)))
+    return not waiting
 
 
 def _end(work: Work, result: TableResult) -> None:
@@ -194,21 +215,24 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
     """Do the work with a table and note its result. Raises a stop of the process."""
     begun = world.clock.monotonic_seconds()
     sent_before = len(world.engine.sent)
+    own = deadline_of(table.name, table.time_limit, begun)
+    limit = TimeLimit(table.name, first_deadline(own, work.until))
     one: TableRun | None = None
     ending: BaseException | None = None
     try:
-        with about_table(table.name):
-            one = TableRun(table, world.edges(table), work.folder, work.store, session)
+        with about_table(table.name), _limited(world, session, limit) as limit_edges:
+            one = TableRun(table, limit_edges(world.edges(table)), work.folder, work.store, session, limit)
             result = work.act(one)
     except STOPS as stop:
         ending, result = stop, failure_result(table.name, stop)
     except LandedError as landed:
-        ending = _ending(session, landed.error)
+        ending = _ending(session, landed.error, limit)
         failure = failure_result(table.name, ending or landed.error)
         result = replace(landed.result, outcome=failure.outcome, error=failure.error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
-        ending = _ending(session, error)
+        ending = _ending(session, error, limit)
         result = failure_result(table.name, ending or error)
+    result = _told_as_late(session, result, limit)
     with STOP.hold():  # what was done is told, whenever the signal comes
         seconds = world.clock.monotonic_seconds() - begun
         _end(
@@ -216,6 +240,36 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         )
     if isinstance(ending, STOPS):
         raise ending
+
+
+@contextmanager
+def _limited(world: World, session: Session, limit: TimeLimit) -> Iterator[Callable[[Edges], Edges]]:
+    """A table's work within its time, as a block; yields what its edges are to be."""
+    if not limit.is_set:
+        yield lambda edges: edges
+        return
+
+    def cancel() -> None:
+        for one in (cancel_own_jobs, partial(world.engine.close, at_once=True)):
+            with suppress(Exception):  # Java or the database may be gone, and then nobody waits for them
+                one()
+
+    try:
+        with cancellable_jobs(session.spark) as cancel_own_jobs, limit.watch(world.clock, cancel):
+            yield lambda edges: limit_edges(edges, limit, cancel_own_jobs)
+    finally:
+        if limit.is_asked:
+            world.engine.close()  # a cancellation that is still on its way meets no statement of the next table
+
+
+def _told_as_late(session: Session, result: TableResult, limit: TimeLimit) -> TableResult:
+    """The result with its time's end as the error, where that came before a verdict; what was found and done stays."""
+    if not limit.is_asked or STOP.signal or has_lost_java(session):
+        return result
+    if result.error is None and result.outcome is not Outcome.UNVERIFIED:
+        return result
+    error = limit.error()
+    return replace(result, outcome=error.outcome, error=Failure(error.type, error.message, error.fix))
 
 
 def _with_cost(
@@ -230,11 +284,16 @@ def _with_cost(
     return replace(result, cost=cost, provenance={**result.provenance, **sql})
 
 
-def _ending(session: Session, error: BaseException) -> BaseException | None:
-    """A stop, also where a `finally` put its own error in its place, or the loss of the JVM; None for any other error."""
+def _ending(session: Session, error: BaseException, limit: TimeLimit) -> BaseException | None:
+    """A stop, also where a `finally` put its own error in its place, the loss of the JVM, or the end of the table's time.
+
+    None for any other error.
+    """
     if isinstance(error, STOPS):
         return error
-    return STOP.error() if STOP.signal else explain_loss(session, error)
+    if STOP.signal:
+        return STOP.error()
+    return explain_loss(session, error) or (limit.error() if limit.is_asked else None)
 
 
 def cost_of(
@@ -261,8 +320,8 @@ def cost_of(
 
 
 def failure_of(one: TableRun, error: ReconcileError) -> TableResult:
-    """As `failure_result`, for an error that ended a part of a table's work. A stop, or the loss of Java, is told as such."""
-    return failure_result(one.table.name, _ending(one.session, error) or error)
+    """As `failure_result`, for an error that ended a part of a table's work. What is behind it is told: a stop, say."""
+    return failure_result(one.table.name, _ending(one.session, error, one.limit) or error)
 
 
 def failure_result(name: str, error: BaseException) -> TableResult:

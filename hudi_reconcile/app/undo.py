@@ -61,7 +61,7 @@ def run_undo(call: Call, run_id: str) -> Finished:
         job = job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before)
         return undo(job, run_id, one.edges, instants=instants.get(one.table.name, ()))
 
-    return perform("undo", call, take_back, settle=of_the_run)
+    return perform("undo", call.without_limits(), take_back, settle=of_the_run)
 
 
 def of_the_run(results: Mapping[str, TableResult]) -> Mapping[str, TableResult]:
@@ -96,7 +96,7 @@ def run_set_state(call: Call, value: str | None) -> Finished:
             job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before), one.edges, value, by=by
         )
 
-    return perform(command, call, set_one)
+    return perform(command, call.without_limits(), set_one)
 
 
 def _document(name: str, path: str, state: TableState) -> Document:

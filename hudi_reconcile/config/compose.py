@@ -26,7 +26,7 @@ from hudi_reconcile.config.secrets import Template
 from hudi_reconcile.config.yaml_document import Problem
 from hudi_reconcile.core.errors import UsageError, suggest_name
 
-_OF_A_PROFILE = ("source", "spark", "jars", "reports", "outputs", "audit", "defaults")
+_OF_A_PROFILE = ("source", "spark", "jars", "reports", "run", "outputs", "audit", "defaults")
 # These sections of a tree are checked as what they are; what is wrong in them shows again in each table.
 _LAYERS = (("defaults",), ("profiles",))
 _REFERENCES = "write ${file:PATH} or ${env:NAME}, and nothing else"

@@ -283,6 +283,14 @@ class JarsConfig(Section):
             yield ("mode",), "paths needs at least one entry in `jars.paths`"
 
 
+class RunConfig(Section):
+    """The whole of a command's work."""
+
+    time_limit: PositiveDuration | None = Field(
+        None, description="Then what is worked on is ended, and no other table is begun: all of these are unverified."
+    )
+
+
 _OWN = frozenset({("name",), ("lake", "path")})
 TableDefaults = Annotated[Section, Partial(TableConfig, without=_OWN)]
 TableOverlay = Annotated[Section, Partial(TableConfig, required=frozenset({"name"}))]
@@ -295,6 +303,7 @@ class ProfileConfig(PartialSection):
     spark: Annotated[Section, Partial(SparkConfig)] = Field(default_factory=Section, description="As `spark`.")
     jars: Annotated[Section, Partial(JarsConfig)] = Field(default_factory=Section, description="As `jars`.")
     reports: ReportsPath = Field(default_factory=lambda: Path(REPORTS), description="As `reports`.")
+    run: Annotated[Section, Partial(RunConfig)] = Field(default_factory=Section, description="As `run`.")
     outputs: Annotated[Section, Partial(OutputsConfig)] = Field(default_factory=Section, description="As `outputs`.")
     audit: Annotated[Section, Partial(AuditConfig)] = Field(default_factory=Section, description="As `audit`.")
     defaults: TableDefaults = Field(default_factory=Section, description="As `defaults`.")
@@ -316,6 +325,7 @@ class Config(Section):
     reports: ReportsPath = Field(
         Path(REPORTS), description='Folder of the runs; {path: …, mode: "0750"} lets a group read them.'
     )
+    run: RunConfig = Field(RunConfig(), description="The whole of a command's work.")
     outputs: OutputsConfig = Field(OutputsConfig(), description="Where else a run is told.")
     audit: AuditConfig = Field(AuditConfig(), description="The log of all runs, and how long they are kept.")
     tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(not_empty)] = Field(description="The tables.")

@@ -118,6 +118,7 @@ source:
 #   conf: {}                   # further spark.* settings
 # jars: {mode: auto, paths: []}  # auto | packages | paths
 # reports: reports             # one folder for each run, its owner's alone; {path: reports, mode: "0750"}: a group reads too
+# run: {time_limit: null}      # such as 2h: then tables are ended, or not begun, and unverified; docs/stopping.md
 # audit: {key: null, old_keys: [], retention: null, hold: false}  # docs/audit.md
 # outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, webhook: null, github: false}  # docs/rules.md
 
@@ -157,6 +158,7 @@ tables:
     # mask: {}                 # column -> hmac | redact | show; keys cannot be masked
     # personal: redact         # hmac | redact | show: columns named like personal data (email, phone, name, iban ...)
     # rules: rules/orders.yaml
+    # time_limit: null         # such as 30m: the table is ended, unverified, and the others go on; docs/stopping.md
     # tags: []                 # words for --tag; -t also takes patterns: -t 'shop_*'
 """
 

@@ -9,6 +9,7 @@
         SourceError    3  the database did not answer as needed
         LakeError      3  the Hudi table or its storage did not
         SparkLostError 3  Spark's Java ended under the table
+        TimeLimitError 3  the table, or the run, took longer than its `time_limit`
       IncompleteError  4  less was written than planned
         SupersededError 4 another writer won the race; nothing of ours was written
       RefusedError     5  a guard said no; nothing was written
@@ -87,6 +88,10 @@ class LakeError(UnverifiedError):
 
 class SparkLostError(UnverifiedError):
     """Spark's Java ended while a table was worked on."""
+
+
+class TimeLimitError(UnverifiedError):
+    """A table was ended, or not begun, since its own `time_limit` or that of the run was over."""
 
 
 class IncompleteError(ReconcileError):

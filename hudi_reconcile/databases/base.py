@@ -142,8 +142,12 @@ class Engine(Protocol):
         """How many rows a read is expected to bring, None where only counting would tell. `name` is quoted."""
         ...
 
-    def close(self) -> None:
-        """Give all connections back."""
+    def close(self, *, at_once: bool = False) -> None:
+        """Give all connections back; the next question opens others.
+
+        `at_once`, from another thread than the one that asks, ends what the database works at for us: who waits for it gets
+        SourceError, and closes.
+        """
         ...
 
 

@@ -27,6 +27,8 @@ _UNREACHABLE = frozenset({2002, 2003})  # PyMySQL's numbers
 Shape = TypeVar("Shape")
 # What a driver's error means in our words: a kind of database knows its own error codes.
 Named = Callable[[DBAPIError, Connection], SourceError | UsageError]
+# Ends the statements of these connections of the driver, from another thread.
+Cancel = Callable[[sa.Engine, Sequence[Any]], None]
 
 
 class ControlPlane:
@@ -35,7 +37,7 @@ class ControlPlane:
     Each statement is sent alone, in a read-only transaction that is rolled back: neither a second statement in its text nor a
     setting that it changes can make a later one write. `driver` is SQLAlchemy's name of the driver; `arguments` are the driver's
     own and make the session read only, in UTC and bounded. `begin` opens such a transaction where the driver itself opens none;
-    `connect` opens the driver's connection in its place (SQLAlchemy's `do_connect`).
+    `connect` opens the driver's connection in its place (SQLAlchemy's `do_connect`). `cancel` ends what the server works at.
     """
 
     def __init__(
@@ -48,12 +50,15 @@ class ControlPlane:
         begin: Sequence[str] = (),
         query: Mapping[str, str] | None = None,
         connect: Callable[..., Any] | None = None,
+        cancel: Cancel,
     ) -> None:
         self.connection = connection
         self._sent: list[str] = []
         self._named = named
         self._name_quote = "`" if driver.startswith("mysql") else '"'
         self._has_connected = False
+        self._cancel = cancel
+        self._busy: dict[object, Any] = {}
         url = sa.URL.create(
             driver,
             username=connection.user,
@@ -70,6 +75,8 @@ class ControlPlane:
         if connect is not None:
             sa.event.listen(self._engine, "do_connect", connect)
         _transact_read_only(self._engine, tuple(begin))
+        sa.event.listen(self._engine, "checkout", lambda opened, record, _: self._busy.update({record: opened}))
+        sa.event.listen(self._engine, "checkin", lambda _, record: self._busy.pop(record, None))
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Sequence[sa.RowMapping]:
         """All rows of one statement, sent again where the connection broke. Raises SourceError with the server's reason."""
@@ -115,6 +122,10 @@ class ControlPlane:
     def sent(self) -> tuple[str, ...]:
         """The texts of all statements so far, in order."""
         return tuple(self._sent)
+
+    def cancel(self) -> None:
+        """End what the server works at for us, from any thread: who waits for it gets SourceError."""
+        self._cancel(self._engine, tuple(self._busy.values()))
 
     def close(self) -> None:
         """Give the connection back to the server."""
@@ -205,9 +216,12 @@ class ServerEngine:
         """The texts of all statements so far, in order."""
         return self._plane.sent
 
-    def close(self) -> None:
-        """Give the connection back to the server."""
-        self._plane.close()
+    def close(self, *, at_once: bool = False) -> None:
+        """Give the connection back to the server; `at_once` ends what it works at for us, and who waited for it closes."""
+        if at_once:
+            self._plane.cancel()
+        else:  # a pool that is closed under a statement would forget its connection
+            self._plane.close()
 
 
 def pgjdbc_url(connection: Connection) -> str:

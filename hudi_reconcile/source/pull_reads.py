@@ -119,8 +119,10 @@ def _by_name(table: SourceTable) -> dict[str, Column]:
 log = logging.getLogger("hudi_reconcile")
 progress = logging.getLogger("hudi_reconcile.progress")  # the command line may show it as a bar
 _GROUP = "spark.jobGroup.id"
+_TAGS = "spark.job.tags"
 _REASON_CHARS = 300
 ReadPart = Callable[[int], DataFrame]
+Marks = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +153,13 @@ class ReadWork:
 def read_parts(spark: SparkSession, work: ReadWork) -> tuple[PartRead, ...]:
     """Every part once, in order. Raises SourceError with part, attempts and reason where one cannot be read; the others stop."""
     group, begun = f"hudi-reconcile-{uuid.uuid4().hex}", time.monotonic()
+    tags = spark.sparkContext.getLocalProperty(_TAGS)
+    marks = {_GROUP: group} | ({_TAGS: tags} if tags else {})
     over = threading.Event()
     found: dict[int, PartRead] = {}
     with ThreadPoolExecutor(max(1, min(work.lanes, work.parts))) as pool:
         futures = [
-            pool.submit(copy_context().run, _one, spark, work, number, group, over) for number in range(work.parts)
+            pool.submit(copy_context().run, _one, spark, work, number, marks, over) for number in range(work.parts)
         ]
         try:
             for future in as_completed(futures):
@@ -194,8 +198,9 @@ def add_cost(
     )
 
 
-def _one(spark: SparkSession, work: ReadWork, number: int, group: str, over: threading.Event) -> PartRead:
-    spark.sparkContext.setLocalProperty(_GROUP, group)  # of this thread alone
+def _one(spark: SparkSession, work: ReadWork, number: int, marks: Marks, over: threading.Event) -> PartRead:
+    for key, value in marks.items():
+        spark.sparkContext.setLocalProperty(key, value)  # of this thread alone
     begun, attempt = time.monotonic(), 0
     while True:
         attempt += 1

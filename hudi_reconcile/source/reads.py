@@ -105,9 +105,9 @@ def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     # A last column beyond these is the key that a part's predicate names; nobody asks for it, so it is not sent.
     for index, ((name, found), column) in enumerate(zip(rows.dtypes, columns, strict=False)):
         wanted = _HANDED_OVER.get((column.kind, found))
-        value = F.col(name) if wanted is None else F.col(name).cast(wanted)
-        shown.append(value.alias(f"c{index}"))
-    return rows.select(*shown)
+        value = "`" + name.replace("`", "``") + "`"
+        shown.append(f"{value if wanted is None else f'cast({value} as {wanted})'} as c{index}")
+    return rows.selectExpr(*shown)
 
 
 def mark_value(columns: tuple[Column, ...], names: tuple[str, ...]) -> SparkColumn:

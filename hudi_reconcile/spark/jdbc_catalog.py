@@ -40,6 +40,7 @@ class JvmDatabase:
     def __init__(self, connection: Any, login: JdbcLogin) -> None:
         self._connection = connection
         self._login = login
+        self._running: dict[int, Any] = {}
 
     def facts(self) -> DriverFacts:
         """The database as its driver describes it."""
@@ -124,6 +125,11 @@ class JvmDatabase:
             grouped.setdefault(row["INDEX_NAME"], []).append(row)
         return [_index(parts) for parts in grouped.values() if all(row["COLUMN_NAME"] for row in parts)]
 
+    def cancel(self) -> None:
+        """End the statements under way, from any thread. A driver that cannot leaves them to their time limit."""
+        for statement in tuple(self._running.values()):
+            _unless_refused(statement.cancel)
+
     def close(self) -> None:
         """Give the connection back; harmless where its JVM has ended."""
         from py4j.protocol import Py4JError
@@ -137,11 +143,13 @@ class JvmDatabase:
     def _result(self, sql: str) -> Iterator[Any]:
         with _named(self._login):
             statement = self._connection.createStatement()
+            self._running[id(statement)] = statement
             try:
                 statement.setMaxRows(MOST_ROWS)
                 _unless_refused(statement.setQueryTimeout, self._login.timeout_seconds)
                 yield statement.executeQuery(sql)
             finally:
+                del self._running[id(statement)]
                 statement.close()
 
     @contextmanager

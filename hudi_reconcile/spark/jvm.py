@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,17 +70,30 @@ class JvmOutput:
 
 @dataclass(frozen=True, slots=True)
 class Jvm:
-    """A running JVM that answers through py4j."""
+    """A running JVM that answers through py4j, with our jars on its class path.
+
+    `writes_archive`: it writes its class archive as it ends, which nobody waits for.
+    """
 
     gateway: Any
     output: JvmOutput
+    class_path: tuple[str, ...] = ()
+    writes_archive: bool = False
 
 
-def launch(conf: Mapping[str, str], java: JavaRuntime, scratch: Scratch, hidden: Collection[str] = ()) -> Jvm:
-    """A JVM with Spark on its class path and these settings; no Spark context yet.
+def launch(
+    conf: Mapping[str, str],
+    java: JavaRuntime,
+    scratch: Scratch,
+    *,
+    hidden: Collection[str] = (),
+    class_path: Sequence[str] = (),
+    locks: Collection[int] = (),
+) -> Jvm:
+    """A JVM with Spark and then `class_path` on its class path, and these settings; no Spark context yet.
 
     The settings go by a file that only this user may read, for every user of the machine sees command lines. `hidden`
-    are the variables that the JVM does not get: those that hold secrets.
+    are the variables that the JVM does not get: those that hold secrets. It holds `locks`, open files, as long as it lives.
 
     Raises:
         UsageError: it ended before it answered, or the user has no name.
@@ -93,11 +106,10 @@ def launch(conf: Mapping[str, str], java: JavaRuntime, scratch: Scratch, hidden:
     output = JvmOutput(read_end)
     settings = scratch.path / "spark.properties"
     try:
-        with _environment(
-            JAVA_HOME=str(java.home), PYSPARK_SUBMIT_ARGS=submit_arguments(settings, conf), **dict.fromkeys(hidden)
-        ):
+        given = {"JAVA_HOME": str(java.home), "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, conf)}
+        with _environment(**given, **_last_on_class_path(class_path), **dict.fromkeys(hidden)):
             # The folder's lock goes along: it holds as long as the JVM lives, whatever becomes of this process.
-            options = {"stdout": write_end, "stderr": write_end, "pass_fds": (scratch.lock,)}
+            options = {"stdout": write_end, "stderr": write_end, "pass_fds": (scratch.lock, *locks)}
             gateway = launch_gateway(None, options)  # type: ignore[no-untyped-call]  # pyspark left it bare
     except PySparkRuntimeError as error:
         if error.getErrorClass() != "JAVA_GATEWAY_EXITED":
@@ -107,7 +119,13 @@ def launch(conf: Mapping[str, str], java: JavaRuntime, scratch: Scratch, hidden:
     finally:
         settings.unlink(missing_ok=True)
     os.close(write_end)
-    return Jvm(gateway=gateway, output=output)
+    return Jvm(gateway=gateway, output=output, class_path=tuple(class_path))
+
+
+def _last_on_class_path(jars: Sequence[str]) -> dict[str, str]:
+    # Spark puts them behind its own jars: where both have a class, Spark's stands, as with `spark.jars`.
+    listed = [part for part in (os.environ.get("SPARK_DIST_CLASSPATH"), *jars) if part]
+    return {"SPARK_DIST_CLASSPATH": ":".join(listed)} if jars else {}
 
 
 def has_ended(jvm: Jvm, *, patience_seconds: float = 0) -> bool:
@@ -130,16 +148,22 @@ def refuse_nameless(user_id: int, find: Callable[[int], object] = pwd.getpwuid) 
         ) from None
 
 
-def end(gateway: Any) -> None:
-    """Stop the JVM and wait until its process is gone. Harmless when it is gone already."""
+def end(gateway: Any, *, patience_seconds: float = _END_SECONDS) -> None:
+    """Stop the JVM, and wait until its process is gone; kill it then, or with no patience leave it to its end.
+
+    Harmless when it is gone already.
+    """
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     gateway.shutdown()
     if process is None:  # not ours: started by spark-submit
         return
     if process.stdin is not None:
         process.stdin.close()  # the JVM of pyspark-shell ends when its stdin does
+    if not patience_seconds:
+        threading.Thread(target=process.wait, name="jvm-end", daemon=True).start()
+        return
     try:
-        process.wait(timeout=_END_SECONDS)
+        process.wait(timeout=patience_seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

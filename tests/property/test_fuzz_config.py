@@ -30,6 +30,7 @@ jars: {mode: auto, paths: []}
 reports: reports
 outputs: {junit: junit.xml, webhook: {url: "https://h/x", on: [drift]}, github: false}
 audit: {retention: 30d, hold: false}
+run: {time_limit: 2h}
 tables:
   - name: orders
     source: {table: public.orders, key: [order_id], columns: [order_id, note, updated_at, day], where: "order_id > 7"}
@@ -40,6 +41,7 @@ tables:
     policy: {max_deletes: 10, max_delete_share: 0.1%, max_upsert_share: 0.25, max_plan_age: 2h, savepoint: always}
     mask: {note: redact}
     personal: hmac
+    time_limit: 30m
 """
 NASTY = [
     "null", "~", "true", "yes", "0", "-1", "1.0", "010", "0x10", "0b1", "1_000", "1_0", "1e3", "1e999", ".inf",
@@ -56,7 +58,7 @@ WILD = st.tuples(AT, st.integers(0, 40), st.sampled_from(BYTES) | st.binary(max_
 MILD = st.tuples(AT, st.integers(0, 1), st.sampled_from(SMALL))
 EDITS = st.lists(MILD, min_size=1, max_size=3) | st.lists(WILD, min_size=1, max_size=3)
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-DURATIONS = {"statement_timeout", "retention", "overlap", "settle", "settle_limit", "max_plan_age"}
+DURATIONS = {"statement_timeout", "retention", "overlap", "settle", "settle_limit", "max_plan_age", "time_limit"}
 SHARES = {"max_delete_share", "max_upsert_share"}
 PATHS = {"reports", "junit", "prometheus", "ndjson", "file", "rules", "path", "paths"}
 

@@ -84,6 +84,10 @@ class Database(Protocol):
         """The table's indexes over plain columns."""
         ...
 
+    def cancel(self) -> None:
+        """End the statements under way, from any thread, where the driver can."""
+        ...
+
     def close(self) -> None:
         """Give the connection back."""
         ...
@@ -217,11 +221,15 @@ class JdbcEngine:
         """None: to count a window would be to read it."""
         return None
 
-    def close(self) -> None:
-        """Give the connection back; the next question opens another."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+    def close(self, *, at_once: bool = False) -> None:
+        """Give the connection back; the next question opens another. `at_once` only ends what the driver can end."""
+        if self._open is None:
+            return
+        if at_once:
+            self._open.cancel()
+            return
+        self._open.close()
+        self._open = None
 
     def _database(self) -> Database:
         if self._open is None:

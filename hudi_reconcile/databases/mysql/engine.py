@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import RowMapping
+from sqlalchemy import Engine, RowMapping
 from sqlalchemy.exc import DBAPIError
 
 from hudi_reconcile.core.errors import SourceError, UsageError
@@ -58,7 +58,8 @@ class MysqlEngine(ServerEngine):
     def __init__(self, connection: Connection) -> None:
         arguments = session.control_arguments(connection)
         how: Any = {"begin": dialect.begin(connection.statement_timeout_seconds), "connect": session.login}
-        super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, named=_named, **how))
+        how |= {"named": _named, "cancel": _cancel_statements}
+        super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, **how))
 
     @property
     def dialect(self) -> Dialect:
@@ -283,6 +284,14 @@ _REFUSED, _UNREACHABLE = (
 _TIMED_OUT, _NOT_GRANTED = {1969, 3024, 1317, 1205}, {1044, 1142, 1143}
 # Messages about names and grammar; others may hold values of rows.
 _TELLING = {1054, 1064, 1146, 1227, 1345, 1356, 1305, 1193, 1235}
+
+
+def _cancel_statements(engine: Engine, busy: Sequence[Any]) -> None:
+    """End what these connections wait for, by one more. What Spark's connections wait for is left to its time limit."""
+    if busy:
+        with closing(engine.raw_connection()) as own:
+            for opened in busy:
+                own.cursor().execute(f"kill query {opened.thread_id():d}")
 
 
 def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 import psycopg
@@ -34,6 +35,7 @@ from hudi_reconcile.databases.postgres import catalog, dialect, digests, session
 from hudi_reconcile.databases.postgres.names import PostgresNames, name_of
 from hudi_reconcile.databases.postgres.session import (
     OneStatement,
+    cancel_statements,
     describe_query,
     error_of_sqlalchemy,
     error_of_sqlstate,
@@ -67,9 +69,10 @@ class PostgresEngine(ServerEngine):
     def __init__(self, connection: Connection) -> None:
         self._held: tuple[str, Witness] | None = None
         self._has_own_session = False
+        self._application = f"hudi-reconcile {token_hex(4)}"  # of this engine's sessions alone: they are ended by it
         arguments = {
             "connect_timeout": CONNECT_SECONDS,
-            "application_name": "hudi-reconcile",
+            "application_name": self._application,
             "hostaddr": "",  # else PGHOSTADDR would send the password to another server than source.url names
             "options": session_options(connection.statement_timeout_seconds),
             # A server that vanished is known after a minute, an answer that it does not confirm after the statement's time.
@@ -78,7 +81,8 @@ class PostgresEngine(ServerEngine):
         }  # fmt: skip
         tls = session.tls_parameters(connection, no_clear_text="require_auth")
         settings = {**arguments, "cursor_factory": OneStatement}
-        control = ControlPlane(connection, "postgresql+psycopg", settings, named=error_of_sqlalchemy, query=tls)
+        how: Any = {"named": error_of_sqlalchemy, "cancel": partial(cancel_statements, self._application)}
+        control = ControlPlane(connection, "postgresql+psycopg", settings, query=tls, **how)
         super().__init__(connection, control)
         self._names = PostgresNames(control, partial(_own_schemas, connection, arguments))
 
@@ -173,7 +177,7 @@ class PostgresEngine(ServerEngine):
         # The server ends a statement in time; a network that swallows its answer must not be waited for longer.
         wait = str(math.ceil(found.statement_timeout_seconds) + plane.SWALLOWED_SECONDS)
         connect = {"connectTimeout": str(CONNECT_SECONDS), "socketTimeout": wait, "tcpKeepAlive": "true"}
-        defaults = {"ApplicationName": "hudi-reconcile", **connect}
+        defaults = {"ApplicationName": self._application, **connect}
         properties = {
             **session.tls_parameters(found, no_clear_text="requireAuth"),
             "driver": JDBC_DRIVER,

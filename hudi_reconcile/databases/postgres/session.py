@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
+import sqlalchemy as sa
 from psycopg.pq import Format
 from sqlalchemy.exc import DBAPIError
 
@@ -52,6 +53,10 @@ _SETTINGS: Mapping[str, str] = {
 _VARIABLES: Mapping[str, str] = {"TimeZone": "PGTZ", "DateStyle": "PGDATESTYLE", "client_encoding": "PGCLIENTENCODING"}
 TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 _CLIENT_PARAMETERS = ("sslcert", "sslkey")
+_CANCEL = """
+select pg_cancel_backend(pid) from pg_stat_activity
+ where application_name = :application and usename = current_user and state = 'active' and pid <> pg_backend_pid()
+"""
 _PID_QUERY = "select pg_backend_pid() as pid"
 _SETTINGS_QUERY = "select pg_backend_pid() as pid, {settings}".format(
     settings=", ".join(f"current_setting('{name}') as \"{name}\"" for name in _SETTINGS)
@@ -69,6 +74,15 @@ class OneStatement(psycopg.Cursor[Any]):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.format = Format.BINARY
+
+
+def cancel_statements(application: str, engine: sa.Engine, _busy: object) -> None:
+    """End what the server works at for the sessions of this application name, Spark's among them, by one more session.
+
+    Spark forgets a job that is cancelled, but its task, and a core, wait for the server's answer.
+    """
+    with engine.connect() as own:
+        own.execute(sa.text(_CANCEL), {"application": application})
 
 
 def session_options(statement_timeout_seconds: float, *, without: str = "") -> str:

@@ -77,7 +77,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                         done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
                         laps.end("write")
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
-            return _result(job, _handed_back(start, done, lake), done)
+            return _result(job, _handed_back(start, done, edges), done)
         except (Exception, *STOPS) as error:
             if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
                 raise
@@ -125,18 +125,19 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
             note = f"the whole table was replaced; {gone} of its rows were gone at the source"
             start = replace(start, notes=(*start.notes, note))
             done = _added(done, PageRange(start.window, None), staged, after, lake)
-        return _result(job, _handed_back(start, done, lake), done)
+        return _result(job, _handed_back(start, done, edges), done)
     except (Exception, *STOPS) as error:
         if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
             raise
         raise LandedError(_result(job, start, done), error) from error
 
 
-def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
+def _handed_back(start: Start, done: _Done, edges: Edges) -> Start:
     """The start with a note, where HoodieStreamer's checkpoint was brought up to ours.
 
     In a commit of its own, after the rows': killed in between, HoodieStreamer reads some rows again.
     """
+    lake = edges.lake
     if done.existing is None or done.existing.owned or done.after is None:
         return start
     back = checkpoint_to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.origin())
@@ -145,7 +146,8 @@ def _handed_back(start: Start, done: _Done, lake: Lake) -> Start:
     if silent := lake.silent_writers():
         note = f"not handed back to HoodieStreamer: a writer without heartbeat is in flight ({', '.join(silent)})"
         return replace(start, notes=(*start.notes, f"{note}; the next pull that reads does it"))
-    lake.hand_back(done.existing, back.key, back.value)
+    with edges.whole_commit():
+        lake.hand_back(done.existing, back.key, back.value)
     return replace(start, notes=(*start.notes, f"handed back to HoodieStreamer: {back.key}={back.value}"))
 
 

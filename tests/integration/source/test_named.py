@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import ComparisonShape, digest_rows
 from hudi_reconcile.compare.comparer import SparkComparer
@@ -50,9 +49,7 @@ def asked(spark: SparkSession, found: TableSource) -> tuple[tuple[Key, ...], int
     agreement = Agreement(items, key, (), ())
     rows = found.rows(table, CUT)
     assert isinstance(rows, DataFrame)
-    planned = digest_rows(
-        rows, "source", ComparisonShape(agreement, CUT), F.lit("delete").alias("action"), F.lit("ready").alias("status")
-    )
+    planned = digest_rows(rows, "source", ComparisonShape(agreement, CUT), "'delete' as action", "'ready' as status")
     rechecked = Frame(planned.localCheckpoint())
     comparer = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=CUT)
     keys = comparer.to_delete(rechecked, 10)

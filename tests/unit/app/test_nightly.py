@@ -10,6 +10,8 @@ import pytest
 
 from hudi_reconcile.app import commands
 from hudi_reconcile.app.table_work import TableRun
+from hudi_reconcile.app.time_limit import TimeLimit
+from hudi_reconcile.core.deadline import Deadline, table_key
 from hudi_reconcile.core.errors import ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
@@ -30,7 +32,10 @@ SWEPT = TableResult(
 )
 GONE = SourceError("the connection was lost", fix="x")
 PLAN = SimpleNamespace(plan=SimpleNamespace(upserts=0, deletes=2, run_id="r"))
-ONE = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None, session=SimpleNamespace(jvm=None)))
+ONE = cast(
+    "TableRun",
+    SimpleNamespace(table=SimpleNamespace(name="t"), edges=None, session=SimpleNamespace(jvm=None), limit=TimeLimit()),
+)
 
 
 @pytest.fixture
@@ -58,6 +63,32 @@ def test_pull_of_a_run_whose_sweep_broke_off_is_told(ends: dict[str, object]) ->
 
     assert (result.outcome, result.pull, result.notes) == (Outcome.UNVERIFIED, PULLED.pull, PULLED.notes)
     assert result.error == Failure("SourceError", "the connection was lost", "x")
+
+
+@pytest.mark.usefixtures("ends")
+@pytest.mark.parametrize("late", ["sweep", "apply"])
+def test_stage_is_not_begun_once_the_time_limit_is_over_and_what_was_done_is_told(
+    monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    limit, begun = TimeLimit("t", Deadline(table_key("t"), "1s", 0.0)), list[str]()
+    one = cast("TableRun", SimpleNamespace(**{**vars(ONE), "limit": limit}))
+
+    def step(name: str, after: str) -> TableResult:
+        begun.append(name)
+        if late == after:
+            limit._over.set()
+        return PULLED if name == "pull" else SWEPT
+
+    monkeypatch.setattr(commands, "_pull", lambda *_, **__: step("pull", "sweep"))
+    monkeypatch.setattr(commands, "sweep", lambda *_: step("sweep", "apply"))
+    monkeypatch.setattr(commands, "_apply", lambda *_: step("apply", ""))
+    result = commands._nightly(one, Approval(), None)
+
+    assert begun == (["pull"] if late == "sweep" else ["pull", "sweep"])
+    assert (result.outcome, result.pull) == (Outcome.UNVERIFIED, PULLED.pull)
+    assert result.findings == ({} if late == "sweep" else SWEPT.findings)
+    assert result.error is not None
+    assert result.error.type == "TimeLimitError"
 
 
 def test_findings_and_plan_of_a_run_whose_apply_broke_off_are_told(ends: dict[str, object]) -> None:

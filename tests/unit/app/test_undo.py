@@ -152,7 +152,7 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
         results={},
         provenance={},
     )
-    _one(cast("Any", world), cast("Any", session), cast("Any", SimpleNamespace(name="orders")), work)
+    _one(cast("Any", world), cast("Any", session), cast("Any", SimpleNamespace(name="orders", time_limit=None)), work)
 
     result = work.results["orders"]
     assert (result.outcome, result.corrections) == (Outcome.UNVERIFIED, left.corrections)

@@ -45,7 +45,8 @@ USAGE = [
     (["config", "show", "--format", "xml"], "Invalid value for '--format'", "hudi-reconcile config show --help"),
     (["-q", "-v", "config", "show"], "-q and -v exclude each other", "give one of them"),
     (["sweep", "--budget", "soon"], "--budget 'soon': not a duration", "for example --budget 10m"),
-    (["changes"], "Missing option '-t'", "hudi-reconcile changes --help"),
+    (["changes"], "Missing option '--type'", "hudi-reconcile changes --help"),
+    (["changes", "--type", "upsert"], "which table", "-t T, or --path TABLE"),
 ]
 
 

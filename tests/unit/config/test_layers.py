@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -258,6 +259,22 @@ def test_path_of_the_reports_in_a_profile_keeps_the_mode_of_the_file(files: File
     assert (config.reports, config.reports_mode) == (files.folder / "other", 0o750)
 
 
+def test_time_limits_are_inherited_and_laid_over_as_any_key(files: Files) -> None:
+    text = (
+        HEAD
+        + "run: {time_limit: 2h}\ndefaults: {time_limit: 30m}\n"
+        + TABLES
+        + "profiles: {p: {run: {time_limit: 3h}}}\n"
+    )
+
+    plain, profile = files.load(text), files.load(text, "tables.users.time_limit=5m", profile="p")
+
+    assert (plain.run.time_limit, profile.run.time_limit) == (timedelta(hours=2), timedelta(hours=3))
+    assert [table.time_limit for table in plain.tables] == [timedelta(minutes=30)] * 2
+    assert [table.time_limit for table in profile.tables] == [timedelta(minutes=30), timedelta(minutes=5)]
+    assert files.load(text, "run.time_limit=90s").run.time_limit == timedelta(seconds=90)
+
+
 def test_unknown_profile_names_those_that_there_are(files: Files) -> None:
     with pytest.raises(UsageError, match="no profile 'prd' in the config; did you mean 'prod'") as caught:
         files.load(HEAD + TABLES + PROFILES, profile="prd")
@@ -512,7 +529,7 @@ def test_secrets_of_every_layer_are_never_shown(files: Files) -> None:
     assert CANARY not in as_yaml(tree)
     assert [table["source"]["where"] for table in tree["tables"]] == ["***", "id > 7", "***"]
     assert tree["source"]["url"] == "postgresql+psycopg://reader@***/shop?sslmode=verify-full"
-    assert list(tree) == ["version", "source", "spark", "jars", "reports", "outputs", "audit", "tables"]
+    assert list(tree) == ["version", "source", "spark", "jars", "reports", "run", "outputs", "audit", "tables"]
     assert loaded.config.secret_variables == frozenset()
 
 

@@ -69,6 +69,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
     }
     assert dump["spark"] == {"master": "local[*]", "conf": {}}
     assert dump["jars"] == {"mode": "auto", "paths": []}
+    assert (dump["run"], dump["tables"][0]["time_limit"]) == ({"time_limit": None}, None)
     assert dump["tables"][0]["policy"] == {
         "max_deletes": 1000,
         "max_delete_share": "5%",
@@ -158,6 +159,10 @@ WRONG = [
     (4, "  statement_timeout: 5 min", 4, "source.statement_timeout: not a duration"),
     (4, "  statement_timeout: 0s", 4, "source.statement_timeout: must be longer than 0s"),
     (4, "  statement_timeout: 300", 4, "source.statement_timeout: not a duration"),
+    (9, "    lake: {path: lake/orders}\n    time_limit: 0s", 10, "tables[0].time_limit: must be longer than 0s"),
+    (9, "    lake: {path: lake/orders}\n    time_limit: soon", 10, "tables[0].time_limit: not a duration"),
+    (9, "    lake: {path: lake/orders}\nrun: {time_limit: 0ms}", 10, "run.time_limit: must be longer than 0s"),
+    (9, "    lake: {path: lake/orders}\nrun: {limit: 2h}", 10, "run.limit: unknown key"),
     (4, "  time_zone: Europe/Wien", 4, "source.time_zone: not a time zone"),
     (4, f"  jdbc: {{Password: {CANARY}}}", 4, "source.jdbc.Password: use `source.password`"),
     (4, "  jdbc: {dbTable: x}", 4, "source.jdbc.dbTable: is set by the tool"),

@@ -22,6 +22,7 @@ class OneTable:
     indexes_: list[DriverIndex] = field(default_factory=list)
     clocks: dict[str, tuple[int, bool]] = field(default_factory=dict)
     closed: int = 0
+    cancelled: int = 0
 
     def facts(self) -> DriverFacts:
         return DriverFacts(product="X", version="1", user="u", folds="upper", catalog=None, schema="APP")
@@ -50,6 +51,9 @@ class OneTable:
     def indexes(self, table: Relation) -> list[DriverIndex]:
         assert table == ORDERS
         return self.indexes_
+
+    def cancel(self) -> None:
+        self.cancelled += 1
 
     def close(self) -> None:
         self.closed += 1
@@ -173,3 +177,15 @@ def test_postgresql_by_jdbc_is_sent_to_its_own_engine() -> None:
         engine(OneTable([]), "jdbc:postgresql://host/db", driver="org.postgresql.Driver")
 
     assert "postgresql+psycopg://" in caught.value.fix
+
+
+def test_engine_that_is_ended_at_once_ends_statements_and_opens_no_connection_for_it() -> None:
+    database = OneTable([number("ID")], ("ID",))
+    found = engine(database)
+
+    found.close(at_once=True)
+    assert database.cancelled == 0
+    found.describe(TableRequest(name="t", table="orders"))
+    found.close(at_once=True)
+
+    assert (database.cancelled, database.closed) == (1, 0)
