@@ -30,8 +30,8 @@ from hudi_reconcile.core.plan import plan as plans
 from hudi_reconcile.core.plan.apply_outcome import ERROR, REFUSED, count_untouched
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import Cost, Failure
-from hudi_reconcile.core.result_queries import result_without_plan
+from hudi_reconcile.core.result_parts import Cost, Failure, Unverified
+from hudi_reconcile.core.result_queries import result_without_plan, unjudged_rows
 from hudi_reconcile.core.rules.rules import RuleSet
 from hudi_reconcile.core.rules.verdict import not_run
 from hudi_reconcile.core.sweep import coverage
@@ -90,10 +90,11 @@ NONE_LEFT: Mapping[str, TableResult] = {}
 
 @dataclass(frozen=True, slots=True)
 class PlanFile:
-    """A plan on disk, and where its rows are."""
+    """A plan on disk, and where its rows are. `unjudged` says which rows its sweep could not judge: no apply proves them."""
 
     plan: plans.Plan
     findings: Path
+    unjudged: tuple[Unverified, ...] = ()
 
 
 def run_pull(call: Call, *, full: bool, approval: Approval = NO_APPROVAL) -> Finished:
@@ -136,13 +137,13 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
     run_id = store.resolve(run, commands=COMPARED)
     for name in names:
         config.table(name)
-    wanted = [table["name"] for table in select_tables(store.result(run_id), names)]
     found = {}
-    for name in wanted:
+    for table in select_tables(store.result(run_id), names):
+        name = table["name"]
         config.table(name)
         plan = plan_of(store, run_id, name)
         if plan is not None:
-            found[name] = _plan_file(plan, store.findings_dir(run_id, name))
+            found[name] = _plan_file(plan, store.findings_dir(run_id, name), unjudged_rows(table))
             store.refuse_changed_findings(run_id, name)
     if not found:
         what = f"table {', '.join(names)}" if names else "any table"
@@ -164,13 +165,13 @@ def left_of(config: Config, run: str, names: tuple[str, ...], found: Mapping[str
     return {table["name"]: one for table in wanted if (one := result_without_plan(table, run_id)) is not None}
 
 
-def _plan_file(plan: plans.Plan, findings: Path) -> PlanFile:
+def _plan_file(plan: plans.Plan, findings: Path, unjudged: tuple[Unverified, ...]) -> PlanFile:
     if not findings.is_dir() or _hashes(findings) != dict(plan.files):
         raise RefusedError(
             f"table {plan.table}: the findings of run {plan.run_id} are not those that the plan was made of",
             fix=f"sweep again: hudi-reconcile sweep -t {plan.table}",
         )
-    return PlanFile(plan, findings)
+    return PlanFile(plan, findings, unjudged)
 
 
 def _hashes(findings: Path) -> dict[str, str]:
@@ -216,7 +217,9 @@ def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | 
 
 def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
     try:
-        return _apply(one, found, approval, rules)
+        return _with_unjudged(_apply(one, found, approval, rules), found.unjudged)
+    except LandedError as landed:
+        raise LandedError(_with_unjudged(landed.result, found.unjudged), landed.error) from landed.error
     except ReconcileError as error:
         return _not_applied(one, found.plan, error)
 
@@ -279,12 +282,9 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
 
 
 def _joined(swept: TableResult, applied: TableResult) -> TableResult:
-    """What an apply did, with what the sweep before it found; rows that the sweep could not judge are not proven by it."""
-    is_open = bool(swept.unverified) and applied.outcome is Outcome.CORRECTED
+    """What an apply did, with what the sweep before it found."""
     return replace(
-        applied,
-        outcome=Outcome.UNVERIFIED if is_open else applied.outcome,
-        unverified=tuple(dict.fromkeys((*applied.unverified, *swept.unverified))),
+        _with_unjudged(applied, swept.unverified),
         pull=swept.pull,
         source=applied.source or swept.source,
         lake=applied.lake or swept.lake,
@@ -299,6 +299,16 @@ def _joined(swept: TableResult, applied: TableResult) -> TableResult:
         cost=swept.cost + applied.cost,
         notes=tuple(dict.fromkeys((*swept.notes, *applied.notes))),
         provenance={**swept.provenance, **applied.provenance},
+    )
+
+
+def _with_unjudged(applied: TableResult, unjudged: tuple[Unverified, ...]) -> TableResult:
+    """Rows that the sweep could not judge are not proven by the apply of its plan: the table is not `corrected`."""
+    is_open = bool(unjudged) and applied.outcome is Outcome.CORRECTED
+    return replace(
+        applied,
+        outcome=Outcome.UNVERIFIED if is_open else applied.outcome,
+        unverified=tuple(dict.fromkeys((*applied.unverified, *unjudged))),
     )
 
 

@@ -119,6 +119,12 @@ def result_without_plan(table: Mapping[str, Any], run_id: str) -> TableResult | 
     return TableResult(table["name"], outcome, error=failure, unverified=(left,))
 
 
+def unjudged_rows(table: Mapping[str, Any]) -> tuple[Unverified, ...]:
+    """What the run's sweep says of rows that never rested: seen, named by key, and judged by nobody."""
+    named = (Unverified(one["what"], one["name"], one["why"], one["fix"]) for one in table.get("unverified", ()))
+    return tuple(one for one in named if one.what == "rows")
+
+
 def _fix(table: Mapping[str, Any]) -> str:
     mend: Mapping[str, Any] = table.get("error") or next(iter(table.get("unverified", ())), {})
     first = f"{mend['fix']}; then: " if mend.get("fix") else ""

@@ -39,6 +39,13 @@ def plant(project: Project) -> None:
     )
 
 
+def plant_again(project: Project) -> None:
+    project.database.execute(
+        "update orders set note = 'silent again' where order_id in (100, 200, 300)",
+        "delete from orders where order_id in (600, 700)",
+    )
+
+
 class Writers:
     """Threads that write until they are stopped; what one of them raises is raised at the end. Counts changed rows."""
 
@@ -139,6 +146,9 @@ def test_rows_that_never_rest_are_named_beside_the_drift_and_alone_leave_the_tab
         plant(project)
         drift = project.json("sweep")
         drifted, moving = found_keys(project), found_keys(project, "moving")
+        applied = project.json("apply", "latest", "--yes")
+        again = project.json("apply", drift.document["run_id"], "--yes")
+        plant_again(project)
         mended = project.json("run", "--apply")
 
     note = "changes without its watermark: 3 rows; no pull by it brings such changes"
@@ -149,6 +159,13 @@ def test_rows_that_never_rest_are_named_beside_the_drift_and_alone_leave_the_tab
         "3 rows changed between all looks: they were not judged"
     ]
     assert note in drift.table["notes"]
-    # All drift is corrected and verified, and still the table is not called corrected.
+    # All drift is corrected and verified, and still the table is not called corrected: not by the plan, and not by the run.
+    assert (applied.code, applied.document["outcome"], applied.table["unverified"]) == (
+        3,
+        "unverified",
+        drift.table["unverified"],
+    )
+    assert (applied.table["corrections"]["applied"], applied.table["verified_at"] is not None) == (5, True)
+    assert (again.code, again.document["outcome"], again.table["already_applied"]) == (3, "unverified", True), again
     assert (mended.code, mended.document["outcome"]) == (3, "unverified"), mended
     assert (mended.table["corrections"]["applied"], mended.table["verified_at"] is not None) == (5, True)

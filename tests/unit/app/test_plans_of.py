@@ -20,6 +20,7 @@ from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import file_sha256
@@ -33,6 +34,8 @@ source: {url: "postgresql+psycopg://r@h/d"}
 tables:
   - {name: orders, source: {table: a}, lake: {path: a}}
 """
+COLUMN = Unverified("column", "note", "its type is not compared", "exclude it")
+MOVING = Unverified("rows", "orders", "3 rows changed between all looks: they were not judged", "sweep again")
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ def plan(config: Config) -> Plan:
         part.write_bytes(b"rows")
         plan = replace(PLAN, run_id=folder.run_id, files={"findings/part-0.parquet": file_sha256(part)})
         folder.write_plan("orders", plan_document(plan))
-        swept = TableResult("orders", Outcome.DRIFT)
+        swept = TableResult("orders", Outcome.DRIFT, unverified=(COLUMN, MOVING))
         folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", (swept,))))
         folder.finish()
     return plan
@@ -58,6 +61,10 @@ def plan(config: Config) -> Plan:
 
 def test_plan_that_nobody_touched_is_taken(config: Config, plan: Plan) -> None:
     assert plans_of(config, "latest", ())["orders"].plan == plan
+
+
+def test_plan_comes_with_the_rows_that_its_sweep_could_not_judge(config: Config, plan: Plan) -> None:
+    assert plans_of(config, plan.run_id, ())["orders"].unjudged == (MOVING,)
 
 
 @pytest.mark.parametrize("field", ["steps", "created_utc", "expires_utc", "more"])
