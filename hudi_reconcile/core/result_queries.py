@@ -18,6 +18,7 @@ from typing import Any
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Failure, Unverified
+from hudi_reconcile.core.sweep.coverage import are_outside
 
 Document = Mapping[str, Any]
 _MOST_MESSAGE_CHARS = 200
@@ -120,9 +121,12 @@ def result_without_plan(table: Mapping[str, Any], run_id: str) -> TableResult | 
 
 
 def unjudged_rows(table: Mapping[str, Any]) -> tuple[Unverified, ...]:
-    """What the run's sweep says of rows that never rested: seen, named by key, and judged by nobody."""
+    """What the run's sweep says of rows that never rested: seen, named by key, and judged by nobody.
+
+    Rows outside the partitions that it was asked for are none of them: an apply says by itself what its plan is a part of.
+    """
     named = (Unverified(one["what"], one["name"], one["why"], one["fix"]) for one in table.get("unverified", ()))
-    return tuple(one for one in named if one.what == "rows")
+    return tuple(one for one in named if one.what == "rows" and not are_outside(one))
 
 
 def _fix(table: Mapping[str, Any]) -> str:

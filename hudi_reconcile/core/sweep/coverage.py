@@ -154,6 +154,7 @@ def _still_fits(old: Segmentation, fresh: Segmentation) -> bool:
 
 
 _SHOWN = 5
+_ALL_PARTITIONS = "sweep without --where-partition: "  # of a command that the run gives its --config
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,9 @@ def not_compared(reached: Reached) -> tuple[Unverified, ...]:
     """What was left out; nothing where all was compared."""
     table, found = shlex.quote(reached.table), []
     if reached.asked:
-        fix = f"sweep without --where-partition: hudi-reconcile sweep -t {table}"
-        found.append(Unverified("rows", reached.table, _partitions(reached), fix))
+        found.append(
+            Unverified("rows", reached.table, _partitions(reached), f"{_ALL_PARTITIONS}hudi-reconcile sweep -t {table}")
+        )
     left = reached.segments - reached.compared
     if left:
         why = f"the budget of {reached.budget} was spent: {left} of {reached.segments} segments were not compared"
@@ -205,6 +207,11 @@ def not_compared(reached: Reached) -> tuple[Unverified, ...]:
         )
         found.append(Unverified("segment", reached.table, why, fix))
     return tuple(found)
+
+
+def are_outside(left: Unverified) -> bool:
+    """True where `left` says which partitions a sweep was not asked for: its plan cannot touch their rows."""
+    return left.fix.startswith(_ALL_PARTITIONS)
 
 
 def part_text(reached: Reached) -> str | None:

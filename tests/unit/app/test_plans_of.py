@@ -21,6 +21,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Unverified
+from hudi_reconcile.core.sweep.coverage import Reached, not_compared
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import file_sha256
@@ -36,6 +37,7 @@ tables:
 """
 COLUMN = Unverified("column", "note", "its type is not compared", "exclude it")
 MOVING = Unverified("rows", "orders", "3 rows changed between all looks: they were not judged", "sweep again")
+OUTSIDE = not_compared(Reached("orders", 1, 1, asked=("region=eu",)))  # what a sweep of a partition leaves out
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def plan(config: Config) -> Plan:
         part.write_bytes(b"rows")
         plan = replace(PLAN, run_id=folder.run_id, files={"findings/part-0.parquet": file_sha256(part)})
         folder.write_plan("orders", plan_document(plan))
-        swept = TableResult("orders", Outcome.DRIFT, unverified=(COLUMN, MOVING))
+        swept = TableResult("orders", Outcome.DRIFT, unverified=(COLUMN, MOVING, *OUTSIDE))
         folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", (swept,))))
         folder.finish()
     return plan
