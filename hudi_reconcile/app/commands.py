@@ -1,29 +1,22 @@
 """What `pull`, `sweep`, `apply` and `run` do, table by table: the stages in order, and the evidence they leave.
 
 A sweep of some partitions, or within a budget: what each table is to compare, and how long it may take.
-
-`pull --dry-run`: what each table's pull would do, without a run folder, a lease or a row.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from hudi_reconcile.app.approvals import add_people, check_duties
-from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import job_of, refuse_not_built
+from hudi_reconcile.app.jobs import duty_of, job_of
 from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import plan_document, select_tables, store_of
 from hudi_reconcile.app.table_work import TableRun, failure_of
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import STOPS, LakeError, ReconcileError, RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.plan import plan as plans
@@ -42,7 +35,6 @@ from hudi_reconcile.evidence.store import COMPARED, plan_of
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
 from hudi_reconcile.stages.job import LandedError, PartialSweep, TableJob
-from hudi_reconcile.stages.pull.dry_run import PullPlan, dry_run
 from hudi_reconcile.stages.pull.pull import NO_APPROVAL, pull
 from hudi_reconcile.stages.pull.schema import CannotFollowError
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
@@ -50,11 +42,20 @@ from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 
 @dataclass(frozen=True, slots=True)
 class PartialSweepRequest:
-    """What the command line says: partitions as Hudi stores them, and a budget with its text."""
+    """What the command line says: partitions as Hudi stores them, and a budget with its text.
+
+    `is_full` demands every segment across the engines. Raises UsageError beside a part, which is not every segment.
+    """
 
     partitions: tuple[str, ...] = ()
     budget_seconds: float | None = None
     budget_text: str = ""
+    is_full: bool = False
+
+    def __post_init__(self) -> None:
+        part = "--where-partition" if self.partitions else "--budget" if self.budget_seconds is not None else ""
+        if self.is_full and part:
+            raise UsageError(f"--full compares every segment, and {part} only some", fix="give one of the two")
 
 
 ALL = PartialSweepRequest()
@@ -75,14 +76,15 @@ class Watch:
     def part_of(self, one: TableRun) -> PartialSweep:
         """What this table compares."""
         asked, budget = self.asked, self.asked.budget_seconds
+        duty = duty_of(one.table)
         if budget is None:
-            return PartialSweep(asked.partitions)
+            return PartialSweep(asked.partitions, max_duty=duty)
         now = one.edges.clock.monotonic_seconds()
         if self.until is None:
             self.until = now + budget
         left = -(-(len(self.tables) - self.tables.index(one.table.name)) // self.jobs)
         earlier = past_coverage(one.store, one.table.name)
-        return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier)
+        return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier, duty)
 
 
 NONE_LEFT: Mapping[str, TableResult] = {}
@@ -234,7 +236,7 @@ def _not_applied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> Tabl
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
     """The pull was refused, for a changed column for example: the comparison shows the difference in the report."""
     try:
-        swept, _ = _leave(one, sweep(_job(one), one.edges))
+        swept, _ = _leave(one, sweep(_job(one), one.edges, PartialSweep(max_duty=duty_of(one.table))))
     except ReconcileError:
         raise error from None
     outcome = gravest_outcome((error.outcome, swept.outcome))
@@ -259,7 +261,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         return _compared_all_the_same(one, error)
     try:
         one.limit.refuse()
-        swept, plan = _leave(one, sweep(_job(one), one.edges))
+        swept, plan = _leave(one, sweep(_job(one), one.edges, PartialSweep(max_duty=duty_of(one.table))))
     except ReconcileError as error:  # the pull has committed
         return replace(failure_of(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
     except (Exception, *STOPS) as ending:
@@ -310,45 +312,3 @@ def _with_unjudged(applied: TableResult, unjudged: tuple[Unverified, ...]) -> Ta
         outcome=Outcome.UNVERIFIED if is_open else applied.outcome,
         unverified=tuple(dict.fromkeys((*applied.unverified, *unjudged))),
     )
-
-
-_RUN = "dry-run"
-
-
-@dataclass(frozen=True, slots=True)
-class PullPlans:
-    """What every table's pull would do, or why it would be refused. `trust` are the checks that the config gives up."""
-
-    outcome: Outcome
-    tables: tuple[dict[str, Any], ...]
-    trust: tuple[str, ...] = ()
-
-
-def plan_pull(call: Call, *, full: bool) -> PullPlans:
-    """Plan the pulls of a call. A table that would be refused does not hide the others."""
-    refuse_not_built(call.config, call.tables)
-    with open_world(call.config) as world:
-        for table in call.tables:
-            world.expect_rows(table)  # a wrong name or password fails before Spark has started
-        with hold_session(world, expected_rows=0):
-            found = [_one(world, table, full=full) for table in call.tables]
-    outcome = gravest_outcome(outcome for outcome, _ in found)
-    return PullPlans(outcome, tuple(document for _, document in found), sentences(call.config))
-
-
-def _one(world: World, table: TableConfig, *, full: bool) -> tuple[Outcome, dict[str, Any]]:
-    try:
-        return Outcome.CLEAN, _document(dry_run(job_of(table, _RUN), world.edges(table), full=full))
-    except ReconcileError as error:
-        failure = {"type": error.type, "message": error.message, "fix": error.fix}
-        return error.outcome, {"name": table.name, "error": failure}
-
-
-def _document(plan: PullPlan) -> dict[str, Any]:
-    found = dataclasses.asdict(plan)
-    document = {"name": found.pop("table"), "error": None, **found}
-    if plan.read is not None:
-        document["read"]["rows"] = plan.read.rows
-    if plan.create is not None:
-        document["create"]["columns"] = [{"name": name, "type": kind} for name, kind in plan.create.columns]
-    return document

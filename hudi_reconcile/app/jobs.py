@@ -75,6 +75,11 @@ def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob
     )
 
 
+def duty_of(table: TableConfig) -> float:
+    """The share of the time that the first look of a sweep may read the source."""
+    return float(table.sweep.max_duty)
+
+
 def masking_of(table: TableConfig) -> Masking:
     """Which of the table's columns are shown to nobody."""
     return Masking.of(table.mask, table.personal)

@@ -117,15 +117,16 @@ def sweep(
     *,
     where_partition: Sequence[str] = (),
     budget: str | None = None,
+    full: bool = False,
     jobs: int = 1,
 ) -> Result:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake.
 
-    `where_partition` and `budget` (such as `10m`) compare a part; the rest stays unverified. Raises UsageError for a budget
-    that is no duration.
+    `where_partition` and `budget` (such as `10m`) compare a part; the rest stays unverified; `full` compares every segment
+    across the engines now. Raises UsageError for a budget that is no duration, and for `full` beside a part.
     """
     seconds = None if budget is None else duration_given("budget", budget).total_seconds()
-    asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
+    asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "", full)
     return _result(run_sweep(project.choose(tables, jobs), asked))
 
 

@@ -343,6 +343,12 @@ class CompareConfig(Section):
             seen.update({name} - {""})
 
 
+def _more_than_no_share(value: Decimal) -> Decimal:
+    if value <= 0:
+        raise ValueError("must be more than 0%")
+    return value
+
+
 class SweepConfig(Section):
     """How the two sides are compared."""
 
@@ -355,6 +361,16 @@ class SweepConfig(Section):
     settle: Duration = Field(timedelta(0), description="Wait this long before the second look.")
     settle_limit: Duration = Field(
         timedelta(minutes=1), description="Look again at rows that change meanwhile for so long; 0s: not at all."
+    )
+    rotation: int = Field(
+        7,
+        ge=1,
+        le=366,
+        description="Nights within which each segment is compared across the engines; today every sweep compares all of them.",
+    )
+    max_duty: Annotated[Share, AfterValidator(_more_than_no_share)] = Field(
+        Decimal(1),
+        description="Share of the time that the first look may read the source; below 100% it reads and rests.",
     )
     snapshot: Literal["none", "shared"] = Field(
         "none", description="none | shared (PostgreSQL: all connections of a look see one moment)"

@@ -87,10 +87,11 @@ class PartialSweep:
     """Which part of a table a sweep is asked to compare; all of it, without end, where nothing is said.
 
     `partitions` are paths as Hudi stores them. `budget_seconds` is what is left for this table. `earlier` is what past
-    sweeps left to go on from, newest first.
+    sweeps left to go on from, newest first. `max_duty` is the share of the time that the first look may read.
     """
 
     partitions: tuple[str, ...] = ()
     budget_seconds: float | None = None
     budget_text: str = ""
     earlier: tuple[Coverage, ...] = ()
+    max_duty: float = 1.0

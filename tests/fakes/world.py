@@ -128,6 +128,7 @@ class FakeClock:
     journal: Journal
     now_micros: int = 1_000
     step_micros: int = 0
+    slept_seconds: float = 0.0
 
     def utc_micros(self) -> int:
         return self.now_micros
@@ -139,6 +140,7 @@ class FakeClock:
     def sleep(self, seconds: float) -> None:
         self.journal.reached("clock.sleep")
         self.now_micros += int(seconds * 1_000_000)
+        self.slept_seconds += seconds
 
 
 @dataclass(slots=True)

@@ -134,3 +134,32 @@ def test_sweeps_with_a_budget_begin_with_the_oldest_segments_and_are_whole_when_
     assert [run["tables"][0]["whole"] for run in runs] == [False, False, True, False, False, False]
     assert runs[0]["tables"][0]["coverage"]["never_compared"] == 0
     assert project.run("audit", "verify").code == 0
+
+
+def test_dry_run_of_a_drifted_table_is_no_verdict_and_leaves_no_run(project: Project) -> None:
+    project.database.execute("delete from orders where order_id = 6")
+    runs = set((project.folder / "reports").iterdir())
+
+    told = project.json("sweep", "--dry-run", "--budget", "10m")
+    shown = project.run("sweep", "--dry-run")
+
+    (table,) = told.document["tables"]
+    assert (told.code, told.document["outcome"], told.document["dry_run"]) == (0, "planned", True)
+    assert (table["error"], table["mode"], table["budget"]) == (None, "stream", "10m")
+    assert table["estimate"]["budget_segments"] == table["segments"]["count"]
+    assert "this is no verdict" in shown.out
+    assert not {"CLEAN", "clean", "DRIFT "} & set(shown.out.split())
+    assert set((project.folder / "reports").iterdir()) == runs
+
+
+def test_full_sweep_with_a_duty_finds_what_drifted_and_a_part_beside_it_is_refused(project: Project) -> None:
+    project.database.execute("delete from orders where order_id = 6")
+    project.settings["sweep"] = {"max_duty": "50%", "segments": 8}
+    project.write_config()
+
+    sweep = project.json("sweep", "--full")
+    both = project.run("sweep", "--full", "--budget", "10m")
+
+    assert (sweep.code, sweep.drift, sweep.table["whole"]) == (1, {"deleted": 1}, True)
+    assert "sweep.max_duty" in sweep.table["provenance"]["digests"]
+    assert both.code == 2

@@ -37,7 +37,7 @@ tables:
     pull: {strategy: timestamp, watermark: [updated_at], overlap: 90s, limit: 1000, on_error: full, watermark_text: false}
     lake: {path: lake/orders, type: merge_on_read, partition_by: ["day(day)"], options: {hoodie.parquet.max.file.size: 1000}}
     compare: {exclude: [note], rename: {note: remark}, tolerance: {amount: 0.01}}
-    sweep: {mode: stream, segments: 16, settle: 500ms, settle_limit: 5s, snapshot: none}
+    sweep: {mode: stream, segments: 16, settle: 500ms, settle_limit: 5s, rotation: 3, max_duty: 50%, snapshot: none}
     policy: {max_deletes: 10, max_delete_share: 0.1%, max_upsert_share: 0.25, max_plan_age: 2h, savepoint: always}
     mask: {note: redact}
     personal: hmac
@@ -59,7 +59,7 @@ MILD = st.tuples(AT, st.integers(0, 1), st.sampled_from(SMALL))
 EDITS = st.lists(MILD, min_size=1, max_size=3) | st.lists(WILD, min_size=1, max_size=3)
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 DURATIONS = {"statement_timeout", "retention", "overlap", "settle", "settle_limit", "max_plan_age", "time_limit"}
-SHARES = {"max_delete_share", "max_upsert_share"}
+SHARES = {"max_duty", "max_delete_share", "max_upsert_share"}
 PATHS = {"reports", "junit", "prometheus", "ndjson", "file", "rules", "path", "paths"}
 
 

@@ -35,6 +35,7 @@ from hudi_reconcile.core.plan.guards import ACCEPTABLE
 from hudi_reconcile.core.pull.source_lineage import WORDS
 
 if TYPE_CHECKING:
+    from hudi_reconcile.app.dry_runs import DryRun
     from hudi_reconcile.app.run import Call, Finished
     from hudi_reconcile.core.result import TableResult
     from hudi_reconcile.core.result_parts import Failure
@@ -89,7 +90,9 @@ def pull(
 
     call = choose_call(settings, choice, jobs) if props is None else _call_of_props(settings, props, choice)
     if dry_run:
-        return _planned(call, output_format, full=full)
+        from hudi_reconcile.app.dry_runs import plan_pull  # noqa: PLC0415 - as above
+
+        return _print_dry_run("pull", plan_pull(call, full=full), output_format)
     approval = Approval(None, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
     return print_result(run_pull(call, full=full, approval=approval), output_format)
 
@@ -108,6 +111,10 @@ def pull(
     metavar="DURATION",
     help="Compare for about this long (10m), all tables together; what was not reached is unverified, and first next time.",
 )
+@click.option(
+    "--full", is_flag=True, help="Compare every segment across the engines now, whatever sweep.rotation says."
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be compared and what it would cost; compares nothing.")
 @format_option
 @pass_settings
 def sweep(
@@ -117,14 +124,21 @@ def sweep(
     jobs: int,
     where_partition: tuple[str, ...],
     budget: str | None,
+    full: bool,
+    dry_run: bool,
     output_format: OutputFormat,
 ) -> Outcome | int:
     """Compare source and lake, say what drifted and why, write a plan. Never writes the lake."""
     seconds = None if budget is None else duration_given("--budget", budget).total_seconds()
     from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
-    asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "")
-    return print_result(run_sweep(choose_call(settings, choice, jobs), asked), output_format)
+    asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "", full)
+    call = choose_call(settings, choice, jobs)
+    if dry_run:
+        from hudi_reconcile.app.dry_runs import plan_sweep  # noqa: PLC0415 - as above
+
+        return _print_dry_run("sweep", plan_sweep(call, asked), output_format)
+    return print_result(run_sweep(call, asked), output_format)
 
 
 @click.command()
@@ -221,19 +235,17 @@ def _call_of_props(settings: Settings, props: Path, choice: TableChoice) -> Call
     return call
 
 
-def _planned(call: Call, output_format: OutputFormat, *, full: bool) -> Outcome:
-    from hudi_reconcile.app.commands import plan_pull  # noqa: PLC0415 - keeps Spark out of --help
-    from hudi_reconcile.cli.streams import head  # noqa: PLC0415 - only needed here
-    from hudi_reconcile.report.text import pull_plan_text  # noqa: PLC0415 - as above
+def _print_dry_run(command: Literal["pull", "sweep"], found: DryRun, output_format: OutputFormat) -> Outcome:
+    """Print what would be done; its exit code is that of the gravest refusal."""
+    from hudi_reconcile.report.dry_run import pull_plan_text, sweep_plan_text  # noqa: PLC0415 - as above
 
-    found = plan_pull(call, full=full)
     errors = [table["error"] for table in found.tables if table["error"] is not None]
     if output_format == "json":
         error = errors[0] if errors else None
-        document = {**head("pull", found.outcome, error=error), "dry_run": True, "trust": list(found.trust)}
-        emit_json({**document, "tables": list(found.tables)})
+        document = {**head(command, found.outcome, error=error), "outcome": found.word, "dry_run": True}
+        emit_json({**document, "trust": list(found.trust), "tables": list(found.tables)})
     else:
-        emit(pull_plan_text(found.tables, found.trust))
+        emit((pull_plan_text if command == "pull" else sweep_plan_text)(found.tables, found.trust))
     for error in errors:
         complain_of(error["message"], error["fix"])
     return found.outcome

@@ -191,6 +191,11 @@ class Pace:
     left_seconds: float
 
 
+def first_batch(segments: int) -> int:
+    """How many segments the first batch holds."""
+    return -(-segments // _FIRST_SHARE)
+
+
 def next_batch(pace: Pace) -> int:
     """How many segments come next; 0 where the table is done or the budget is.
 
@@ -199,7 +204,7 @@ def next_batch(pace: Pace) -> int:
     """
     rest = pace.segments - pace.done
     if not pace.done:
-        return -(-pace.segments // _FIRST_SHARE)
+        return first_batch(pace.segments)
     each = pace.spent_seconds / pace.done
     free = pace.left_seconds - _LOOKS_AGAIN * each * pace.unequal
     if free <= 0:
@@ -237,18 +242,41 @@ class Choice:
     why: str
 
 
-def choose_cheaper(probe: Probe, rows: int, *, cores: int) -> Choice:
-    """The way that ends sooner. Equal times stream: that is easier on the source.
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one look at so many rows takes, by a sample: bytes over the link, seconds inside the source, seconds either way."""
+
+    rows: int
+    link_bytes: int
+    digest_seconds: float
+    streamed_seconds: float
+    pushed_seconds: float
+
+
+def estimate_look(probe: Probe, rows: int, *, cores: int) -> Estimate:
+    """Both ways of the look.
 
     The probe is held to be what the source gives: how many processors it has free for statements side by side is not known.
     """
-    link = rows * probe.row_bytes * probe.link_byte_seconds
-    streamed = _STREAM_START_SECONDS + max(link, rows * _STREAM_ROW_SECONDS / cores)
-    pushed = max(rows * probe.digest_row_seconds, rows * _LAKE_TEXT_ROW_SECONDS / cores)
+    link_bytes, digest = rows * probe.row_bytes, rows * probe.digest_row_seconds
+    return Estimate(
+        rows,
+        link_bytes=round(link_bytes),
+        digest_seconds=digest,
+        streamed_seconds=_STREAM_START_SECONDS
+        + max(link_bytes * probe.link_byte_seconds, rows * _STREAM_ROW_SECONDS / cores),
+        pushed_seconds=max(digest, rows * _LAKE_TEXT_ROW_SECONDS / cores),
+    )
+
+
+def choose_cheaper(probe: Probe, rows: int, *, cores: int) -> Choice:
+    """The way that ends sooner. Equal times stream: that is easier on the source."""
+    took = estimate_look(probe, rows, cores=cores)
     megabytes = 1 / probe.link_byte_seconds / 1e6 if probe.link_byte_seconds else None
     speed = "too fast to measure" if megabytes is None else f"{megabytes:,.0f} MB/s"
     return Choice(
-        pushed < streamed,
+        took.pushed_seconds < took.streamed_seconds,
         f"{rows:,} rows of {probe.row_bytes:,.0f} bytes, link {speed}, digest inside "
-        f"{probe.digest_row_seconds * 1e6:.1f} µs a row: stream about {streamed:.1f} s, pushdown about {pushed:.1f} s",
+        f"{probe.digest_row_seconds * 1e6:.1f} µs a row: "
+        f"stream about {took.streamed_seconds:.1f} s, pushdown about {took.pushed_seconds:.1f} s",
     )

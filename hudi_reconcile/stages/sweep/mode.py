@@ -43,7 +43,9 @@ def choose_mode(
 def _in_spark(part: PartialSweep) -> str:
     if part.partitions:
         return "partitions are told apart in Spark"
-    return "a budget is spent in batches, by Spark" if part.budget_seconds is not None else ""
+    if part.budget_seconds is not None:
+        return "a budget is spent in batches, by Spark"
+    return "sweep.max_duty is kept in batches, by Spark" if part.max_duty < 1 else ""
 
 
 def _hindrance(agreement: Agreement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -51,7 +52,7 @@ def portion_of(
     begun = clock.monotonic_seconds()
     partitions, listed = _partitions(job, part, scope, lake)
     subject = _subject(job, part, scope)
-    if part.budget_seconds is None:
+    if part.budget_seconds is None and part.max_duty >= 1:
         cut = cut_of(job, scope.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.segments), partitions, listed)
     in_parts = not source.hindrance(scope.table, scope.agreement)
@@ -59,7 +60,8 @@ def portion_of(
     cut, earlier = continue_coverage(part.earlier, subject, fresh, job.segments)
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
     order = order_by_age(earlier, segments_of(cut))
-    walk = Scan(clock, order, begun + part.budget_seconds, at_once)
+    until = math.inf if part.budget_seconds is None else begun + part.budget_seconds
+    walk = Scan(clock, order, until, at_once, part.max_duty)
     coverage = Coverage(subject, cut, job.segments) if earlier is None else earlier
     return Portion(part, cut, coverage, partitions, listed, walk)
 

@@ -82,7 +82,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row, UsageError for a part
     that there is not.
     """
-    seen, watermark = _scope(job, edges.source, edges.lake, partition_columns(job, part))
+    seen, watermark = open_scope(job, edges.source, edges.lake, partition_columns(job, part))
     scope = seen.scope
     if len(scope.agreement.key) < len(scope.table.key):
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
@@ -164,7 +164,8 @@ def _fetched(ground: SweepContext, found: Confirmed) -> int:
     return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
 
 
-def _scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
+def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
+    """What is compared, and the watermark. Raises LakeError where there is no table, RefusedError for a key that names no row."""
     described = source.describe()
     watermark = watermark_of(job, described)
     refuse_key_faults(job.name, source.key_faults(described))
@@ -270,7 +271,7 @@ def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, 
         notes.append(f"changes without its watermark: {settled.silent_rows} rows; no pull by it brings such changes")
     if ground.portion.walk is not None and ground.portion.walk.at_once:
         notes.append(
-            "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget"
+            "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget or duty"
         )
     checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
     rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}

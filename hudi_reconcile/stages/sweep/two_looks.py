@@ -12,6 +12,7 @@ What to say where a read of the source was not whole: rows that it counts and di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from hudi_reconcile.core.pull.cursor import next_window
 from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.sweep.coverage import segments_of
 from hudi_reconcile.core.sweep.drift import PendingRange
-from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation, SegmentSet, next_batch
+from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation, SegmentSet, first_batch, next_batch
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.values import IN_SCOPE, CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
@@ -160,13 +161,14 @@ def _first_look(
     sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Scan | None = None
 ) -> _First:
     with one_moment(sides) as frozen:
-        done, before = None, _counted_before(sides, segments) if walk is None else None
+        is_whole = walk is None or walk.is_endless
+        done, before = None, _counted_before(sides, segments) if is_whole else None
         if walk is None:
             digests = _digests(sides, pin, segments)
         else:
             digests, done = scan_segments(sides, pin, walk)
         missed, certain = None, True
-        if walk is not None and sides.scope is None:
+        if not is_whole and sides.scope is None:
             missed = _missed_by_walk(sides, moment, digests, done, frozen=frozen)
         elif before is not None:
             certain = frozen or _is_still(sides, moment)
@@ -304,12 +306,21 @@ def pending_range(
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """All segments in their order, and until when a new batch may begin. `at_once`: a part costs as much as the whole."""
+    """All segments in their order, and until when a new batch may begin. `at_once`: a part costs as much as the whole.
+
+    After each batch the source rests, so that batches take `duty` of the time.
+    """
 
     clock: Clock
     order: tuple[int, ...]
     until_seconds: float
     at_once: bool = False
+    duty: float = 1.0
+
+    @property
+    def is_endless(self) -> bool:
+        """True where every segment's turn comes."""
+        return math.isinf(self.until_seconds)
 
 
 def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
@@ -322,14 +333,19 @@ def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[Segment
     clock, order = walk.clock, walk.order
     begun = clock.monotonic_seconds()
     digests: list[SegmentDigest] = []
-    done = last = 0
+    done, last, woke = 0, 0, begun
     while done < len(order):
         now = clock.monotonic_seconds()
         unequal = sum(not one.equal for one in digests)
         pace = Pace(len(order), done, last, unequal, now - begun, walk.until_seconds - now)
         last = len(order) if walk.at_once else next_batch(pace)
+        if walk.duty < 1 and not walk.at_once:
+            last = min(last, first_batch(len(order)))  # long batches would be long bursts
         if not last:
             break
+        if done:
+            clock.sleep((now - woke) * (1 / walk.duty - 1))
+            woke = clock.monotonic_seconds()
         chosen = in_part(SegmentSet.of(order[done : done + last]), sides.cut)
         digests += sides.comparer.digests(sides.first_look(pin, chosen), chosen)
         done += last

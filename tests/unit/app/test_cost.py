@@ -12,6 +12,7 @@ import pytest
 from hudi_reconcile.app import commands
 from hudi_reconcile.app.table_work import TableRun, cost_of
 from hudi_reconcile.app.time_limit import TimeLimit
+from hudi_reconcile.config.tables import SweepConfig
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
@@ -151,7 +152,9 @@ def test_run_adds_up_what_its_steps_cost(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(commands, "sweep", lambda *_: None)
     monkeypatch.setattr(commands, "_leave", lambda *_: (results["sweep"], plan))
     monkeypatch.setattr(commands, "_apply", lambda *_: results["apply"])
-    one = cast("TableRun", SimpleNamespace(table=SimpleNamespace(name="t"), edges=None, limit=TimeLimit()))
+    one = cast(
+        "TableRun", SimpleNamespace(table=SimpleNamespace(name="t", sweep=SweepConfig()), edges=None, limit=TimeLimit())
+    )
 
     cost = commands._nightly(one, Approval(), None).cost
 

@@ -11,6 +11,7 @@ import pytest
 from hudi_reconcile.app import commands
 from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.app.time_limit import TimeLimit
+from hudi_reconcile.config.tables import SweepConfig
 from hudi_reconcile.core.deadline import Deadline, table_key
 from hudi_reconcile.core.errors import ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
@@ -34,7 +35,12 @@ GONE = SourceError("the connection was lost", fix="x")
 PLAN = SimpleNamespace(plan=SimpleNamespace(upserts=0, deletes=2, run_id="r"))
 ONE = cast(
     "TableRun",
-    SimpleNamespace(table=SimpleNamespace(name="t"), edges=None, session=SimpleNamespace(jvm=None), limit=TimeLimit()),
+    SimpleNamespace(
+        table=SimpleNamespace(name="t", sweep=SweepConfig()),
+        edges=None,
+        session=SimpleNamespace(jvm=None),
+        limit=TimeLimit(),
+    ),
 )
 
 

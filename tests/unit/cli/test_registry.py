@@ -16,7 +16,7 @@ config show
 config validate
 config schema
 pull -t --full --props --dry-run
-sweep -t --where-partition --budget
+sweep -t --where-partition --budget --full --dry-run
 findings RUN -t --kind --format
 diff RUN1 RUN2 -t --kind --format
 plan RUN -t

@@ -85,6 +85,8 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "segments": "auto",
         "settle": "0s",
         "settle_limit": "1m",
+        "rotation": 7,
+        "max_duty": "100%",
         "snapshot": "none",
     }
     assert dump["tables"][0]["compare"] == {"exclude": [], "rename": {}, "tolerance": {}}

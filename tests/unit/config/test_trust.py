@@ -19,11 +19,11 @@ from hudi_reconcile.config.trust import sentences, trust_of
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.report.dry_run import pull_plan_text
 from hudi_reconcile.report.outputs.github import summary
 from hudi_reconcile.report.outputs.webhook import message
 from hudi_reconcile.report.page.html import mail_of, render_mail, render_report
 from hudi_reconcile.report.page.view import Kept
-from hudi_reconcile.report.text import pull_plan_text
 
 CONFIG = """\
 version: 1

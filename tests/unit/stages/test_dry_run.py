@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
+from hudi_reconcile.core.sweep.segments import Probe
+from hudi_reconcile.stages.job import PartialSweep
 from hudi_reconcile.stages.pull.dry_run import dry_run
+from hudi_reconcile.stages.sweep.dry_run import dry_run as sweep_dry_run
 from tests.fakes.world import World, job, pulled
 
 READS_AND_WRITES = {"source.staged", "source.rows", "lake.create", "lake.upsert", "lake.lease"}
@@ -30,3 +35,48 @@ def test_dry_run_of_a_pull_in_pages_says_so() -> None:
     plan = dry_run(job(limit_rows=250), World.new().edges, full=False)
 
     assert [note for note in plan.notes if "pages of 250 rows" in note]
+
+
+def test_dry_run_of_a_sweep_counts_segments_and_cost_and_compares_nothing() -> None:
+    world: World = pulled((1, 10, 100), (2, 20, 200))
+    world.source.delete(2)
+    world.source.measured = Probe(row_bytes=100, link_byte_seconds=1e-8, digest_row_seconds=1e-6)
+    calls = len(world.journal.calls)
+
+    plan = sweep_dry_run(job(segments=4, mode="stream"), world.edges, PartialSweep())
+
+    assert (plan.mode, plan.segments.by, plan.not_compared) == ("stream", "ranges of id", ())
+    assert plan.estimate is not None
+    assert plan.estimate.link_bytes == 100 * plan.source_rows
+    assert (plan.estimate.source_seconds, plan.estimate.budget_segments) == (None, None)
+    assert not (READS_AND_WRITES | {"lake.rows", "lake.pin"}) & set(world.journal.calls[calls:])
+
+
+def test_dry_run_of_a_sweep_inside_the_source_sends_no_row_and_says_whose_seconds_it_takes() -> None:
+    world: World = pulled((1, 10, 100), (2, 20, 200))
+    world.source.measured = Probe(row_bytes=100, link_byte_seconds=0, digest_row_seconds=0.5)
+
+    plan = sweep_dry_run(job(segments=4, mode="pushdown"), world.edges, PartialSweep())
+
+    assert plan.estimate is not None
+    assert (plan.estimate.link_bytes, plan.estimate.source_seconds) == (0, 0.5 * plan.source_rows)
+
+
+@pytest.mark.parametrize(("seconds", "segments"), [(0.0, 1), (1e6, None)])
+def test_dry_run_of_a_budget_says_how_many_segments_it_suffices_for(seconds: float, segments: int | None) -> None:
+    plan = sweep_dry_run(
+        job(segments=4), pulled(*((key, 1, key) for key in range(1, 13))).edges, PartialSweep((), seconds, "x")
+    )
+
+    assert plan.estimate is not None
+    assert plan.estimate.budget_segments == (segments or plan.segments.count)
+
+
+def test_dry_run_where_the_source_digests_nothing_has_no_figures_and_says_why() -> None:
+    world: World = pulled((1, 10, 100))
+    world.source.no_digests = "H2 cannot digest its own rows here"
+
+    plan = sweep_dry_run(job(segments=4), world.edges, PartialSweep())
+
+    assert plan.estimate is None
+    assert "no estimate: H2 cannot digest its own rows here" in plan.notes[0]

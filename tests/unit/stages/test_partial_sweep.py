@@ -378,3 +378,28 @@ def test_sweep_that_proves_nothing_is_not_whole_and_leaves_no_coverage() -> None
         assert (done.result.outcome, done.result.whole, done.coverage) == (Outcome.UNVERIFIED, False, None)
         assert done.result.coverage is not None
         assert done.result.coverage.never_compared == 5
+
+
+# --- duty: the source rests between the batches
+
+
+def test_duty_below_all_reads_in_batches_and_rests_in_between_and_the_verdict_is_whole() -> None:
+    world = pulled(*((key, 1, key) for key in range(1, 400)))
+    world.source.put(8, 2, 50)
+    world.clock.step_micros = 1_000_000
+
+    done = swept_part(world, PartialSweep(max_duty=0.25), segments=100)
+
+    first_looks = [segments for segments, _ in world.source.reads if segments is not None][:-2]
+    assert (done.result.outcome, done.result.whole, kinds(done.result)) == (Outcome.DRIFT, True, {"late_arriving": 1})
+    assert sum(len(segments) for segments in first_looks) == 101  # a hundred, and one for NULL
+    assert max(len(segments) for segments in first_looks) <= 4
+    assert world.clock.slept_seconds >= 3 * (len(first_looks) - 1)
+
+
+def test_full_duty_never_rests() -> None:
+    world = pulled(*ROWS)
+
+    swept_part(world, PartialSweep(max_duty=1.0), segments=4)
+
+    assert world.clock.slept_seconds == 0
