@@ -44,7 +44,7 @@ def _sweep_lines(table: Document) -> Iterator[tuple[str, str]]:
     yield "rows", f"about {table['source_rows']:,} at the source, as its catalog says"
     yield "segments", f"{table['segments']['count']:,}, {table['segments']['by']}"
     yield "columns", ", ".join(table["compared_columns"])
-    yield from (("not compared", f"{item['what']} {item['name']}: {item['why']}") for item in table["not_compared"])
+    yield from (("left out", f"{item['what']} {item['name']}: {item['why']}") for item in table["not_compared"])
     yield "checkpoint", table["checkpoint"] or "none"
     yield "connections", f"at most {table['connections']}"
     yield from _cost_lines(table["estimate"], table)

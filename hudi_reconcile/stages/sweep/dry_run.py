@@ -1,6 +1,7 @@
 """What a sweep would compare and cost, settled exactly as the sweep settles it, and then not done. Never a verdict.
 
-The source is asked what a sweep asks it first, and where it can digest rows, for a sample of them. No row of the lake is read.
+The source is asked what a sweep asks it first, and where it can digest rows, for a sample of them.
+Of the lake no row is read, but where partitions are named: then their paths.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class SweepPlan:
 
 
 def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPlan:
-    """The plan of the sweep. Raises what the sweep would raise before it reads rows; the lake's rows are not read."""
+    """The plan of the sweep. Raises what the sweep would raise before it reads rows."""
     source = edges.source
     seen, watermark = open_scope(job, source, edges.lake, partition_columns(job, part))
     scope = seen.scope

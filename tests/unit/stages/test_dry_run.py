@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from hudi_reconcile.core.sweep.segments import Probe
+from hudi_reconcile.report.dry_run import sweep_plan_text
 from hudi_reconcile.stages.job import PartialSweep
 from hudi_reconcile.stages.pull.dry_run import dry_run
 from hudi_reconcile.stages.sweep.dry_run import dry_run as sweep_dry_run
@@ -80,3 +83,13 @@ def test_dry_run_where_the_source_digests_nothing_has_no_figures_and_says_why() 
 
     assert plan.estimate is None
     assert "no estimate: H2 cannot digest its own rows here" in plan.notes[0]
+
+
+def test_text_of_a_sweep_that_did_not_happen_names_what_is_left_out_and_is_no_verdict() -> None:
+    left_out = {"what": "column", "name": "x", "why": "unknown type"}
+    plan = asdict(sweep_dry_run(job(segments=4), pulled((1, 10, 100)).edges, PartialSweep()))
+
+    text = sweep_plan_text([{**plan, "name": "t", "error": None, "not_compared": [left_out]}])
+
+    assert "this is no verdict" in text
+    assert "  left out    column x: unknown type" in text
