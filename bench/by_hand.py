@@ -15,7 +15,7 @@ def source(spark: SparkSession, url: str, properties: dict[str, str], rows: int)
     """The source by two JDBC key ranges, fetch size 1,000, as in the measured prototype."""
     options = properties | {"fetchsize": "1000", "preferTimestampNTZ": "true"}
     predicates = [f"order_id < {rows // 2}", f"order_id >= {rows // 2}"]
-    return spark.read.jdbc(url, "orders", predicates=predicates, properties=options).select(*COLUMNS)
+    return spark.read.jdbc(url, "public.orders", predicates=predicates, properties=options).select(*COLUMNS)
 
 
 def lake(spark: SparkSession, path: str) -> DataFrame:
