@@ -32,7 +32,7 @@ def changes(
     *,
     path: str | None = None,
     config: object = "reconcile.yaml",
-    corrections_only: bool = False,
+    **further: Any,
 ) -> DataFrame:
     """What changed in a table, of the config or at a path, between two instants, as a Spark frame (docs/change-queries.md).
 
@@ -43,24 +43,23 @@ def changes(
         to: inclusive; as `from_`.
         path: any Hudi table by its path or URI, in place of `table`: no config is read.
         config: the config file, or a project that `load` has read.
-        corrections_only: only what a corrective commit of this tool changed.
+        **further: `corrections_only`, `soft_deletes`, and `reader` (`log` or `files`), as the command's options.
 
     Returns:
         Columns `op` (`i`, `u`, `d`; `upsert`), `key`, `before`, `after` (structs of the table's columns in their own types,
-        NULL where there is no row), `instant` (completion time), `correction` (struct `run_id`, `plan_id`, `kind`, or NULL).
-        No order; `mask` hides what is printed, not what is computed here. In the running Spark, or in one that is started
-        for it and stays.
+        NULL where there is no row), `instant` (completion time), `correction` (struct `run_id`, `plan_id`, `kind`, or NULL). No
+        order; `mask` hides only what is printed. In the running Spark, or in one that is started for it and stays.
 
     Raises:
         UsageError: there is no such table or instant, or the answer would not be exact; `fix` says what to ask instead.
     """
-    # By name: every room may import this module, so that it may import none; and importing it stays free of Spark.
+    # By name: every room may import this module, so it may import none; importing it stays free of Spark.
     app: Any = import_module("hudi_reconcile.app.changes")
     found: DataFrame = app.changes_of(
         app.choose_table(table, path),
         type,
         (from_, to),
         config=getattr(config, "config", config),
-        corrections_only=corrections_only,
+        further=further,
     )
     return found

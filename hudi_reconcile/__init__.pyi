@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Literal
 
 from pyspark.sql import DataFrame  # noqa: TID253 - a stub is not imported
 
@@ -24,4 +25,6 @@ def changes(
     path: str | None = None,
     config: str | Path | Project = "reconcile.yaml",
     corrections_only: bool = False,
+    reader: Literal["log", "files"] | None = None,
+    soft_deletes: str | None = None,
 ) -> DataFrame: ...

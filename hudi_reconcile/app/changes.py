@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from hudi_reconcile.app.connections import session_request, trusted_roots
 from hudi_reconcile.app.host import HostClock
@@ -45,7 +45,7 @@ from hudi_reconcile.core.changes.consumers import (
     lag_of,
     position_at,
 )
-from hudi_reconcile.core.changes.queries import QUERY_TYPES, QueryType, correction_of
+from hudi_reconcile.core.changes.queries import LOG_READERS, QUERY_TYPES, LogReader, QueryType, correction_of
 from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, Span, instant_text, is_shorter, span_of
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import LakeTable
@@ -65,7 +65,11 @@ Merge = Literal["skip_merge", "payload_combine"]
 
 @dataclass(frozen=True, slots=True)
 class ChangeQuery:
-    """A change query as it was asked. `merge` asks for Hudi's own rows instead, merged or as they lie in the files."""
+    """A change query as it was asked. `merge` asks for Hudi's own rows instead, merged or as they lie in the files.
+
+    `reader` says what to tell changes from, where None leaves that to their cost. `soft_deletes` is the rule by which rows
+    count as deleted though they are there.
+    """
 
     table: TableConfig
     kind: QueryType
@@ -73,11 +77,15 @@ class ChangeQuery:
     end: str = LATEST
     corrections_only: bool = False
     merge: Merge | None = None
+    reader: LogReader | None = None
+    soft_deletes: str | None = None
 
     @property
     def fed(self) -> str:
         """What a consumer of it is fed with."""
-        return delivery_options(self.kind, corrections_only=self.corrections_only, merge=self.merge)
+        return delivery_options(
+            self.kind, corrections_only=self.corrections_only, merge=self.merge, soft_deletes=self.soft_deletes
+        )
 
     @staticmethod
     def of(table: TableConfig, kind: QueryType, start: str, end: str) -> ChangeQuery:
@@ -203,20 +211,22 @@ def changes_of(
     ends: tuple[str, str],
     *,
     config: str | Path | Config,
-    corrections_only: bool,
+    further: Mapping[str, Any],
 ) -> object:
     """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays.
 
-    `table` is the name of one in the config, or the table itself, for which no config is read.
+    `table` is the name of one in the config, or the table itself, for which no config is read; `further` are fields of the query.
     """
     known = next((one for one in QUERY_TYPES if one == kind), None)
     if known is None:
         raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
+    if further.get("reader") not in (None, *LOG_READERS):
+        raise UsageError(f"there is no reader {further['reader']!r}", fix=f"reader is one of {', '.join(LOG_READERS)}")
     found: Config | None = None
     if isinstance(table, str):
         found = config if isinstance(config, Config) else load_config(Path(config), os.environ)
         table = found.table(table)
-    asked = replace(ChangeQuery.of(table, known, *ends), corrections_only=corrections_only)
+    asked = replace(ChangeQuery.of(table, known, *ends), **further)
     return as_frame(ask(found, asked, start_session(_request(found))).rows)
 
 
@@ -227,9 +237,10 @@ def _request(config: Config | None) -> SessionRequest:
 def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered:
     """Answer the query, materialised.
 
-    Raises UsageError where it cannot be answered exactly: history that is gone, no change log, keys that are there twice.
+    Raises UsageError where it cannot be answered exactly: history that is gone, keys that are there twice; and where it is to be
+    told from a change log that there is none of, or that does not tell it.
     """
-    history = HudiHistory(session.spark, asked.table.lake.path)
+    history = HudiHistory(session.spark, asked.table.lake.path, asked.soft_deletes)
     _refuse_unanswerable(asked, history.table)
     commits = history.commits()
     span = span_of(asked.start, asked.end, commits, history.cut(commits))
@@ -252,7 +263,7 @@ def _found(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:
     if asked.merge is not None:
         return history.raw(span, asked.merge)
     rows_only = asked.kind == "upsert" and history.is_plain(span.commits)
-    log = _short_log(history, span.commits, rows_only=rows_only)
+    log = _own_log(asked, history, span.commits, rows_only=rows_only)
     if log is None and rows_only:
         return list_rows(history.alive(span.commits), span.commits)
     kept = log is not None
@@ -264,9 +275,25 @@ def change_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
     return _short_log(history, commits, rows_only=False) or _log_of_files(history, commits)
 
 
-def _short_log(history: HudiHistory, commits: Sequence[Commit], *, rows_only: bool) -> Frame | None:
+def _own_log(asked: ChangeQuery, history: HudiHistory, commits: Sequence[Commit], *, rows_only: bool) -> Frame | None:
+    """Hudi's own change log where it is to be read. Raises UsageError where it must be read, and does not tell the commits."""
+    if asked.reader == "files":
+        return None
+    found = _short_log(history, commits, rows_only=rows_only, at_any_cost=asked.reader == "log")
+    if found is None and asked.reader == "log" and commits:
+        raise UsageError(
+            f"table {asked.table.name}: its change log does not tell these commits by itself. Those of copy_on_write tables with"
+            " data_before_after do, where no file groups were replaced and the log has all that the commits counted",
+            fix="leave --from-log out: the file versions tell the same changes",
+        )
+    return found
+
+
+def _short_log(
+    history: HudiHistory, commits: Sequence[Commit], *, rows_only: bool, at_any_cost: bool = False
+) -> Frame | None:
     counted = history.counted(commits)
-    if counted is None or not is_shorter(counted, commits, latest_only=rows_only):
+    if counted is None or not (at_any_cost or is_shorter(counted, commits, latest_only=rows_only)):
         return None
     try:
         with history.logged(commits, counted) as told:
@@ -284,11 +311,13 @@ def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
 
 
 def _refuse_unanswerable(asked: ChangeQuery, table: LakeTable) -> None:
-    if asked.kind == "full-delta" and table.change_log is None:
+    if asked.reader == "log" and table.change_log is None:
         raise UsageError(
-            f"table {asked.table.name}: {table.path} keeps no change log (hoodie.table.cdc.enabled), which full-delta needs",
-            fix="ask --type min-delta, upsert or append-only; lake.cdc: true gives a new lake.path a change log",
+            f"table {asked.table.name}: {table.path} keeps no change log (hoodie.table.cdc.enabled), which --from-log reads",
+            fix="leave --from-log out: the file versions tell the same changes; lake.cdc: true gives a new table one",
         )
+    if asked.reader is not None and asked.merge is not None:
+        raise UsageError("--merge gives Hudi's own rows, from neither a log nor versions", fix="leave one of them out")
     if asked.merge is not None and table.type != "merge_on_read":
         raise UsageError(
             f"table {asked.table.name} is {table.type}: --merge is for merge_on_read", fix="leave --merge out"

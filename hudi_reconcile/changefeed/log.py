@@ -30,7 +30,8 @@ def log_of(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
 
     `doubled` are those of a key of which the commit touched several copies: alone, one of them says nothing of the key.
     What a commit wrote again as it was is a change all the same (`u` with equal images), as in Hudi's own log; but for
-    commits that replaced whole file groups (`replacing`): rows that those carried over are none.
+    commits that replaced whole file groups (`replacing`): rows that those carried over are none. A version without a row counts
+    as deleted: it is an absent one, on either side.
     """
     image = touched.schema["row"].dataType
     if not isinstance(image, StructType):
@@ -53,7 +54,8 @@ def log_of(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
     log = pairs.select("n", "key", "replaced", "doubled", before.alias("before"), after.alias("after"))
     carried = F.col("replaced") & F.coalesce(_same("before", "after", image), F.lit(False))
     op = F.when(F.col("before").isNull(), "i").when(F.col("after").isNull(), "d").otherwise("u")
-    return log.where(~carried).select("n", op.alias("op"), "key", "before", "after", "doubled")
+    is_there = F.col("before").isNotNull() | F.col("after").isNotNull()
+    return log.where(~carried & is_there).select("n", op.alias("op"), "key", "before", "after", "doubled")
 
 
 def touched_of(versions: DataFrame, *, few: bool = False) -> DataFrame:

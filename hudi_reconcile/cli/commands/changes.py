@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
 from hudi_reconcile.cli.options import Settings, pass_settings
 from hudi_reconcile.cli.streams import complain, emit_data, emit_json, flush, head
 from hudi_reconcile.core.changes.consumers import check_name
-from hudi_reconcile.core.changes.queries import QUERY_TYPES, QueryType
+from hudi_reconcile.core.changes.queries import QUERY_TYPES, LogReader, QueryType
 from hudi_reconcile.core.changes.range import EARLIEST, LATEST
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -37,6 +37,13 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
     "--to", "end", default=LATEST, show_default=True, metavar="I", help="Completed at this instant or before."
 )
 @click.option("--corrections-only", is_flag=True, help="Only what a corrective commit of this tool changed.")
+@click.option("--from-log", is_flag=True, help="From Hudi's own change log, or not at all.")
+@click.option("--from-files", is_flag=True, help="From the file versions, whatever change log there is.")
+@click.option(
+    "--soft-deletes",
+    metavar="all-null|COLUMN",
+    help="Rows count as deleted that are all NULL but for key, partition and ordering, or true in this boolean column.",
+)
 @click.option(
     "--merge",
     type=click.Choice(["skip_merge", "payload_combine"]),
@@ -58,21 +65,7 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
 )
 @pass_settings
 def changes(
-    settings: Settings,
-    table: str | None,
-    path: str | None,
-    kind: QueryType,
-    *,
-    start: str,
-    end: str,
-    corrections_only: bool,
-    merge: Literal["skip_merge", "payload_combine"] | None,
-    consumer: str | None,
-    commit_position: bool,
-    into: str | None,
-    into_table: str | None,
-    insecure: bool,
-    output_format: ChangesFormat,
+    settings: Settings, table: str | None, path: str | None, kind: QueryType, **given: Unpack[_Options]
 ) -> Outcome:
     """List what changed in a table between two instants, and what of it was a correction.
 
@@ -81,21 +74,50 @@ def changes(
     """
     from hudi_reconcile.app.changes import ChangeQuery, feed, query, target_of  # noqa: PLC0415 - keeps Spark out of --help
 
-    _check_consumer(consumer, output_format, commit=commit_position, prints=into is None)
-    _check_into(into, into_table)
-    if into_table is not None:
-        _check_kept_in_step(kind, consumer, commit=commit_position, corrections_only=corrections_only)
+    into, consumer, output_format = given["into"], given["consumer"], given["output_format"]
+    _check_consumer(consumer, output_format, commit=given["commit_position"], prints=into is None)
+    _check_into(into, given["into_table"])
+    if given["into_table"] is not None:
+        _check_kept_in_step(kind, given)
     config, chosen = _choose(settings, table, path)
-    asked = replace(ChangeQuery.of(chosen, kind, start, end), corrections_only=corrections_only, merge=merge)
-    target = None if into is None or into_table is None else target_of(into, into_table, insecure=insecure)
+    asked = replace(
+        ChangeQuery.of(chosen, kind, given["start"], given["end"]),
+        corrections_only=given["corrections_only"],
+        merge=given["merge"],
+        reader=_reader(from_log=given["from_log"], from_files=given["from_files"]),
+        soft_deletes=given["soft_deletes"],
+    )
+    target = (
+        None
+        if into is None or given["into_table"] is None
+        else target_of(into, given["into_table"], insecure=given["insecure"])
+    )
     output = _Output(chosen.name, kind, output_format, into, target)
     output.begin()
     if consumer is None:
         query(config, asked, output.deliver)
     else:
-        feed(config, asked, check_name(consumer), output.deliver, commit=commit_position)
+        feed(config, asked, check_name(consumer), output.deliver, commit=given["commit_position"])
     output.end()
     return Outcome.CLEAN
+
+
+class _Options(TypedDict):
+    """The options but the table and the type."""
+
+    start: str
+    end: str
+    corrections_only: bool
+    from_log: bool
+    from_files: bool
+    soft_deletes: str | None
+    merge: Literal["skip_merge", "payload_combine"] | None
+    consumer: str | None
+    commit_position: bool
+    into: str | None
+    into_table: str | None
+    insecure: bool
+    output_format: ChangesFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +201,17 @@ def _check_into(into: str | None, table: str | None) -> None:
         raise UsageError("a database takes --into URL and --into-table together", fix=_INTO_DATABASE)
 
 
-def _check_kept_in_step(kind: QueryType, consumer: str | None, *, commit: bool, corrections_only: bool) -> None:
-    if kind != "min-delta" or corrections_only:
+def _reader(*, from_log: bool, from_files: bool) -> LogReader | None:
+    if from_log and from_files:
+        raise UsageError("--from-log and --from-files contradict each other", fix="give one of them, or neither")
+    return "log" if from_log else "files" if from_files else None
+
+
+def _check_kept_in_step(kind: QueryType, given: _Options) -> None:
+    if kind != "min-delta" or given["corrections_only"]:
         what = kind if kind != "min-delta" else "corrections alone"
         raise UsageError(f"a table is kept in step by net changes, not by {what}", fix="--type min-delta")
-    if consumer is None or not commit:
+    if given["consumer"] is None or not given["commit_position"]:
         # The net of a longer range leaves out what came in a shorter one and has gone since: the table would keep it.
         raise UsageError(
             "a table is kept in step from where it is, which only a consumer's position tells",

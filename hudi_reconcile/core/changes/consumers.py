@@ -136,15 +136,20 @@ def check_place(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut 
         )
 
 
-def delivery_options(kind: str, *, corrections_only: bool, merge: str | None) -> str:
+def delivery_options(
+    kind: str, *, corrections_only: bool, merge: str | None = None, soft_deletes: str | None = None
+) -> str:
     """What a consumer is fed with, as options of `changes`: a position in one kind of answer means nothing for another.
 
     >>> delivery_options("upsert", corrections_only=True, merge=None)
     'upsert --corrections-only'
     """
-    return " ".join(
-        [kind, *(["--corrections-only"] if corrections_only else []), *([f"--merge {merge}"] if merge else [])]
-    )
+    further = [
+        "--corrections-only" if corrections_only else "",
+        f"--merge {merge}" if merge else "",
+        f"--soft-deletes {soft_deletes}" if soft_deletes else "",
+    ]
+    return " ".join([kind, *filter(None, further)])
 
 
 def position_at(position: ConsumerPosition, after: str, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:

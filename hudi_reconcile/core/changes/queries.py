@@ -3,7 +3,7 @@
 A log holds the changes of each key in the order in which they were committed, at most one for a key and commit. What Spark
 answers (`changefeed/answers.py`) is held against this by tests.
 
-Which commits were corrections of ours, by the labels they carry. Pure.
+Which commits were corrections of ours, by the labels they carry. Which rows count as deleted though they are there. Pure.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, Literal
 
-from hudi_reconcile.core.tables.values import READ_SEQ
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeTable
 
 QueryType = Literal["append-only", "upsert", "min-delta", "full-delta"]
 QUERY_TYPES: tuple[QueryType, ...] = ("append-only", "upsert", "min-delta", "full-delta")
 # Within one commit, of a key that the table holds more than once: copies go before others come.
 OP_ORDER = ("d", "u", "i")
 UPSERT = "upsert"
+# From what changes are told where both would tell them: Hudi's own change log, or the file versions.
+LogReader = Literal["log", "files"]
+LOG_READERS: tuple[LogReader, ...] = ("log", "files")
 
 Key = Hashable
 Image = Mapping[str, object]
@@ -148,3 +152,30 @@ def correction_of(labels: Mapping[str, str]) -> CorrectionOrigin | None:
             return CorrectionOrigin(labels.get("run_id", ""), kind=UNDO_KIND)
         case _:
             return None
+
+
+ALL_NULL = "all-null"
+
+
+def soft_delete_condition(rule: str, table: LakeTable) -> str:
+    """SQL over a row's columns, in the struct `row`, that is true where the row counts as deleted, and never NULL.
+
+    `all-null`: every column but those of the key, the partition and the ordering is NULL, as Hudi's documentation deletes softly.
+    Anything else names a boolean column that is true then. Raises UsageError where the table has no such column.
+    """
+    if rule != ALL_NULL:
+        flags = [column.name for column in table.columns if column.type == "boolean"]
+        if rule not in flags:
+            raise UsageError(
+                f"--soft-deletes {rule}: {table.path} has no boolean column of that name",
+                fix=f"--soft-deletes takes {', '.join([ALL_NULL, *flags])}",
+            )
+        return f"coalesce(row.`{rule}`, false)"
+    kept = {READ_SEQ, *table.record_key, *table.partition_fields, *table.ordering_fields}
+    nulled = [column.name for column in table.columns if column.name not in kept]
+    if not nulled:
+        raise UsageError(
+            f"--soft-deletes {ALL_NULL}: every column of {table.path} is of its key, partition or ordering",
+            fix="leave --soft-deletes out",
+        )
+    return " and ".join(f"row.`{name}` is null" for name in nulled)

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.changes.file_history import chains_of, is_no_pattern, states_of, versions_of
-from hudi_reconcile.core.changes.queries import UPSERT
+from hudi_reconcile.core.changes.queries import UPSERT, soft_delete_condition
 from hudi_reconcile.core.changes.range import (
     Commit,
     Cut,
@@ -66,8 +66,12 @@ _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips 
 class HudiHistory:
     """The history of one table as it was when this object was made."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
-        """Raises UsageError where there is no table that was ever committed to, or one that keeps no versions of rows."""
+    def __init__(self, spark: SparkSession, path: str, soft_deletes: str | None = None) -> None:
+        """With a rule by which rows count as deleted though they are there (`core/changes/queries.py`).
+
+        Raises UsageError where there is no table that was ever committed to, one that keeps no versions of rows, or one that
+        the rule does not fit.
+        """
         self._spark = spark
         self._path = path.rstrip("/") or path
         line = Timeline(spark, self._path) if has_table(Files(spark, self._path), self._path) else None
@@ -89,6 +93,8 @@ class HudiHistory:
         self._schema = now.schema
         self.table: LakeTable = table_of(self._path, properties, columns_of(now))
         self._names = tuple(column.name for column in self.table.columns)
+        self._gone = [soft_delete_condition(soft_deletes, self.table)] if soft_deletes else []
+        self._is_flagged = _DELETED in now.columns
 
     def commits(self) -> tuple[Commit, ...]:
         """Completed writes on the active timeline; compaction and clustering change no row and are none."""
@@ -165,7 +171,8 @@ class HudiHistory:
 
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
-        if self.table.change_log != "data_before_after" or self._chained(commits) is None:
+        told = self.table.change_log == "data_before_after" and not (self._gone or self._is_flagged)
+        if not told or self._chained(commits) is None:
             return None
         return logged_of(commits, self._writes)
 
@@ -248,7 +255,9 @@ class HudiHistory:
     def _upserts(self, rows: DataFrame) -> Frame:
         before = F.lit(None).cast(rows.schema["row"].dataType)
         return Frame(
-            rows.select("n", F.lit(UPSERT).alias("op"), "key", before.alias("before"), F.col("row").alias("after"))
+            rows.where("row is not null").select(
+                "n", F.lit(UPSERT).alias("op"), "key", before.alias("before"), F.col("row").alias("after")
+            )
         )
 
     def raw(self, span: Span, merge: str) -> Frame:
@@ -269,6 +278,17 @@ class HudiHistory:
         return rows
 
     def _shaped(self, rows: DataFrame, *further: Column) -> DataFrame:
+        """`row` is NULL where the row counts as deleted: its version is there, and it is not."""
+        gone = [*self._gone, *([f"coalesce({_DELETED}, false)"] if _DELETED in rows.columns else [])]
+        flag = [F.col(_DELETED)] if _DELETED in rows.columns else []
+        shaped = self._as_read(rows, *flag, *further)
+        if not gone:
+            return shaped
+        return shaped.withColumn("row", F.expr(f"if({' or '.join(f'({one})' for one in gone)}, null, row)")).drop(
+            _DELETED
+        )
+
+    def _as_read(self, rows: DataFrame, *further: Column) -> DataFrame:
         columns = dict(zip(self._names, as_newest_columns(rows, self.table.columns, self._path), strict=True))
         return rows.select(
             F.struct(*[columns[name] for name in self.table.record_key]).alias("key"),
@@ -283,6 +303,7 @@ class HudiHistory:
 
 
 _ROW = ("key", "partition", "version", "row")
+_DELETED = "_hoodie_is_deleted"  # a writer's own column, by which Hudi takes a row that is upserted for a delete
 
 
 def _requested() -> Column:

@@ -142,9 +142,15 @@ def test_copy_on_write_configurations_one_and_two_and_the_two_queries_that_hudi_
         ("u", "jack", table.completed[1]),
         ("d", "john", last),
     ]
-    code, out, err = table.run("--type", "full-delta")
+    full = table.changes("--type", "full-delta")
+    assert [(one["op"], tuple_of(one["before"]), tuple_of(one["after"])) for one in full[3:]] == [
+        ("u", BATCHES[0][0], BATCHES[1][0]),
+        ("d", BATCHES[0][2], None),
+    ]
+    assert full[:3] == appended
+    code, out, err = table.run("--type", "full-delta", "--from-log")
     assert (code, out) == (2, "")
-    assert "change log" in err
+    assert "keeps no change log" in err
 
 
 def test_history_that_a_cleaner_takes_while_it_is_read_is_refused_and_nothing_is_printed(
@@ -171,6 +177,9 @@ def test_merge_on_read_configurations_three_and_four_and_its_cdc_query(
     assert rows(table.changes("--type", "upsert", "--merge", "payload_combine")) == merged
     assert rows(table.changes("--type", "upsert")) == merged
     assert_cdc_as_published(spark, table)
+    code, _, err = table.run("--type", "full-delta", "--from-log")
+    assert code == 2
+    assert "does not tell these commits by itself" in err
 
 
 def test_cdc_queries_of_copy_on_write_are_as_published(
@@ -181,6 +190,9 @@ def test_cdc_queries_of_copy_on_write_are_as_published(
     first, _, last = table.completed
     assert table.changes("--type", "full-delta", "--to", first) == everything[:3]
     assert table.changes("--type", "full-delta", "--from", first, "--to", last) == everything[3:]
+    for kind in ("append-only", "upsert", "min-delta", "full-delta"):
+        by_log, by_files = (table.changes("--type", kind, option) for option in ("--from-log", "--from-files"))
+        assert by_log == by_files
 
 
 def test_consumer_gets_what_came_after_its_position_and_its_lag_is_told(

@@ -36,6 +36,7 @@ IN_STEP = (
         (["-t", "orders", "--type", "upsert", "--to", "20261340000000000"], "--to '20261340000000000' is no instant"),
         (["-t", "orders", "--type", "upsert", "--format", "csv"], "ndjson"),
         (["-t", "orders", "--type", "upsert", "--from", "0001-01-01T00:00:00+14:00"], "is no instant"),
+        (["-t", "orders", "--type", "upsert", "--from-log", "--from-files"], "contradict"),
         ([*IN_STEP, "--type", "upsert"], "not by upsert"),
         ([*IN_STEP, "--type", "min-delta", "--corrections-only"], "not by corrections alone"),
         ([*IN_STEP[:-1], "--type", "min-delta"], "--commit-position"),
