@@ -347,8 +347,10 @@ MUTANTS: Mapping[str, Sequence[str]] = {
         _of_edits("undone plan applied again"),
     ),
     "clean though two reads of one state differ": (
-        _of_rules("clean after a read that lost rows"),
         _of_edits("row that one of two reads of the same state lacked is settled"),
+    ),
+    "clean though the second read lost a row that the lake lacks": (
+        f"{_HISTORY}::test_histories_find_a_second_read_that_loses_what_the_lake_lacks",
     ),
 }
 

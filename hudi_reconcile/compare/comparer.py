@@ -42,7 +42,7 @@ from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest
+from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, SegmentDigest
 
 
 class SparkComparer:
@@ -92,13 +92,14 @@ class SparkComparer:
         others = before.where(f"kind <> '{FindingKind.MOVING.value}'")
         return Frame(others.unionByName(judged).localCheckpoint(eager=True))
 
-    def moving_keys(self, found: Frame, most: int) -> tuple[Key, ...] | None:
-        """The keys of the findings that are moving; one job."""
-        return corrections.key_texts(_frame(found).where(f"kind = '{FindingKind.MOVING.value}'"), self._shape, most)
+    def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
+        """The keys of the findings that are moving, or that neither side shows any more; one job."""
+        wanted = findings.IS_ABSENT if which == "absent" else f"kind = '{FindingKind.MOVING.value}'"
+        return corrections.key_texts(_frame(found).where(wanted), self._shape, most)
 
-    def silent_rows(self, found: Frame) -> int:
-        """Findings that were seen to change without their watermark; one job."""
-        return _frame(found).where("silent").count()
+    def unsettle(self, found: Frame) -> Frame:
+        """The findings, those that neither side shows as moving; lazy."""
+        return Frame(findings.unsettle(_frame(found), self._shape, self._table))
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""

@@ -90,8 +90,8 @@ def read_back(
 
 
 def count_by(frame: DataFrame, column: str) -> dict[str, int]:
-    """Rows by the values of one column."""
-    return {row[column]: row["count"] for row in frame.groupBy(column).count().collect()}
+    """Rows by the values of one column, as text."""
+    return {row[0]: row["count"] for row in frame.groupBy(F.col(column).cast("string")).count().collect()}
 
 
 def differing_columns(findings: DataFrame) -> dict[str, int]:

@@ -70,6 +70,24 @@ def findings_of(
     )
 
 
+# Settled, as neither side shows the row any more.
+IS_ABSENT = f"(kind = '{FindingKind.SETTLED.value}' and lake_copies = 0)"
+
+
+def unsettle(found: DataFrame, shape: ComparisonShape, table: str) -> DataFrame:
+    """The findings, those of rows that neither side shows as moving, in their lines too. Lazy."""
+    moving = f"'{FindingKind.MOVING.value}'"
+    fields = [("table", text_literal(table)), ("kind", moving), ("key", key_struct(shape)), ("action", "action")]
+    line = _struct([*fields, ("columns", "columns"), ("source", "null"), ("lake", "null")])
+    changed = {"kind": moving, "line": f"to_json({line}, map('ignoreNullFields', 'false'))"}
+    return found.selectExpr(
+        *[
+            f"if({IS_ABSENT}, {changed[name]}, {name}) as {name}" if name in changed else quoted(name)
+            for name in found.columns
+        ]
+    )
+
+
 # True where the row was seen to change without its watermark; a pull may still bring what is pending or settled.
 _IS_SILENT = (
     "(coalesce(was_silent, false)"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from hudi_reconcile.ports.comparer import Comparer, Look, MakeComparer, SegmentDigest
+from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, SegmentDigest
 from hudi_reconcile.ports.lake import (
     AS_SOURCE,
     BatchShape,
@@ -37,6 +37,7 @@ __all__ = [
     "Frame",
     "Inside",
     "KeyFaults",
+    "KeysOf",
     "KeysTarget",
     "Lake",
     "Look",

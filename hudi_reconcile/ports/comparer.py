@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.drift_profile import Anatomy
@@ -35,6 +35,9 @@ class Look:
 
     source: Frame
     lake: Frame
+
+
+KeysOf = Literal["moving", "absent"]
 
 
 class Comparer(Protocol):
@@ -71,12 +74,15 @@ class Comparer(Protocol):
         """
         ...
 
-    def moving_keys(self, found: Frame, most: int) -> tuple[Key, ...] | None:
-        """The keys of the findings that are `moving`; None where there are more than `most`."""
+    def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
+        """The keys of the findings that are `moving`, or that settled as neither side shows the row (`absent`).
+
+        None where there are more than `most`.
+        """
         ...
 
-    def silent_rows(self, found: Frame) -> int:
-        """How many findings were seen to change at the source between two looks while their watermark stayed."""
+    def unsettle(self, found: Frame) -> Frame:
+        """The findings, those that settled as neither side shows the row as `moving`."""
         ...
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
@@ -84,7 +90,7 @@ class Comparer(Protocol):
         ...
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:
-        """Rows by the values of one column."""
+        """Rows by the values of one column, as text: `true` and `false` of a boolean."""
         ...
 
     def save(self, findings: Frame, path: str, rows: int) -> None:

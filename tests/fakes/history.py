@@ -32,7 +32,9 @@ from tests.fakes.world import World
 
 
 class History(RuleBasedStateMachine):
-    """`new_world` is what a mutant replaces."""
+    """`new_world` is what a mutant replaces; `story_of` judges what it plays."""
+
+    story_of: type[Story] = Story
 
     @staticmethod
     def new_world() -> World:
@@ -41,7 +43,7 @@ class History(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.played = FakePlayed(self.new_world())
-        self.story = Story(self.played)
+        self.story = self.story_of(self.played)
         self.story.begin()
 
     @precondition(lambda self: self.played.slow is None)

@@ -57,6 +57,11 @@ class Played(Protocol):
         """Reads of rows are whole again."""
         ...
 
+    @property
+    def is_losing(self) -> bool:
+        """Whether reads of rows lack one now."""
+        ...
+
     def source_holds(self) -> dict[int, tuple[int, int]]:
         """Key to (v, at)."""
         ...
@@ -142,6 +147,10 @@ class FakePlayed:
 
     def find(self) -> None:
         self.world.source.lost_in_reads = set()
+
+    @property
+    def is_losing(self) -> bool:
+        return bool(self.world.source.lost_in_reads)
 
     def source_holds(self) -> dict[int, tuple[int, int]]:
         return {int(key or 0): (row["v"], row["at"]) for key, row in self.world.source.table.items()}

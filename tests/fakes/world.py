@@ -66,6 +66,7 @@ from hudi_reconcile.ports import (
     Frame,
     Inside,
     KeyFaults,
+    KeysOf,
     Look,
     NamedRows,
     NewTable,
@@ -164,6 +165,8 @@ class FakeSource:
     altered: tuple[str, ...] = ()
     lost_in_reads: set[int] = field(default_factory=set)
     unnameable: bool = False
+    by_clock: bool = False  # no two moments have one name, as where the engine names them by its clock
+    moments: int = 0
     no_digests: str = ""
     measured: Probe = field(default_factory=lambda: Probe(100.0, 0.0, 1e-6))
     mistold: set[int] = field(default_factory=set)  # rows that the source's own digest writes in another way
@@ -223,7 +226,8 @@ class FakeSource:
     def moment(self) -> Moment:
         self.journal.reached("source.moment")
         now = self.clock.now_micros
-        name = f"{self.transaction}:{self.transaction}:"
+        self.moments += 1
+        name = f"clock {self.moments}" if self.by_clock else f"{self.transaction}:{self.transaction}:"
         version_bound = self.transaction + 1 if self.open_since is None else self.open_since
         bound = now - self.bound_lag_micros
         notes, replayed = self.moment_notes, self.replayed_micros
@@ -745,12 +749,17 @@ class FakeComparer:
         judged = [row for row in rows_of(self.findings(Frame(moving), look, segments, pending)) if row["key"] in keys]
         return Frame([*(row for row in rows_of(found) if row["kind"] != "moving"), *judged])
 
-    def moving_keys(self, found: Frame, most: int) -> tuple[Asked, ...] | None:
-        keys = [row["key"] for row in rows_of(found) if row["kind"] == "moving"]
+    def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Asked, ...] | None:
+        wanted = self._is_absent if which == "absent" else lambda row: row["kind"] == "moving"
+        keys = [row["key"] for row in rows_of(found) if wanted(row)]
         return None if len(keys) > most else tuple(tuple(None if k is None else str(k) for k in key) for key in keys)
 
-    def silent_rows(self, found: Frame) -> int:
-        return sum(row["silent"] for row in rows_of(found))
+    def unsettle(self, found: Frame) -> Frame:
+        return Frame([{**row, "kind": "moving"} if self._is_absent(row) else row for row in rows_of(found)])
+
+    @staticmethod
+    def _is_absent(row: Row) -> bool:
+        return row["kind"] == "settled" and not row["in_source"] and not row["seqnos"]
 
     def hidden_rows(self, source: Frame) -> dict[str, int]:
         self.journal.reached("comparer.hidden_rows")
@@ -759,7 +768,7 @@ class FakeComparer:
         return {item.column.name: rows for item, rows in zip(self.agreement.cut, hidden, strict=True)}
 
     def count(self, frame: Frame, column: str) -> dict[str, int]:
-        return dict(Counter(row[column] for row in rows_of(frame)))
+        return dict(Counter(str(row[column]).lower() for row in rows_of(frame)))
 
     def save(self, findings: Frame, path: str, rows: int) -> None:
         assert rows == len(rows_of(findings))

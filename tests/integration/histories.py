@@ -142,6 +142,10 @@ class RealPlayed:
     def find(self) -> None:
         self.lost.clear()
 
+    @property
+    def is_losing(self) -> bool:
+        return bool(self.lost)
+
     def source_holds(self) -> dict[int, tuple[int, int]]:
         return {key: (v, (at - _ZERO) // _MICRO) for key, v, at in self.project.database.query("select * from orders")}
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from hudi_reconcile.ports import Frame
+from hudi_reconcile.source.table_source import TableSource
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.mariadb import MariaDatabase
 
@@ -67,6 +69,33 @@ def test_late_row_silent_update_and_delete_are_found_repaired_and_proved(
     assert (again.code, again.document["outcome"]) == (0, "clean")
     assert len(in_lake(spark, project, "code", "line")) == ROWS - 1
     assert in_lake(spark, project, "code", "note") == in_source(project, "code", "note")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("mode", ["stream", "pushdown"])
+def test_late_row_that_the_second_read_lost_is_found_all_the_same(
+    maria: MariaDatabase, project: Project, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """The server names its moments by its clock, and others write: nothing tells that the read was not whole."""
+    project.settings["sweep"] = {"mode": mode, "settle_limit": "20s"}
+    assert project.json("pull").code == 0
+    maria.execute("insert into orders values ('late', 0, 1, 0.1, 'x', '00:00:01', '2025-01-01', '2025-01-01 00:00:00')")
+    read, reads = TableSource.rows, list[Frame]()
+
+    def losing(self: TableSource, *asked: Any, **more: Any) -> Frame:
+        frame = read(self, *asked, **more)
+        reads.append(frame)
+        if len(reads) != second:
+            return frame
+        maria.execute("update orders set note = 'n', updated_at = '2030-01-01' where code = 'a9'")
+        return Frame(cast("DataFrame", frame).where("c0 <> 'late'"))
+
+    second = 3 if mode == "stream" else 2
+    monkeypatch.setattr(TableSource, "rows", losing)
+    sweep = project.json("sweep")
+
+    assert len(reads) >= second
+    assert (sweep.code, sweep.drift) == (1, {"late_arriving": 1}), sweep
 
 
 def test_days_that_are_none_are_carried_as_text_from_the_first_pull_on(

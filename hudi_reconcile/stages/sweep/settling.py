@@ -62,7 +62,7 @@ def look_until_settled(
     begun, looks, fetched, lake = clock.monotonic_seconds(), 0, 0, None
     while found.findings is not None and found.kinds.get("moving"):
         pause = next_pause(looks, clock.monotonic_seconds() - begun, waiting.limit_seconds)
-        keys = None if pause is None else sides.comparer.moving_keys(found.findings, MOST_ASKED)
+        keys = None if pause is None else sides.comparer.named_keys(found.findings, "moving", MOST_ASKED)
         if pause is None or keys is None:
             break
         clock.sleep(pause)
@@ -71,7 +71,9 @@ def look_until_settled(
         fetched += rows
         if lake is not None and source is not None:
             found = _judged_again(sides, waiting, found, source, lake)
-    silent = sides.comparer.silent_rows(found.findings) if found.findings is not None and looks else 0
+    silent = (
+        sides.comparer.count(found.findings, "silent").get("true", 0) if found.findings is not None and looks else 0
+    )
     return Settled(found, found.checkpoint if lake is None else lake.checkpoint, silent, fetched)
 
 

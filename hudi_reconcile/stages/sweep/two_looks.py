@@ -24,6 +24,7 @@ from hudi_reconcile.core.sweep.coverage import segments_of
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation, SegmentSet, first_batch, next_batch
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
+from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.values import IN_SCOPE, CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.comparison import Sides
@@ -122,7 +123,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
     pending = pending_range(checkpoint, waiting, sides, moment)
     with one_moment(sides):
-        findings = sides.comparer.findings(first.candidates, Look(sides.source_rows(unequal), kept), unequal, pending)
+        findings = _second_look(sides, first.candidates, Look(sides.source_rows(unequal), kept), unequal, pending)
     kinds = sides.comparer.count(findings, "kind")
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     steady = sides.lake.still(pin) and sides.lake.still(later)
@@ -142,6 +143,25 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
         first.walked,
         _misread(sides, kinds, begun) if later.instant == pin.instant else 0,
     )
+
+
+def _second_look(
+    sides: Sides, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+) -> Frame:
+    return _doubt_absent(sides, sides.comparer.findings(candidates, look, segments, pending))
+
+
+def _doubt_absent(sides: Sides, findings: Frame) -> Frame:
+    """The findings; rows of which neither side holds anything any more are `moving` where the source still counts one.
+
+    A read that lost a row which the lake lacks shows the same as a row that was deleted meanwhile: the source is asked for
+    those keys once more, by its own count. What cannot be asked for is not settled either.
+    """
+    keys = sides.comparer.named_keys(findings, "absent", MOST_ASKED)
+    if keys == ():
+        return findings
+    named = None if keys is None else sides.source.named(sides.table, keys)
+    return findings if named is not None and not named.rows else sides.comparer.unsettle(findings)
 
 
 def _looked(

@@ -255,8 +255,8 @@ def test_later_look_judges_what_was_moving_against_the_look_before_and_nothing_e
     ]
     first, second = (look(source, lake) for source in looks)
     found = compare.findings(compare.candidates(first, ALL), second, ALL, PENDING)
-    assert sorted(compare.moving_keys(found, 10) or ()) == [("1",), ("2",), ("3",), ("4",)]
-    assert compare.moving_keys(found, 3) is None
+    assert sorted(compare.named_keys(found, "moving", 10) or ()) == [("1",), ("2",), ("3",), ("4",)]
+    assert compare.named_keys(found, "moving", 3) is None
 
     # Of the keys that are asked for now, 2 is equal, 3 gone, 4 newer; what is not asked for is not judged as gone.
     third = source_frame(spark, row(id=1, txt="look 2"), row(id=2), row(id=4, txt="new", ts=later))
@@ -267,7 +267,30 @@ def test_later_look_judges_what_was_moving_against_the_look_before_and_nothing_e
         1: "updated_without_watermark", 2: "settled", 3: "moving", 4: "pending", 7: "updated_without_watermark",
     }  # fmt: skip
     assert {item["key"]["id"]: item["kind"] for item in lines(last)}[3] == "deleted"
-    assert compare.silent_rows(again) == 4  # each was seen to change between the first two looks
+    assert compare.count(again, "silent")["true"] == 4  # each was seen to change between the first two looks
+
+
+def test_settled_rows_that_neither_side_shows_can_be_asked_for_and_be_moving_in_their_lines_too(
+    spark: SparkSession,
+) -> None:
+    compare = comparer(spark, ONE)
+    lake = lake_frame(spark, row(id=1, _seqno="s1"), row(id=4, _seqno="s4"))
+    first = look(source_frame(spark, row(id=1, txt="new"), row(id=2), row(id=3)), lake)
+    second = look(source_frame(spark, row(id=1), row(id=3)), lake)
+    found = compare.findings(compare.candidates(first, ALL), second, ALL, PENDING)
+
+    assert compare.named_keys(found, "absent", 10) == (("2",),)
+    assert compare.named_keys(found, "absent", 0) is None
+    doubted = compare.unsettle(found)
+
+    kinds = {item["key"]["id"]: item["kind"] for item in lines(doubted)}
+    assert kinds == {1: "settled", 2: "moving", 3: "late_arriving", 4: "deleted"}
+    assert compare.count(doubted, "kind") == {"settled": 1, "moving": 1, "late_arriving": 1, "deleted": 1}
+    (line,) = [item for item in lines(doubted) if item["key"]["id"] == 2]
+    assert line == {**line, "action": "none", "columns": [], "source": None, "lake": None}
+    assert compare.named_keys(doubted, "moving", 10) == (("2",),)
+    again = compare.again(doubted, look(source_frame(spark, row(id=2)), lake), ALL, PENDING)
+    assert {item["key"]["id"]: item["kind"] for item in lines(again)}[2] == "moving"
 
 
 def test_only_asked_segments_are_compared(spark: SparkSession) -> None:

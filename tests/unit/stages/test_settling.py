@@ -173,6 +173,61 @@ def test_row_that_a_later_read_lost_is_judged_by_none_such() -> None:
     assert kinds(swept(world, **LIMIT)) == {"late_arriving": 1}
 
 
+@pytest.mark.parametrize("by_clock", [True, False])
+@pytest.mark.parametrize("mode", ["stream", "pushdown"])
+def test_row_that_the_lake_lacks_and_the_second_read_lost_is_found_beside_a_busy_writer(
+    mode: str, *, by_clock: bool
+) -> None:
+    world = pulled(*ROWS)
+    world.source.by_clock = by_clock
+    world.source.put(7, 70, 150)
+
+    def lose() -> None:
+        world.source.lost_in_reads.add(7)
+        world.source.put(2, 22, 301)
+
+    at_each_look(world, lose, world.source.lost_in_reads.clear)
+
+    done = swept(world, mode=mode, **LIMIT)
+
+    assert kinds(done) == {"late_arriving": 1}
+    assert done.result.outcome is Outcome.DRIFT
+
+
+@pytest.mark.parametrize("limit_seconds", [0.0, 60.0])
+def test_row_that_the_lake_lacks_and_every_later_read_lost_is_never_clean(limit_seconds: float) -> None:
+    world = pulled(*ROWS)
+    world.source.by_clock = True
+    world.source.put(7, 70, 150)
+    at_each_look(world, lambda: world.source.lost_in_reads.add(7))
+
+    done = swept(world, settle_limit_seconds=limit_seconds)
+
+    assert (kinds(done), done.result.outcome, done.draft) == ({"moving": 1}, Outcome.UNVERIFIED, None)
+
+
+@pytest.mark.parametrize("by_clock", [True, False])
+def test_row_that_is_deleted_between_the_looks_has_settled_without_a_third(*, by_clock: bool) -> None:
+    world = pulled(*ROWS)
+    world.source.by_clock = by_clock
+    world.source.put(7, 70, 150)
+    at_each_look(world, lambda: world.source.delete(7))
+
+    done = swept(world, **LIMIT)
+
+    assert (kinds(done), done.result.outcome) == ({"settled": 1}, Outcome.CLEAN)
+    assert world.journal.calls.count("clock.sleep") == 1
+
+
+def test_row_that_is_gone_and_whose_key_cannot_be_asked_for_is_not_clean() -> None:
+    world = pulled(*ROWS)
+    world.source.by_clock, world.source.unnameable = True, True
+    world.source.put(7, 70, 150)
+    at_each_look(world, lambda: world.source.delete(7))
+
+    assert swept(world, **LIMIT).result.outcome is Outcome.UNVERIFIED
+
+
 def test_row_whose_key_cannot_be_asked_for_stays_moving() -> None:
     world = pulled(*ROWS)
     world.source.put(1, 11, 100)

@@ -181,7 +181,7 @@ def test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_
 
     result = swept(world).result
 
-    assert (result.outcome, result.not_drift["settled"]) == (Outcome.UNVERIFIED, 1)
+    assert (result.outcome, result.not_drift["moving"]) == (Outcome.UNVERIFIED, 1)
     assert "one of the reads was not whole" in result.unverified[0].why
 
 
