@@ -1,21 +1,32 @@
 """A HoodieStreamer properties file as a call: the config that it means, after the database was asked what it leaves open.
 
+A database's catalog as a proposed config, for `init --from-database`.
+
 The jars for `jars list` and `jars fetch`: the config's settings where there is a config, else the defaults. No session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from hudi_reconcile.app.connections import needs_session, open_world, session_request
+from hudi_reconcile.app.connections import engine_for_doctor, needs_session, open_world, session_request
 from hudi_reconcile.app.jobs import request_of
 from hudi_reconcile.app.run import Call
+from hudi_reconcile.config.fields import Place
+from hudi_reconcile.config.files import text_of
 from hudi_reconcile.config.hoodiestreamer.tree import FromProps, load_props
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.core.errors import ReconcileError
+from hudi_reconcile.config.overlay import NO_OVERLAY, Overlay
+from hudi_reconcile.config.proposals import SourceBase, legal_name, proposed_files, read_base, source_text
+from hudi_reconcile.config.secrets import Environment, read_text_file
+from hudi_reconcile.config.selection import TableChoice, matches
+from hudi_reconcile.core.errors import ReconcileError, UsageError
+from hudi_reconcile.core.source.proposal import CatalogTable, TableProposal, name_tables, propose_table
 from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.databases.survey import survey_tables
+from hudi_reconcile.lake.schema import proposed_names, unholdable_names
 from hudi_reconcile.spark.jars import fetch_jars, list_jars
 from hudi_reconcile.spark.session import SessionRequest
 
@@ -84,3 +95,79 @@ def fetch_jar_files(config: Config | None, to: Path | None, environ: Mapping[str
 
 def _request(config: Config | None) -> SessionRequest:
     return SessionRequest() if config is None else session_request(config)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogRequest:
+    """What a call says of the catalog to read: a URL and where its password is, or else a config; which tables of it."""
+
+    url: str | None = None
+    password: str | None = None
+    config: Path | None = None
+    overlay: Overlay = NO_OVERLAY
+    schemas: tuple[str, ...] = ()
+    choice: TableChoice = field(default_factory=TableChoice)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedConfig:
+    """The files of a proposed config by name, what they say of each table, and what its user must know."""
+
+    files: Mapping[str, str]
+    tables: tuple[TableProposal, ...]
+    notes: tuple[str, ...]
+
+
+def propose_config(request: CatalogRequest, folder: Path, environ: Environment) -> ProposedConfig:
+    """Read the catalog, and no row, and propose a config that stands in `folder`. Writes nothing.
+
+    Raises:
+        ConfigError: the config that names the source is wrong.
+        SourceError: the database does not answer.
+        UsageError: no such table, or no table that could be pulled.
+    """
+    base = _source_base(request, folder, environ)
+    secret = base.config.source.password
+    password = "" if secret is None else secret.reveal(environ, read_text_file)
+    with engine_for_doctor(base.config, password, environ) as engine:
+        found = survey_tables(engine, request.schemas, request.choice.takes)
+        place = engine.place
+    _refuse_unfit(request.choice, found, place)
+    legal = {table.title: legal_name(table.title) for table in found}
+    names = name_tables([table.title for table in found], legal)
+    proposals = tuple(propose_table(table, name, _renames(table)) for table, name in zip(found, names, strict=True))
+    if all(one.hindrance for one in proposals):
+        why = "\n".join(f"  {one.table.sql}: {one.hindrance}" for one in proposals[:_MOST_SHOWN])
+        raise UsageError(
+            f"{place}: none of {len(proposals):,} tables and views can be proposed; nothing was written\n{why}",
+            fix="hudi-reconcile init DIR, then name table and key by hand; or other tables: --schema NAME, -t PATTERN",
+        )
+    return ProposedConfig(proposed_files(base, proposals, place), proposals, base.notes)
+
+
+_MOST_SHOWN = 10
+
+
+def _source_base(request: CatalogRequest, folder: Path, environ: Environment) -> SourceBase:
+    if request.config is not None:
+        text, place = text_of(request.config), Place(str(request.config), request.config.absolute().parent)
+    else:
+        text, place = source_text(request.url or "", request.password), Place("--url", folder.absolute())
+    return read_base(text, place, environ, read_text_file, request.overlay, folder=folder.absolute())
+
+
+def _refuse_unfit(choice: TableChoice, found: Sequence[CatalogTable], place: str) -> None:
+    for pattern in choice.patterns:
+        if not any(matches(pattern, name) for table in found for name in (table.title, table.sql)):
+            raise UsageError(
+                f"{place}: no table fits -t {pattern!r}",
+                fix="without -t all are shown; tables of other schemas need --schema NAME",
+            )
+    if not found:
+        raise UsageError(f"{place}: {choice} leaves no table", fix="leave out one of them")
+
+
+def _renames(table: CatalogTable) -> dict[str, str]:
+    names = [one.column.name for one in table.columns]
+    wrong = unholdable_names(names)
+    return proposed_names(wrong, [name for name in names if name not in wrong])

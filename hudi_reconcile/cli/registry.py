@@ -37,7 +37,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
     (
         "Set up",
         (
-            Entry("init", "setup:init", "Write a commented config, one rules file and .gitignore."),
+            Entry("init", "setup:init", "Write a commented config; or one that a catalog proposes."),
             Entry("doctor", "setup:doctor", "Check every precondition, one line each, with the fix."),
             Entry("config", "setup:config", "Show or check the config; its JSON Schema.", is_group=True),
             Entry("rules", "rules:rules", "Check the rules files; their JSON Schema.", is_group=True),

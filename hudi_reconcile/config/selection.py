@@ -42,6 +42,11 @@ class TableChoice:
         """The tables that are named one by one, without a wildcard."""
         return tuple(one for one in self.patterns if not is_pattern(one))
 
+    def takes(self, *names: str) -> bool:
+        """Whether a table with these names is chosen, whatever its tags."""
+        taken = not self.patterns or any(matches(one, name) for one in self.patterns for name in names)
+        return taken and not any(matches(one, name) for one in self.excludes for name in names)
+
     def __str__(self) -> str:
         return " ".join(
             f"{option} {value!r}"
@@ -57,6 +62,11 @@ def is_pattern(text: str) -> bool:
     (True, False)
     """
     return "*" in text or "?" in text
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a pattern, or a name, stands for a name. `[` has a meaning to fnmatch, and none here."""
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def choose_tables(tables: Sequence[_Table], choice: TableChoice) -> tuple[_Table, ...]:
@@ -99,8 +109,7 @@ def find_table(tables: Sequence[_Table], name: str) -> _Table:
 
 def _matching(option: str, pattern: str, names: Sequence[str]) -> list[str]:
     """The names that a pattern, or a name, stands for: at least one."""
-    # `[` has a meaning to fnmatch, and none here.
-    found = [name for name in names if fnmatchcase(name, pattern.replace("[", "[[]"))]
+    found = [name for name in names if matches(pattern, name)]
     if found:
         return found
     if is_pattern(pattern):

@@ -151,6 +151,18 @@ class Engine(Protocol):
         ...
 
 
+class Untold:
+    """What an engine does not tell, unless it knows better."""
+
+    def timeline(self) -> str | None:
+        """Not told."""
+        return None
+
+    def position(self) -> str | None:
+        """Not told."""
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
     """The server, and the role that we are there.

@@ -7,21 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from hudi_reconcile.core.errors import RefusedError, UsageError, nearest_name
+from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import KEY_KINDS, Column
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Described, TableRequest
-
-
-@dataclass(frozen=True, slots=True)
-class UniqueKey:
-    """Columns that no two rows share, by a whole, immediate index."""
-
-    names: tuple[str, ...]
-    is_primary: bool
-    not_null: bool
 
 
 def describe_table(

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.retry import ROUNDS, Passing, of_state, wait_seconds
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.databases.base import log_statement
+from hudi_reconcile.databases.base import Untold, log_statement
 
 log = logging.getLogger("hudi_reconcile")
 CONNECT_SECONDS = 10
@@ -186,7 +186,7 @@ def _is_broken(error: DBAPIError) -> bool:
     return error.connection_invalidated or refused or known is Passing.BROKEN or code in _UNREACHABLE
 
 
-class ServerEngine:
+class ServerEngine(Untold):
     """What every engine has that reaches its database through a control plane (`databases/base.py:Engine`)."""
 
     def __init__(self, connection: Connection, plane: ControlPlane) -> None:
@@ -202,14 +202,6 @@ class ServerEngine:
     def max_connections(self) -> int:
         """How many connections one read may open."""
         return self.connection.max_connections
-
-    def timeline(self) -> str | None:
-        """Not told, unless an engine knows better."""
-        return None
-
-    def position(self) -> str | None:
-        """Not told, unless an engine knows better."""
-        return None
 
     @property
     def sent(self) -> tuple[str, ...]:

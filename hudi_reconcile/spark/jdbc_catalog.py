@@ -89,7 +89,7 @@ class JvmDatabase:
         wanted = ("TABLE_NAME", "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME", "COLUMN_SIZE", "DECIMAL_DIGITS", "NULLABLE")
         with self._metadata() as meta:
             schema, name = _escaped(meta, table.schema), _escaped(meta, table.name)
-            rows = _listed(meta.getColumns(table.catalog, schema, name, "%"), wanted)
+            rows = _listed(meta.getColumns(table.catalog, schema, name, "%"), wanted, optional=("IS_AUTOINCREMENT",))
         return [_reported(row) for row in rows if row["TABLE_NAME"] == table.name]
 
     def shape(self, sql: str) -> list[Reported]:
@@ -255,9 +255,14 @@ def _unless_refused(call: Any, *arguments: Any) -> Any:
         return None
 
 
-def _listed(result: Any, names: tuple[str, ...]) -> list[Row]:
+def _listed(result: Any, names: tuple[str, ...], *, optional: tuple[str, ...] = ()) -> list[Row]:
+    """The rows of a catalog's answer. What is `optional` came with later versions of JDBC, and some drivers have it not."""
     found: list[Row] = []
     try:
+        if optional:
+            meta = result.getMetaData()
+            labels = {str(meta.getColumnLabel(at)).upper() for at in range(1, int(meta.getColumnCount()) + 1)}
+            names = (*names, *(name for name in optional if name in labels))
         while result.next():
             found.append({name: result.getString(name) for name in names})
     finally:
@@ -273,6 +278,7 @@ def _reported(row: Row) -> Reported:
         _whole(row["COLUMN_SIZE"]),
         _whole(row["DECIMAL_DIGITS"]),
         row["NULLABLE"] != "0",
+        str(row.get("IS_AUTOINCREMENT")).upper() == "YES",
     )
 
 

@@ -20,10 +20,11 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.apply_outcome import parse_counts
 from hudi_reconcile.core.pull.hoodiestreamer import position, text_of
 from hudi_reconcile.core.safe_text import avro_fields, printable
+from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import TableRequest
-from hudi_reconcile.databases.catalog import UniqueKey, describe_table
+from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.lease import parse_lease

@@ -12,10 +12,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -32,6 +33,7 @@ from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.config.show import FILES
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.source.proposal import proposal_document, proposal_lines
 from hudi_reconcile.report.words.verdict import trust_lines
 
 if TYPE_CHECKING:
@@ -43,12 +45,34 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--from-props", "props", metavar="FILE", help="Write the config for a HoodieStreamer properties file.")
+@click.option("--from-database", is_flag=True, help="Propose tables, keys, watermarks and strategies from a catalog.")
+@click.option("--url", metavar="URL", help="The database, without a password. Default: the source of -c FILE.")
+@click.option(
+    "--password-ref", "password", metavar="REF", help="Where its password is: '${env:NAME}' or '${file:PATH}'."
+)
+@click.option("--schema", "schemas", multiple=True, metavar="NAME", help="Read this schema. Repeatable.")
+@click.option("-t", "--table", "tables", multiple=True, metavar="PATTERN", help="Only these tables. Repeatable.")
+@click.option("--exclude", "excludes", multiple=True, metavar="PATTERN", help="Leave these tables out. Repeatable.")
+@click.option("--no-input", is_flag=True, help="Never ask for what is missing.")
 @format_option
 @pass_settings
-def init(settings: Settings, folder: Path, props: str | None, output_format: OutputFormat) -> Outcome:
-    """Write a commented config, one rules file and .gitignore into DIR (default: here)."""
+def init(
+    settings: Settings, folder: Path, *, from_database: bool, output_format: OutputFormat, **given: Any
+) -> Outcome:
+    """Write a commented config, one rules file and .gitignore into DIR (default: here).
+
+    With --from-database the config is proposed from the catalog of --url URL, or of the source of -c FILE: each proposal with
+    its reason, and with what the catalog does not tell.
+    """
+    if from_database:
+        return _init_from_database(settings, folder, given, output_format)
+    if unused := [name for name in _OF_A_DATABASE if given[name]]:
+        option = {"password": "password-ref", "schemas": "schema", "tables": "table", "excludes": "exclude"}
+        name = option.get(unused[0], unused[0])
+        raise UsageError(f"--{name} is for --from-database", fix="hudi-reconcile init [DIR] --from-database --url URL")
     if not settings.is_plain:
         raise UsageError("init takes a folder, not -c, --profile or --set", fix="hudi-reconcile init [DIR]")
+    props = given["props"]
     written = write_new(folder, FILES if props is None else files_of_props(Path(props)))
     if output_format == "json":
         emit_json({**head("init", Outcome.CLEAN), "files": [str(path) for path in written]})
@@ -56,6 +80,63 @@ def init(settings: Settings, folder: Path, props: str | None, output_format: Out
         emit("\n".join(f"wrote {path}" for path in written))
         emit(f"next: edit {written[0]}, then hudi-reconcile -c {written[0]} config validate")
     return Outcome.CLEAN
+
+
+_OF_A_DATABASE = ("url", "password", "schemas", "tables", "excludes")
+
+
+def _init_from_database(
+    settings: Settings, folder: Path, given: Mapping[str, Any], output_format: OutputFormat
+) -> Outcome:
+    from hudi_reconcile.app.setup import CatalogRequest, propose_config  # noqa: PLC0415 - keeps work out of --help
+
+    if given["props"] is not None:
+        raise UsageError("--from-props and --from-database exclude each other", fix="give one of them")
+    if (folder / "reconcile.yaml").exists():  # said before the database is asked
+        refuse_overwriting([folder / "reconcile.yaml"])
+    url, password, config = _database_of(settings, given)
+    choice = TableChoice(given["tables"], (), given["excludes"])
+    request = CatalogRequest(
+        url=url, password=password, config=config, overlay=settings.overlay, schemas=given["schemas"], choice=choice
+    )
+    proposed = propose_config(request, folder, os.environ)
+    for note in proposed.notes:
+        complain(f"note: {note}")
+    keeps = (folder / ".gitignore").exists()
+    files = {name: text for name, text in proposed.files.items() if name != ".gitignore" or not keeps}
+    written = write_new(folder, files)
+    if output_format == "json":
+        files_written = {"files": [str(path) for path in written], "notes": list(proposed.notes)}
+        emit_json({**head("init", Outcome.CLEAN), **files_written, **proposal_document(proposed.tables)})
+        return Outcome.CLEAN
+    emit("\n".join((*(f"wrote {path}" for path in written), *proposal_lines(proposed.tables))))
+    emit(f"next: read {written[0]}, then hudi-reconcile -c {written[0]} doctor")
+    return Outcome.CLEAN
+
+
+def _database_of(settings: Settings, given: Mapping[str, Any]) -> tuple[str | None, str | None, Path | None]:
+    """URL and reference to its password, or the config whose source is meant; asked for on a terminal."""
+    url, password = given["url"], given["password"]
+    is_named = settings.config_path != DEFAULT_CONFIG
+    if url is not None:
+        if is_named:
+            raise UsageError("--url and -c exclude each other", fix="give one of them")
+        return url, password, None
+    if password is not None:
+        raise UsageError("--password-ref goes with --url", fix=_NAME_A_DATABASE)
+    if is_named or DEFAULT_CONFIG.exists():
+        return None, None, settings.config_path
+    if given["no_input"] or not sys.stdin.isatty():
+        raise UsageError("--from-database needs a database", fix=_NAME_A_DATABASE)
+    url = click.prompt("Database URL, such as postgresql+psycopg://reader@db:5432/shop", err=True)
+    asked = "Where its password is: ${env:NAME} or ${file:PATH}; empty for none"
+    return url, click.prompt(asked, default="", show_default=False, err=True) or None, None
+
+
+_NAME_A_DATABASE = (
+    "hudi-reconcile init DIR --from-database --url postgresql+psycopg://reader@db:5432/shop "
+    "--password-ref '${env:SHOP_PASSWORD}', or with the source of a config: hudi-reconcile -c FILE init DIR --from-database"
+)
 
 
 def files_of_props(path: Path) -> dict[str, str]:
@@ -80,11 +161,8 @@ def write_new(folder: Path, files: dict[str, str]) -> tuple[Path, ...]:
         UsageError: some are there already, or the folder cannot be written.
     """
     paths = {folder / name: text for name, text in files.items()}
-    there = [str(path) for path in paths if path.exists() or path.is_symlink()]
-    if there:
-        raise UsageError(
-            f"init never overwrites: {', '.join(there)}", fix="name another folder: hudi-reconcile init DIR"
-        )
+    if there := [path for path in paths if path.exists() or path.is_symlink()]:
+        refuse_overwriting(there)
     try:
         for path, text in paths.items():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,6 +173,12 @@ def write_new(folder: Path, files: dict[str, str]) -> tuple[Path, ...]:
             f"cannot write {error.filename or folder}: {error.strerror}", fix="name a folder that you may write to"
         ) from error
     return tuple(paths)
+
+
+def refuse_overwriting(there: Sequence[Path]) -> NoReturn:
+    """Raises UsageError for files that are there already."""
+    shown = ", ".join(map(str, there))
+    raise UsageError(f"init never overwrites: {shown}", fix="name another folder: hudi-reconcile init DIR")
 
 
 @click.group()

@@ -54,7 +54,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A column as the driver reports it: `code` is of java.sql.Types, `digits` are those after the point."""
+    """A column as the driver reports it: `code` is of java.sql.Types, `digits` are those after the point.
+
+    `numbered`: the database hands out its numbers, by the driver's word.
+    """
 
     name: str
     code: int
@@ -62,6 +65,7 @@ class Reported:
     size: int | None = None
     digits: int | None = None
     nullable: bool = True
+    numbered: bool = False
 
     @property
     def declared(self) -> str:

@@ -25,6 +25,7 @@ from hudi_reconcile.core.source.jdbc import (
     place_of,
     product_of,
 )
+from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import Moment, SourceTable
 from hudi_reconcile.databases.base import (
@@ -35,9 +36,10 @@ from hudi_reconcile.databases.base import (
     ServerFacts,
     TableFacts,
     TableRequest,
+    Untold,
     log_statement,
 )
-from hudi_reconcile.databases.catalog import UniqueKey, describe_table
+from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.names import find, parts_of
 from hudi_reconcile.databases.jdbc.products import product
@@ -109,7 +111,7 @@ class JdbcSource:
     statement_timeout_seconds: float = 300.0
 
 
-class JdbcEngine:
+class JdbcEngine(Untold):
     """One database. `connect` is called at the first question; nothing is ever written."""
 
     def __init__(self, source: JdbcSource, connect: Connect) -> None:
@@ -153,19 +155,11 @@ class JdbcEngine:
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """All rows of one small statement."""
         self._record(sql)
-        return self._database().rows(sql)
+        return self.database().rows(sql)
 
     def describe(self, request: TableRequest) -> Described:
         """The table as the driver's metadata has it now; its rows are counted, since JDBC knows no estimate."""
         return self._describe(request)[0]
-
-    def timeline(self) -> str | None:
-        """JDBC tells none."""
-        return None
-
-    def position(self) -> str | None:
-        """JDBC tells none."""
-        return None
 
     def moment(self) -> Moment:
         """The database's clock, and 5 seconds less as the bound: JDBC shows no other session's transactions."""
@@ -182,7 +176,7 @@ class JdbcEngine:
 
     def server_facts(self) -> ServerFacts:
         """The server as its driver describes it. TLS is the driver's own matter: known as far as the URL tells."""
-        facts = self._database().facts()
+        facts = self.database().facts()
         link = jdbc_tls(self._source.url, self._source.options)
         return ServerFacts(
             product=facts.product,
@@ -209,7 +203,7 @@ class JdbcEngine:
         """What the driver's metadata tells of indexes; none at all says nothing, since some drivers tell of no index."""
         if request.query is not None:
             return None
-        database = self._database()
+        database = self.database()
         found = database.indexes(find(database, database.facts(), request.table, self.place))
         return Indexes(frozenset(one.columns[0] for one in found if not one.is_partial)) if found else None
 
@@ -231,13 +225,14 @@ class JdbcEngine:
         self._open.close()
         self._open = None
 
-    def _database(self) -> Database:
+    def database(self) -> Database:
+        """The open connection, for what only its driver's metadata tells."""
         if self._open is None:
             self._open = self._connect(self._login)
         return self._open
 
     def _describe(self, request: TableRequest) -> tuple[Described, list[DriverIndex]]:
-        database = self._database()
+        database = self.database()
         if request.query is not None:
             return self._describe_query(request, database), []
         table = find(database, database.facts(), request.table, self.place)
@@ -250,7 +245,7 @@ class JdbcEngine:
         found = describe_table(
             request,
             columns,
-            _unique(database.primary_key(table), indexes, {c.name for c in columns if c.nullable}),
+            unique_keys(database.primary_key(table), indexes, {c.name for c in columns if c.nullable}),
             name=name,
             identity=f"{self.place}/{name}",
             rows_estimate=int(count),
@@ -281,7 +276,7 @@ class JdbcEngine:
         for sql in self._product.clocks:
             try:
                 self._record(sql)
-                micros, is_zoned = self._database().clock(sql)
+                micros, is_zoned = self.database().clock(sql)
             except SourceError as error:
                 refused = refused or error
                 continue
@@ -316,7 +311,8 @@ def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> 
     )
 
 
-def _unique(primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str]) -> list[UniqueKey]:
+def unique_keys(primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str]) -> list[UniqueKey]:
+    """The primary key, and the whole unique indexes."""
     found = [UniqueKey(primary, is_primary=True, not_null=True)] if primary else []
     found += [
         UniqueKey(index.columns, is_primary=False, not_null=not nullable & set(index.columns))

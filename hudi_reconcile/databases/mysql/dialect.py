@@ -372,3 +372,37 @@ def replication(clock_micros: int, channels: Sequence[Mapping[str, Any]] | None)
         slowest = max(slowest, int(lag))
     # Whole seconds are told.
     return Replication(clock_micros - (slowest + 1) * 1_000_000) if slowest else NONE
+
+
+# All tables of some schemas at once, for a proposal. `privileges` are what this user may do with a column, by whatever grant.
+_SURVEYS = {
+    "tables": """
+select t.table_schema as schema_name, t.table_name as name, t.table_type as type, t.table_rows as row_count,
+       t.table_schema = database() as is_own,
+       (select max(p.partition_expression) from information_schema.partitions p
+         where p.table_schema = t.table_schema and p.table_name = t.table_name
+           and p.partition_method in ('RANGE', 'RANGE COLUMNS') and p.subpartition_method is null) as ranged
+  from information_schema.tables t where {schemas} order by t.table_schema, t.table_name
+""",
+    "columns": """
+select table_schema as schema_name, table_name as table_name, column_name as name, data_type as data_type,
+       column_type as declared, is_nullable = 'YES' as nullable, numeric_precision as digits, numeric_scale as scale,
+       datetime_precision as fraction, lower(extra) as extra, lower(column_default) as fallback, privileges as privileges
+  from information_schema.columns t where {schemas} order by table_schema, table_name, ordinal_position
+""",
+    "indexes": """
+select table_schema as schema_name, table_name as table_name, index_name as name, non_unique = 0 as is_unique,
+       column_name as column_name, nullable = 'YES' as nullable, seq_in_index as position, sub_part is null as is_whole
+  from information_schema.statistics t where {schemas}
+ order by table_schema, table_name, index_name = 'PRIMARY' desc, index_name, seq_in_index
+""",
+}
+
+
+def survey_query(what: str, schemas: tuple[str, ...]) -> str:
+    """What the catalog tells of every table of some schemas, of the connection's own where none is named.
+
+    `what` is one of `tables`, `columns`, `indexes`.
+    """
+    named = ", ".join(f"convert(x'{name.encode().hex()}' using utf8mb4)" for name in schemas)
+    return _SURVEYS[what].format(schemas=f"t.table_schema in ({named})" if schemas else "t.table_schema = database()")

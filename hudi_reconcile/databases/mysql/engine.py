@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, replica_bound
 from hudi_reconcile.databases import control
@@ -27,14 +28,14 @@ from hudi_reconcile.databases.base import (
     TableRequest,
     parse_mysql_catalog,
 )
-from hudi_reconcile.databases.catalog import UniqueKey, describe_table
+from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import ControlPlane, ServerEngine
 from hudi_reconcile.databases.mysql import dialect, digests, session
 from hudi_reconcile.databases.mysql.dialect import NONE, QUERIES, replication
 from hudi_reconcile.databases.mysql.session import describe_query
 from hudi_reconcile.sql.dialect import Dialect, Digests
 
-_READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
+READABLE = {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}
 _UNKNOWN_ROWS = 1_000_000  # of a view whose plan this user may not see
 
 _ME = "concat('''', substring_index(current_user(), '@', 1), '''@''', substring_index(current_user(), '@', -1), '''')"
@@ -96,7 +97,7 @@ class MysqlEngine(ServerEngine):
         return describe_table(
             request,
             columns,
-            _unique(self._plane.rows(dialect.INDEXES_QUERY, here)),
+            unique_keys(self._plane.rows(dialect.INDEXES_QUERY, here)),
             name=name,
             identity=f"{self._identity()}/{here['schema']}/{here['name']}",
             rows_estimate=self._estimate(name, request.predicates),
@@ -243,7 +244,7 @@ class MysqlEngine(ServerEngine):
                 f"table {name} does not exist in {self.place} (or the user may not see it)",
                 fix="correct tables[].source.table in reconcile.yaml",
             )
-        if rows[0]["type"] not in _READABLE:
+        if rows[0]["type"] not in READABLE:
             raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in reconcile.yaml")
         return rows[0]
 
@@ -267,7 +268,8 @@ def _snapshot(clock_micros: int) -> str:
     return f"clock {watermark_text(Kind.TIMESTAMPTZ, clock_micros)}"
 
 
-def _unique(rows: Sequence[RowMapping]) -> list[UniqueKey]:
+def unique_keys(rows: Sequence[Mapping[str, Any] | RowMapping]) -> list[UniqueKey]:
+    """The unique indexes among the rows of one table's indexes, ordered by index and place."""
     found = []
     for name, group in groupby(rows, key=lambda row: row["name"]):
         parts = list(group)

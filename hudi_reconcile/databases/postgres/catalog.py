@@ -160,3 +160,72 @@ select c.relkind::text as relkind, c.reltuples::bigint as rows_known, w.row_byte
        where schemaname = n.nspname and tablename = c.relname and attname = any (:columns) group by attname) each) w on true
  where c.oid = to_regclass(:name)
 """
+
+# --- all tables at once, for a proposal -----------------------------------------------------------------------------
+
+# Tables and views that people made: no partition (its parent stands for it), no temporary one, none of an extension.
+_SURVEYED = """
+with hr_s as (
+  select c.*, n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+   where c.relkind in ('r', 'p', 'm', 'v', 'f') and not c.relispartition and c.relpersistence <> 't'
+     and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and has_schema_privilege(n.oid, 'USAGE')
+     and not exists (select from pg_depend d
+                      where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+     and {schemas})
+"""
+_SURVEYS = {
+    "tables": """
+select c.oid, c.nspname::text as schema_name, c.relname::text as table_name, c.relkind::text as relkind,
+       quote_ident(c.nspname) = c.nspname as plain_schema, quote_ident(c.relname) = c.relname as plain_table,
+       c.reltuples::bigint as rows, c.relispopulated as is_filled, has_table_privilege(c.oid, 'SELECT') as can_read,
+       row_security_active(c.oid) as hides_rows, current_user::text as role,
+       (select a.attname::text from pg_partitioned_table p join pg_attribute a on a.attrelid = p.partrelid
+           and a.attnum = p.partattrs[0]
+         where p.partrelid = c.oid and p.partstrat = 'r' and p.partnatts = 1) as ranged
+  from hr_s c order by c.nspname, c.relname
+""",
+    "columns": f"""
+select a.attrelid as oid, a.attname::text as name, {TYPE_NAME} as type_name, a.atttypmod as type_mod,
+       t.typtype::text as type_type, format_type(a.atttypid, a.atttypmod) as declared, not a.attnotnull as nullable,
+       a.attidentity <> '' or coalesce(v.text ~* '^nextval\\(', false) as numbered,
+       coalesce(v.text ~* '\\m(now|current_timestamp|localtimestamp|(clock|transaction|statement)_timestamp)\\M', false) as clock
+  from hr_s c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_type t on t.oid = a.atttypid
+  left join lateral (select pg_get_expr(d.adbin, d.adrelid) as text from pg_attrdef d
+                      where d.adrelid = a.attrelid and d.adnum = a.attnum) v on true
+ order by a.attrelid, a.attnum
+""",
+    "keys": """
+select i.indrelid as oid, i.indisprimary as is_primary,
+       array(select a.attname::text from unnest(i.indkey[0:i.indnkeyatts - 1]) with ordinality k(num, pos)
+               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.num order by k.pos) as names,
+       (select bool_and(a.attnotnull) from pg_attribute a
+         where a.attrelid = i.indrelid and a.attnum = any (i.indkey[0:i.indnkeyatts - 1])) as not_null
+  from hr_s c join pg_index i on i.indrelid = c.oid
+ where i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+ order by i.indrelid, i.indisprimary desc, i.indexrelid
+""",
+    "indexed": """
+select distinct i.indrelid as oid, a.attname::text as name
+  from hr_s c join pg_index i on i.indrelid = c.oid
+  join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+ where i.indisvalid and i.indpred is null
+""",
+    # What a trigger before each update of a row assigns, by its text; the extension moddatetime names its column.
+    "moved": """
+select distinct t.tgrelid as oid, t.tgname::text as trigger,
+       case when p.proname = 'moddatetime' then encode(rtrim(t.tgargs, '\\x00'::bytea), 'escape') else lower(m[1]) end as name
+  from hr_s c join pg_trigger t on t.tgrelid = c.oid join pg_proc p on p.oid = t.tgfoid
+  left join lateral regexp_matches(p.prosrc, '\\mnew\\s*\\.\\s*"?(\\w+)"?\\s*:?=', 'gi') m on p.proname <> 'moddatetime'
+ where (t.tgtype & 19) = 19 and t.tgenabled in ('O', 'A') and not t.tgisinternal and t.tgqual is null and t.tgattr = ''
+""",
+}
+
+
+def survey_query(what: str, schemas: tuple[str, ...]) -> str:
+    """What the catalog tells of every table of some schemas, of all that are not the server's own where none is named.
+
+    `what` is one of `tables`, `columns`, `keys`, `indexed`, `moved`; each but the first names its table by `oid`.
+    """
+    named = ", ".join(f"convert_from(decode('{name.encode().hex()}', 'hex'), 'UTF8')" for name in schemas)
+    return _SURVEYED.format(schemas=f"n.nspname in ({named})" if schemas else "true") + _SURVEYS[what]

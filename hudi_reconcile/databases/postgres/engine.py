@@ -16,6 +16,7 @@ import psycopg
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, replica_bound
 from hudi_reconcile.databases import control as plane
 from hudi_reconcile.databases.base import (
@@ -29,7 +30,7 @@ from hudi_reconcile.databases.base import (
     Witness,
     parse_postgres_catalog,
 )
-from hudi_reconcile.databases.catalog import UniqueKey, describe_table
+from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import CONNECT_SECONDS, ControlPlane, ServerEngine
 from hudi_reconcile.databases.postgres import catalog, dialect, digests, session
 from hudi_reconcile.databases.postgres.names import PostgresNames, name_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from hudi_reconcile.cli.main import run
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
 from hudi_reconcile.spark.jdbc_catalog import open_database
@@ -382,3 +384,48 @@ def test_doctor_asks_the_driver_and_names_what_it_cannot_see(h2: Project) -> Non
     assert "open transactions" in ran.out
     assert "pull.overlap" in ran.out
     assert "1 columns" in ran.out
+
+
+NUMBERED = {
+    "h2": "bigint generated always as identity",
+    "derby": "bigint generated always as identity",
+    "duckdb": "bigint not null",
+}
+
+
+def test_config_that_is_proposed_of_a_drivers_metadata_is_accepted_by_validate_and_doctor(
+    database: JdbcDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database.execute(
+        f"create table orders (id {NUMBERED[database.product]} primary key, updated_at timestamp not null)",
+        "create table heap (note varchar(9))",
+        "create view recent as select * from orders",
+        'create schema "Shop"',
+        'create table "Shop"."Order Items" (a int not null primary key)',
+    )
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["init", "--from-database", "--no-input", "--url", database.url, "--format", "json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    (orders,) = document["tables"]
+    number = "id" if database.product != "duckdb" else None
+    assert orders["source_table"].lower() == "orders"
+    assert orders["key"] == {"value": [orders["key"]["value"][0]], "reason": "the primary key"}
+    assert orders["strategy"]["value"] == ("timestamp+incrementing" if number else "timestamp")
+    assert [name.lower() for name in orders["watermark"]["value"]] == ["updated_at"]
+    assert {one["source_table"].lower() for one in document["left_out"]} == {"heap", "recent"}
+    assert run(["config", "validate"]) == 0
+    assert run(["doctor"]) == 0, capsys.readouterr()
+    if database.product == "h2":
+        database.execute(f"insert into orders (updated_at) values ({OLD['h2']})")
+        assert (run(["pull"]), run(["sweep"])) == (0, 0), capsys.readouterr()
+    ask = ["init", "other", "--from-database", "--schema", "Shop", "--format", "json"]
+    capsys.readouterr()
+    assert run(ask) == 0
+    (items,) = json.loads(capsys.readouterr().out)["tables"]
+    assert (items["name"], items["source_table"]) == (
+        "Shop.Order_Items",
+        'Shop."Order Items"' if database.product == "duckdb" else '"Shop"."Order Items"',
+    )
+    assert run(["-c", "other/reconcile.yaml", "doctor"]) == 0, capsys.readouterr()
