@@ -99,7 +99,7 @@ CONFIG: Final = """\
 # hudi-reconcile: which source tables stand beside which Hudi tables, and how they are compared.
 # Check this file with `hudi-reconcile config validate`, everything around it with `hudi-reconcile doctor`.
 # Relative paths start at this file. ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are filled in when needed and
-# never printed. Durations: 500ms 30s 10m 2h 7d. Shares: 0.1%. What is commented out shows the default.
+# never printed. Durations: 500ms 30s 10m 2h 7d. Shares: 0.1%. What is commented out shows the default; docs/configuration.md.
 version: 1
 
 source:
@@ -119,8 +119,14 @@ source:
 # jars: {mode: auto, paths: []}  # auto | packages | paths
 # reports: reports             # one folder for each run, its owner's alone; {path: reports, mode: "0750"}: a group reads too
 # run: {time_limit: null}      # such as 2h: then tables are ended, or not begun, and unverified; docs/stopping.md
-# audit: {key: null, old_keys: [], retention: null, hold: false}  # docs/audit.md
-# outputs: {junit: null, prometheus: null, ndjson: null, openlineage: null, webhook: null, github: false}  # docs/rules.md
+# audit: {key: null, old_keys: [], unsealed_head: null, retention: null, hold: false}  # docs/audit.md
+# outputs:                     # docs/rules.md
+#   junit: null                # a file
+#   prometheus: null           # a folder
+#   ndjson: null               # a file
+#   openlineage: null          # {namespace: shop, file: lineage.ndjson, url: null, api_key: null}
+#   webhook: null              # {url: "${env:SLACK_WEBHOOK}", on: [drift, unverified, incomplete, refused, usage]}
+#   github: false
 
 # defaults: {}                 # keys of a table that every table inherits, such as sweep: {settle: 5s}; docs/many-tables.md
 # include: []                  # files with further `tables:`; their paths start at this file too
@@ -155,7 +161,8 @@ tables:
     # sweep: {mode: auto, segments: auto, settle: 0s, settle_limit: 1m, snapshot: none,
     #         rotation: 7, max_duty: 100%}  # mode: auto | pushdown | stream; max_duty: share of the time spent reading
     # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, max_plan_age: 1d, savepoint: deletes,
-    #          quarantine: false}  # true: corrections that break a rule of severity error are held back
+    #          quarantine: false,  # true: corrections that break a rule of severity error are held back
+    #          require_approval: false, approver: other}  # approver: other | other_login | any; docs/audit.md
     # mask: {}                 # column -> hmac | redact | show; keys cannot be masked
     # personal: redact         # hmac | redact | show: columns named like personal data (email, phone, name, iban ...)
     # rules: rules/orders.yaml

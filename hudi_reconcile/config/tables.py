@@ -294,7 +294,7 @@ class LakeConfig(Section):
     """The Hudi table."""
 
     path: LakePath = Field(description="Any Hadoop path; relative to this file where it has no scheme.")
-    type: TableType = Field("copy_on_write", description="copy_on_write | merge_on_read")
+    type: TableType = Field("copy_on_write", description="Hudi's table type, when a pull makes the table.")
     partition_by: Annotated[tuple[Partition, ...], LAX, AfterValidator(_lake_columns_differ)] = Field(
         (), description="Columns, or day(col) month(col) year(col)."
     )
@@ -387,13 +387,15 @@ class PolicyConfig(Section):
     quarantine: bool = Field(
         default=False, description="true: corrections that break any row rule of severity error are held back."
     )
-    savepoint: Literal["deletes", "always", "never"] = Field("deletes", description="deletes | always | never")
+    savepoint: Literal["deletes", "always", "never"] = Field(
+        "deletes", description="Which applies set a savepoint before they write: those that delete, all, or none."
+    )
     require_approval: bool = Field(
         default=False, description="true: apply refuses a plan that nobody approved (hudi-reconcile approve)."
     )
     approver: Literal["other", "other_login", "any"] = Field(
         "other",
-        description="other | other_login | any (other: another name than who made the plan and who applies it)",
+        description="Who may approve: another name than who made the plan and who applies it, another login, or anyone.",
     )
 
 
@@ -407,7 +409,9 @@ class TableConfig(Section):
     compare: CompareConfig = Field(CompareConfig(), description="What equality leaves out or allows for.")
     sweep: SweepConfig = Field(SweepConfig(), description="How the two sides are compared.")
     policy: PolicyConfig = Field(PolicyConfig(), description="Guards of apply.")
-    mask: dict[SourceName, Mask] = Field({}, description="Column -> hmac | redact | show.")
+    mask: dict[SourceName, Mask] = Field(
+        {}, description="Column -> how its values are kept out of evidence and output; keys cannot be masked."
+    )
     personal: Mask = Field(
         "redact", description="Columns named like personal data that `mask` does not name: hmac | redact | show."
     )

@@ -35,3 +35,17 @@ def test_descriptions_begin_in_one_column(lines: list[str]) -> None:
     commands = [line for line in lines if line.startswith("  ")]
 
     assert len({len(line) - len(re.sub(r"^  \S+ +", "", line)) for line in commands}) == 1
+
+
+def test_everything_runs_all_that_make_test_leaves_out_and_make_test_names_it() -> None:
+    parts = ("check", "integration", "conformance")
+    (left_out,) = re.findall(r"^LEFT_OUT := (.*)$", MAKEFILE, re.MULTILINE)
+    longer = MAKEFILE.split("##@ Longer tests")[1].split("##@")[0]
+    names = [name for name in re.findall(r"^([a-z-]+):.*##", longer, re.MULTILINE) if name not in parts]
+
+    assert sorted(left_out.split()) == sorted(names)
+    done = subprocess.run(["make", "-n", "everything"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    assert f"left out, run by make everything: {left_out}" in done.stdout
+    for name in (*parts, *names):
+        (recipe,) = re.findall(rf"^{name}:.*##.*\n\t@?(.+)$", MAKEFILE, re.MULTILINE)
+        assert re.sub(r"\$\(\w+\).*", "", recipe.replace("$(BIN)", ".venv/bin")) in done.stdout, name
