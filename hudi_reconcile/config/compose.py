@@ -66,13 +66,12 @@ def place_problems(layered: Layered, problems: Iterable[Problem]) -> Iterator[Pl
     yield from (one for is_layer, one in placed if is_layer or one.origin not in told)
 
 
-def find_bare_secrets(layered: Layered, is_secret: Callable[[Location], bool]) -> Iterator[PlacedProblem]:
+def find_bare_secrets(layered: Layered, is_secret: Callable[[Location, object], bool]) -> Iterator[PlacedProblem]:
     """Secrets that stand on the command line themselves, where every user of the machine can read them."""
     for location, origin in layered.origins.items():
-        if origin.file == COMMAND_LINE and is_secret(location):
-            value = layered.document.value_at(location)
-            if not isinstance(value, dict | list | None) and not _is_reference(value):
-                yield PlacedProblem(origin, "is a secret, and other users can read a command line: " + _REFERENCES)
+        value = layered.document.value_at(location) if origin.file == COMMAND_LINE else None
+        if not isinstance(value, dict | list | None) and is_secret(location, value) and not _is_reference(value):
+            yield PlacedProblem(origin, "is a secret, and other users can read a command line: " + _REFERENCES)
 
 
 # --- helpers ---

@@ -33,7 +33,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from hudi_reconcile.config.secrets import Secret, Template
+from hudi_reconcile.config.secrets import HIDDEN, Secret, Template
 from hudi_reconcile.core.errors import UsageError
 
 DURATION_PATTERN = r"^[0-9]{1,9}(ms|s|m|h|d)$"
@@ -176,6 +176,11 @@ class Section(BaseModel):
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:  # noqa: ARG003 - most sections have no such rule
         """Problems between keys, each with its place below this section."""
         yield from ()
+
+    def __repr__(self) -> str:  # no value: what a reference stands for is in no repr, which a notebook shows and keeps
+        return f"{type(self).__name__}({HIDDEN})"
+
+    __str__ = __repr__
 
     @model_validator(mode="wrap")
     @classmethod
@@ -321,11 +326,7 @@ Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_not_blank
 SourceName = Annotated[str, StringConstraints(min_length=1), AfterValidator(_a_name)]
 Names = Annotated[tuple[SourceName, ...], LAX, AfterValidator(no_repeats)]
 SomeNames = Annotated[Names, AfterValidator(not_empty)]
-OptionText = Annotated[
-    str,
-    BeforeValidator(option_text),
-    WithJsonSchema({"type": ["string", "number", "boolean"]}),
-]
+OptionText = Annotated[str, BeforeValidator(option_text), WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Options = dict[Text, OptionText]
 LocalPath = Annotated[
     Path,

@@ -19,11 +19,11 @@ from hudi_reconcile.config.overlay import NO_OVERLAY, Overlay
 from hudi_reconcile.config.problems import UNKNOWN_KEY, config_error, find_fatal_problems, problems_of
 from hudi_reconcile.config.secrets import (
     OPTION_SECTIONS,
-    SECRET_WORDS,
     Environment,
     MissingReferenceError,
     ReadFile,
     Template,
+    holds_secret,
     read_text_file,
 )
 from hudi_reconcile.config.yaml_document import Document, Problem, read_document
@@ -61,11 +61,11 @@ def load_with_references(
     return parse_config(text_of(path), Place(str(path), path.absolute().parent), env, read_file, overlay)
 
 
-def is_secret(location: Location) -> bool:
-    """True for a key whose value nobody else may know, by its place or by its name."""
+def is_secret(location: Location, value: object) -> bool:
+    """True for a key whose value nobody else may know, by its place, by its name or by what it sets."""
     if location in _SECRET or location[:2] in _SECRET:
         return True
-    return location[-2:-1] != () and location[-2] in OPTION_SECTIONS and bool(SECRET_WORDS.search(str(location[-1])))
+    return location[-2:-1] != () and location[-2] in OPTION_SECTIONS and holds_secret(str(location[-1]), value)
 
 
 def parse_config(

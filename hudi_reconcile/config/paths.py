@@ -19,6 +19,8 @@ from hudi_reconcile.config.fields import Finding, Raw, local_path
 _LINEAGE = ("openlineage", "file")
 _OURS = re.compile(r"\.|audit\.|\d{8}T\d{6}Z-")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+# USER:SECRET@ before a host, also with a slash in the secret; not HOST:PORT before a path.
+_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/@]*:(?!\d*(?:/|$))[^@]*@")
 _Tree = dict[str | None, "_Tree"]
 
 OWNERS_MODE = 0o700
@@ -92,10 +94,15 @@ def resolve_lake_path(path: str, folder: Path) -> str:
     """The path as Hadoop gets it: as written where it has a scheme, else absolute.
 
     Raises:
-        ValueError: blank, or starts with `~`, which Hadoop takes for a folder's name.
+        ValueError: blank, starts with `~`, which Hadoop takes for a folder's name, or holds credentials.
+
+    >>> resolve_lake_path("hdfs://name:8020/lake/a@b", Path("/etc"))
+    'hdfs://name:8020/lake/a@b'
     """
     if not path.strip() or "\0" in path:
         raise ValueError("not a path")
+    if _CREDENTIALS.match(path):
+        raise ValueError("holds credentials, which every result would show; docs/object-stores.md says where they go")
     if path.startswith("~"):
         raise ValueError("~ is not expanded; write the path in full")
     return path if _SCHEME.match(path) else str(folder / path)

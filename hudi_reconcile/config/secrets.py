@@ -25,11 +25,15 @@ from typing import Literal
 from hudi_reconcile.core.errors import ConfigError
 
 HIDDEN = "***"
-# Sections of free keys, and those of their keys whose values are hidden.
+# Sections of free keys.
 OPTION_SECTIONS = ("jdbc", "conf", "options")
-SECRET_WORDS = re.compile(
-    r"password|passwd|pwd|secret|token|credential|access\.?key|account\.?key|sas\b", re.IGNORECASE
+# Names of options that hold secrets, those of the stores of docs/object-stores.md among them.
+_HIDDEN_WORDS = (
+    r"password|passwd|passphrase|pwd|secret|token|credential|sas\b|\.key\b"
+    r"|(?:access|account|api|encryption|private|shared)[._-]?key"
 )
+_SECRET_NAME = re.compile(_HIDDEN_WORDS, re.IGNORECASE)
+_SECRET_PROPERTY = re.compile(rf"(?:{_HIDDEN_WORDS})[\w.-]*=", re.IGNORECASE)
 
 Environment = Mapping[str, str]
 ReadFile = Callable[[Path], str]
@@ -157,6 +161,17 @@ def read_text_file(path: Path) -> str:
     if len(content) > _LARGEST_SECRET_BYTES:
         raise OSError("larger than 64 KiB")
     return content.decode("utf-8")
+
+
+def holds_secret(option: str, value: object) -> bool:
+    """Whether a free option is not to be shown: by its name, or as it sets a secret among Java options.
+
+    >>> holds_secret("fs.s3a.secret.key", "x"), holds_secret("extraJavaOptions", "-Da.keyPassword=x -Db=1")
+    (True, True)
+    >>> holds_secret("fs.s3a.endpoint", "http://127.0.0.1:9000")
+    False
+    """
+    return bool(_SECRET_NAME.search(option)) or (isinstance(value, str) and bool(_SECRET_PROPERTY.search(value)))
 
 
 # --- helpers ---

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from hudi_reconcile.config.fields import Location
 from hudi_reconcile.config.load import Loaded
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.secrets import HIDDEN, OPTION_SECTIONS, SECRET_WORDS
+from hudi_reconcile.config.secrets import HIDDEN, OPTION_SECTIONS, holds_secret
 
 Tree = dict[str, object]
 
@@ -59,7 +59,7 @@ def _hide_secret_options(value: object) -> None:
         return
     for key, item in value.items():
         if key in OPTION_SECTIONS and isinstance(item, dict):
-            value[key] = {name: HIDDEN if SECRET_WORDS.search(name) else text for name, text in item.items()}
+            value[key] = {name: HIDDEN if holds_secret(name, text) else text for name, text in item.items()}
         else:
             _hide_secret_options(item)
 

@@ -437,7 +437,7 @@ def table_at(path: str, folder: Path) -> TableConfig:
     try:
         place = resolve_lake_path(path, folder)
     except ValueError as error:
-        raise UsageError(f"--path {path!r}: {error}", fix="--path /lake/orders, or any URI that Hadoop reads") from None
+        raise UsageError(f"--path: {error}", fix="--path /lake/orders, or any URI that Hadoop reads") from None
     name = "table"
     with suppress(ValueError):  # what is no name of a table in a config stays in the path alone
         name = folder_name(place.rstrip("/").rpartition("/")[2])

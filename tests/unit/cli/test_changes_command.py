@@ -31,6 +31,7 @@ IN_STEP = (
         (["-t", "orders", "--path", "lake/orders", "--type", "upsert"], "one of both"),
         (["--path", "lake/orders", "--type", "upsert"], "--path reads no config"),
         (["--path", " ", "--type", "upsert"], "not a path"),
+        (["--path", "s3a://AKIA7:hunter2/x@shop/orders", "--type", "upsert"], "holds credentials"),
         (["-t", "order", "--type", "upsert"], "did you mean 'orders'"),
         (["-t", "orders", "--type", "upsert", "--from", "yesterday"], "--from 'yesterday' is no instant"),
         (["-t", "orders", "--type", "upsert", "--to", "20261340000000000"], "--to '20261340000000000' is no instant"),

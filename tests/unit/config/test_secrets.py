@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.config.secrets import Secret, Template, read_text_file
+from hudi_reconcile.app.project import Project
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.config.overlay import Overlay
+from hudi_reconcile.config.secrets import Secret, Template, holds_secret, read_text_file
 from hudi_reconcile.core.errors import ConfigError
 
 CANARY = "hunter2-canary"
@@ -85,3 +88,57 @@ def test_secret_keeps_its_value_through_a_copy() -> None:
 def test_secret_written_into_the_config_itself_is_told_apart() -> None:
     assert secret("x").is_literal
     assert not secret("${env:A}").is_literal
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("spark.hadoop.fs.s3a.secret.key", CANARY, True),
+        ("spark.hadoop.fs.s3a.encryption.key", CANARY, True),
+        ("spark.hadoop.fs.s3a.server-side-encryption.key", CANARY, True),
+        ("spark.hadoop.fs.gs.auth.service.account.private.key", CANARY, True),
+        ("spark.hadoop.fs.gs.auth.service.account.private.key.id", CANARY, True),
+        ("spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net", CANARY, True),
+        ("spark.hadoop.fs.azure.sas.fixed.token.shop", CANARY, True),
+        ("spark.hadoop.fs.oss.accessKeyId", CANARY, True),
+        ("spark.executorEnv.AWS_SECRET_ACCESS_KEY", CANARY, True),
+        ("spark.hadoop.x.api-key", CANARY, True),
+        ("spark.hadoop.x.passphrase", CANARY, True),
+        ("spark.ssl.keyPassword", CANARY, True),
+        ("spark.driver.extraJavaOptions", f"-Xss1m -Djavax.net.ssl.trustStorePassword={CANARY}", True),
+        ("spark.hadoop.fs.s3a.endpoint", "http://127.0.0.1:9000", False),
+        ("spark.driver.extraJavaOptions", "-Xss1m -Duser.country=AT", False),
+        ("hoodie.datasource.write.recordkey.field", "id", False),
+        ("hoodie.keep.max.commits", "30", False),
+        ("spark.sql.shuffle.partitions", "4", False),
+    ],
+)
+def test_option_of_a_store_that_holds_a_secret_is_known_by_its_name_or_what_it_sets(
+    option: str, value: str, *, expected: bool
+) -> None:
+    assert holds_secret(option, value) is expected
+
+
+def test_project_in_a_notebook_shows_no_value_that_came_from_a_reference(tmp_path: Path) -> None:
+    (tmp_path / "reconcile.yaml").write_text(f"""\
+version: 1
+source: {{url: "postgresql+psycopg://reader@127.0.0.1:5432/shop", password: "${{env:PW}}"}}
+spark: {{conf: {{spark.hadoop.fs.s3a.secret.key: "${{env:PW}}", spark.hadoop.fs.s3a.access.key: {CANARY}}}}}
+outputs:
+  webhook: {{url: "https://hooks.example/${{env:PW}}"}}
+  openlineage: {{namespace: shop, url: "https://lineage.example", api_key: "${{env:PW}}"}}
+tables: [{{name: orders, source: {{table: orders, where: "id > 7 -- ${{env:PW}}"}}, lake: {{path: lake/orders}}}}]
+""")
+
+    config = load_config(tmp_path / "reconcile.yaml", {"PW": CANARY}, overlay=Overlay())
+
+    assert config.spark.conf["spark.hadoop.fs.s3a.secret.key"] == CANARY
+    for part in (
+        Project(config, "reconcile.yaml"),
+        config,
+        config.source,
+        config.spark,
+        config.outputs,
+        *config.tables,
+    ):
+        assert CANARY not in f"{part!r} {part}"
