@@ -39,7 +39,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.pull.retry import wait_seconds
 from hudi_reconcile.core.source.jdbc import is_jdbc
-from hudi_reconcile.evidence.files import replace_file
+from hudi_reconcile.evidence.files import EvidenceError, read_bytes, replace_file
 from hudi_reconcile.report.outputs.github import summary, workflow_commands
 from hudi_reconcile.report.outputs.junit import junit
 from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, openlineage
@@ -113,8 +113,8 @@ def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFil
         config = f"{config}#{profile}"
     path = folder / metrics_name(run["command"], config)
     before = ""
-    with suppress(OSError, UnicodeDecodeError):
-        before = path.read_text("utf-8")
+    with suppress(OSError, UnicodeDecodeError, EvidenceError):  # others may write there, a FIFO too
+        before = read_bytes(path).decode("utf-8")
     zone = next((one.zone for one in ends.values()), "UTC")
     return OutputFile("prometheus", path, prometheus(run, MetricsFile(config, zone, before)))
 
@@ -127,8 +127,13 @@ def lines(run: Document) -> str:
 
 
 def _append(path: Path, text: str) -> None:
-    with path.open("a", encoding="utf-8", newline="\n") as file:
+    with open(path, "a", encoding="utf-8", newline="\n", opener=_open_unblocked) as file:
         file.write(text)
+
+
+def _open_unblocked(path: str, flags: int) -> int:
+    """A descriptor to write by. A FIFO in the file's place that nobody reads is an error, and never waited for."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 
 TIMEOUT_SECONDS = 10.0

@@ -108,7 +108,15 @@ def _name_of(parts: Iterable[Path]) -> str:
 
 def _is_ours(folder: Path) -> bool:
     found = folder.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+    return is_ours and not any(map(_lets_others_in, folder.resolve().parents))
+
+
+def _lets_others_in(parent: Path) -> bool:
+    """Whether another user could put a folder in the place of one below it, between our look and Java's."""
+    found = parent.stat()
+    is_open = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+    return bool(is_open) or found.st_uid not in (0, os.geteuid())
 
 
 def _is_finished(path: Path) -> bool:

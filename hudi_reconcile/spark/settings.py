@@ -20,6 +20,7 @@ _EXTENSIONS = "spark.sql.extensions"
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
 SUBSTITUTION = "spark.sql.variable.substitute"
+_TIMESTAMP_TYPE = "spark.sql.timestampType"
 _NAMES_AS_PATTERNS = "spark.sql.parser.quotedRegexColumnNames"
 
 # Changing one of these changes what is read, written or called equal.
@@ -30,6 +31,8 @@ REQUIRED = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     # Timestamps are shown, cast and partitioned in the session's zone.
     "spark.sql.session.timeZone": "UTC",
+    # With the other one, the word `timestamp` in SQL means one without a zone.
+    _TIMESTAMP_TYPE: "TIMESTAMP_LTZ",
     # Without these, dates before 1900 are written and can never be read again.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
@@ -45,7 +48,9 @@ REQUIRED = {
     _NAMES_AS_PATTERNS: "false",
 }
 # Those of them that a session has without being told.
-GIVEN = frozenset({"spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles", _NAMES_AS_PATTERNS})
+GIVEN = frozenset(
+    {"spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles", _TIMESTAMP_TYPE, _NAMES_AS_PATTERNS}
+)
 
 _DEFAULTS = {
     "spark.app.name": "hudi-reconcile",

@@ -149,7 +149,12 @@ def test_running_session_is_joined_and_not_stopped(spark_session: Session) -> No
 
 
 @pytest.mark.parametrize(
-    ("key", "wrong"), [("spark.sql.session.timeZone", "Asia/Tokyo"), ("spark.sql.files.ignoreMissingFiles", "true")]
+    ("key", "wrong"),
+    [
+        ("spark.sql.session.timeZone", "Asia/Tokyo"),
+        ("spark.sql.files.ignoreMissingFiles", "true"),
+        ("spark.sql.timestampType", "TIMESTAMP_NTZ"),
+    ],
 )
 def test_running_session_without_a_needed_setting_is_refused_by_name(spark: SparkSession, key: str, wrong: str) -> None:
     spark.conf.set(key, wrong)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from junitparser import JUnitXml
@@ -21,6 +23,7 @@ ENDS = {
     name: Ends(Dataset("postgres://h:5432", f"d.{name}"), Dataset("file", f"/lake/{name}"))
     for name in ("orders", "Order Items", "payments")
 }
+SECONDS = 20
 DRIFT = all_stories()["unverified"].run
 
 
@@ -83,6 +86,26 @@ def test_nothing_is_written_where_nothing_is_asked_for(tmp_path: Path) -> None:
 
     assert deliver(OutputsConfig(), RUN, environ, ENDS) == ()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_fifo_that_somebody_put_in_an_outputs_place_holds_no_run(tmp_path: Path) -> None:
+    config = str(Path(RUN["provenance"]["config"]).absolute())
+    (tmp_path / "metrics").mkdir()
+    for name in ("runs.ndjson", "lineage.ndjson", f"metrics/{metrics_name('check', config)}"):
+        os.mkfifo(tmp_path / name)
+    outputs = OutputsConfig(
+        prometheus=tmp_path / "metrics",
+        ndjson=tmp_path / "runs.ndjson",
+        openlineage=OpenLineageConfig(file=tmp_path / "lineage.ndjson", namespace="shop"),
+    )
+    said: list[str] = []
+    thread = Thread(target=lambda: said.extend(deliver(outputs, RUN, {}, ENDS)), daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+
+    assert not thread.is_alive()
+    assert [line.split(":")[1].strip() for line in said] == ["outputs.ndjson", "outputs.openlineage"]
+    assert (tmp_path / "metrics" / metrics_name("check", config)).is_file()
 
 
 def test_output_that_cannot_be_written_is_said_and_the_others_are_written(tmp_path: Path) -> None:

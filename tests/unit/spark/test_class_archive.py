@@ -90,6 +90,16 @@ def test_folder_that_others_may_write_holds_no_archive(tmp_path: Path, parts: li
     assert found(tmp_path / "c", parts) is None
 
 
+def test_folder_that_others_could_exchange_holds_no_archive(tmp_path: Path, parts: list[Path]) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    claimed_below = tmp_path / "shared" / "hudi-reconcile" / "c"
+
+    assert found(claimed_below, parts) is None
+    (tmp_path / "shared").chmod(0o1777)
+    assert found(claimed_below, parts) is not None
+
+
 def test_archive_that_others_may_write_or_that_is_a_link_is_not_used(tmp_path: Path, parts: list[Path]) -> None:
     path = claimed(tmp_path / "c", parts, holds=FINISHED)
     path.chmod(0o666)
