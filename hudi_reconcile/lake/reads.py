@@ -140,10 +140,17 @@ def redact_failures(path: str) -> Iterator[None]:
 
 
 def _load(spark: SparkSession, path: str, options: dict[str, str]) -> DataFrame:
-    # A stale or pruning index must never hide a row from a sweep: files are listed, nothing is skipped.
-    plain = {"hoodie.metadata.enable": "false", "hoodie.enable.data.skipping": "false"}
+    plain = {
+        # A stale or pruning index must never hide a row from a sweep: files are listed, nothing is skipped.
+        "hoodie.metadata.enable": "false",
+        "hoodie.enable.data.skipping": "false",
+        # Else the session's settings and hudi-defaults.conf choose which rows there are.
+        "hoodie.datasource.query.type": "snapshot",
+        "hoodie.datasource.query.incremental.format": "latest_state",
+        "hoodie.datasource.merge.type": "payload_combine",
+    }
     try:
-        return retry_missing_table(lambda: spark.read.format("hudi").options(**plain, **options).load(path))
+        return retry_missing_table(lambda: spark.read.format("hudi").options(**{**plain, **options}).load(path))
     except Py4JJavaError as error:
         names = describe_failure(error)
         if "HoodieTimeTravelException" in names:

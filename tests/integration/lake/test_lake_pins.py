@@ -48,6 +48,37 @@ def test_pin_no_longer_holds_when_a_writer_that_was_in_flight_completes(spark: S
     assert lake.still(later)
 
 
+@pytest.mark.parametrize("prefix", ["", "spark."])
+def test_settings_of_a_session_do_not_choose_which_rows_a_snapshot_has(
+    spark: SparkSession, tmp_path: Path, prefix: str
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    first = lake.create(frame(spark, SCHEMA, (1, 1, 1), (2, 1, 1)), new_table("merge_on_read"), checkpoint(1), {})
+    lake.upsert(frame(spark, SCHEMA, (1, 2, 2)), table_of(lake), checkpoint(2), {})
+    pin, found = lake.pin(), {}
+    assert pin is not None
+    for settings in (
+        {"hoodie.datasource.query.type": "read_optimized"},
+        {"hoodie.datasource.merge.type": "skip_merge"},
+        {
+            "hoodie.datasource.query.type": "incremental",
+            "hoodie.datasource.read.begin.instanttime": first.completed,
+            "hoodie.datasource.query.incremental.format": "cdc",
+        },
+    ):
+        for name, value in settings.items():
+            spark.conf.set(f"{prefix}{name}", value)
+        try:
+            rows = lake.rows(pin)
+            assert isinstance(rows, DataFrame)
+            found[str(settings)] = sorted((row["id"], row["qty"]) for row in rows.collect())
+        finally:
+            for name in settings:
+                spark.conf.unset(f"{prefix}{name}")
+
+    assert found == {key: [(1, 2), (2, 1)] for key in found}
+
+
 @pytest.mark.parametrize("files", [1, 2])
 def test_pin_whose_files_the_cleaner_took_does_not_hold_and_cannot_be_loaded_again(
     spark: SparkSession, tmp_path: Path, files: int
