@@ -58,6 +58,9 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     # Spark writes each plan down for its pages, and again after each stage: in the shortest way, where nobody looks.
     "spark.sql.ui.explainMode": "simple",
+    # Spark's own leaves the keys of some stores in clear, in its event log for example.
+    "spark.redaction.regex": "(?i)passw|passphrase|pwd|secret|token|credential|sas[.]|[.]key"
+    "|(?:access|account|api|encryption|private|shared)[._-]?key",
 }
 
 _GIB = 1 << 30

@@ -253,7 +253,7 @@ def _test(dialect: Dialect, column: Column, text: str) -> str | None:
         return f"{name} = '{text}'" if _UUID.match(text) else None
     if column.kind is Kind.BYTES and _HEX.match(text) and (said := dialect.bytes_literal(text)):
         return f"{name} = {said}"
-    if column.kind in (Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT) and _is_plain(text):
+    if column.kind in (Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT) and is_plain(text):
         return dialect.says(column, "'" + text.replace("'", "''") + "'")
     return None
 
@@ -275,8 +275,8 @@ def _near(dialect: Dialect, column: Column, text: str) -> str | None:
         return None
 
 
-def _is_plain(text: str) -> bool:
-    # Backslashes and control characters mean something to some literals, and '' is NULL to Oracle.
+def is_plain(text: str) -> bool:
+    """Whether a text in quotes is that text to every database: a backslash escapes in some, and '' is NULL to Oracle."""
     return bool(text) and "\\" not in text and text.isprintable()
 
 

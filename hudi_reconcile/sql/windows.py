@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
+from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.pull.cursor import Edge, Order, Value, Window
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.sql import reads
@@ -117,10 +118,20 @@ def _all(dialect: Dialect, order: Order, columns: Columns, operator: str, value:
 
 
 def literal(dialect: Dialect, column: Column, value: Value) -> str:
-    """A watermark of the column's kind."""
+    """A watermark of the column's kind.
+
+    Raises RefusedError for a text that some database would not read as itself: rows and the lake's commits hold any.
+    """
     if column.kind in CALENDAR_KINDS and isinstance(value, int):
         return dialect.literal(column, value)
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else _number(value)
+    if not isinstance(value, str):
+        return _number(value)
+    if not reads.is_plain(value):
+        raise RefusedError(
+            f"watermark {column.name} holds text with backslashes or control characters, which is no time",
+            fix="write all watermarks as ISO text of one form, such as 2026-03-01T10:08:00.000Z, or choose another column",
+        )
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _number(value: int | Decimal) -> str:

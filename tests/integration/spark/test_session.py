@@ -17,6 +17,7 @@ from hudi_reconcile.spark.jars import locked_jars
 from hudi_reconcile.spark.session import Session, SessionRequest, start_session, stop_session
 from hudi_reconcile.spark.settings import GIVEN, REQUIRED, SUBSTITUTION
 from hudi_reconcile.spark.versions import list_used_versions
+from tests.support.canaries import artefacts_below, held_in, spellings
 
 # A whole life of a session, in its own process: Hudi written and read, noise on the JVM's stdout, one JSON on ours.
 LIFE = """
@@ -82,7 +83,9 @@ ARCHIVES = """
 import json
 from hudi_reconcile.spark.session import SessionRequest, open_session
 
-with open_session(SessionRequest(master="local[2]", short=True, archives=True)) as session:
+conf = {"spark.hadoop.fs.s3a.secret.key": "secret-canary"}
+with open_session(SessionRequest(master="local[2]", conf=conf, short=True, archives=True)) as session:
+    session.spark.sql("select 'value-canary' as value").collect()
     told = [*session.spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()]
     rows = session.spark.range(3).count()
 print(json.dumps({"rows": rows, "writes": session.jvm.writes_archive, "told": [one for one in told if "rchive" in one]}))
@@ -113,6 +116,9 @@ def test_java_writes_its_classes_down_after_a_run_that_waits_for_nothing_and_map
     assert (first["rows"], first["writes"]) == (3, True)
     assert (second["rows"], second["writes"]) == (3, False)
     assert second["told"] == [f"-XX:SharedArchiveFile={archive}"]
+    everything = dict(artefacts_below(tmp_path))
+    assert held_in(everything, spellings("-canary")) == []
+    assert held_in(everything, ["HoodieSparkSessionExtension"])  # the search does find what the archive holds
 
 
 def test_session_has_the_settings_that_correctness_needs(spark: SparkSession) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,25 @@ def test_users_setting_wins_over_a_default() -> None:
     conf = session_conf({"spark.driver.memory": "9g", "spark.sql.shuffle.partitions": "7"}, LOCAL, MACHINE)
 
     assert (conf["spark.driver.memory"], conf["spark.sql.shuffle.partitions"]) == ("9g", "7")
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden"),
+    [
+        ("spark.hadoop.fs.s3a.secret.key", True),
+        ("spark.hadoop.fs.s3a.encryption.key", True),
+        ("spark.hadoop.fs.gs.auth.service.account.private.key", True),
+        ("spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net", True),
+        ("spark.hadoop.fs.azure.sas.shop.x", True),
+        ("spark.ssl.keyPassword", True),
+        ("spark.hadoop.fs.s3a.endpoint", False),
+        ("spark.sql.shuffle.partitions", False),
+    ],
+)
+def test_secrets_of_stores_are_redacted_in_what_spark_writes_down(name: str, *, hidden: bool) -> None:
+    pattern = session_conf({}, None, MACHINE)["spark.redaction.regex"]
+
+    assert bool(re.search(pattern, name)) is hidden
 
 
 def test_users_lists_are_joined_with_ours() -> None:

@@ -9,9 +9,12 @@ import sqlite3
 from types import ModuleType
 
 import pytest
+import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlglot import exp
 
+from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window, holds, rank
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
@@ -53,6 +56,34 @@ def test_predicate_holds_for_the_rows_of_the_window_and_no_other(
 
     assert sorted(got, key=str) == sorted((row for row in table if holds(window, mark(*row))), key=str)
     assert [one[0] for one in greatest] == [None if (m := mark(*row)) is None else m.value for row in table]
+
+
+TEXT = Column("at", Kind.TEXT, "text", native="text")
+BREAKING = st.text(alphabet="20-:'\\\"` ();=orx#\n\0", max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "reader"), [(mysql, "mysql"), (postgres, "postgres"), (GenericDialect(product("oracle")), "postgres")]
+)
+@given(BREAKING)
+def test_watermark_of_any_text_is_that_text_to_the_database_or_is_refused(
+    dialect: Dialect, reader: str, text: str
+) -> None:
+    if "\\" in text or not text.isprintable() or not text:
+        with pytest.raises(RefusedError):
+            windows.at_predicate(dialect, Order(("at",)), {"at": TEXT}, text)
+        return
+    said = windows.at_predicate(dialect, Order(("at",)), {"at": TEXT}, text)
+    found = sqlglot.parse_one(f"select 1 from t where {said}", read=reader)
+
+    assert [(one.name, one.is_string) for one in found.find_all(exp.Literal)] == [("1", False), (text, True)]
+
+
+def test_checkpoint_of_the_lake_that_would_leave_its_quotes_is_refused_before_anything_is_sent() -> None:
+    forged = Mark("2026-03-01\\' or 1=1 -- ")
+
+    with pytest.raises(RefusedError, match="holds text with backslashes or control characters"):
+        windows.window_predicate(mysql, Window(Order(("at",)), Edge(forged, inclusive=False), None), {"at": TEXT})
 
 
 @given(rows, st.integers(1, 4))
