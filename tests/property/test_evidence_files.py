@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hudi_reconcile.cli.main import run
+from tests.support import fuzzed
 from tests.unit.cli.test_forged_runs import SEALED, configure, store_in, sweep
 
 EXAMPLES = settings().max_examples // 12
@@ -221,6 +222,7 @@ def test_damaged_evidence_beside_its_log_is_named_or_shown_as_it_was(
             if subject == "plan.json" and words[0] == "plan" and mutant != original:
                 assert code == 5
         code, out, err = call("audit", "verify")
+        fuzzed.count(f"evidence: {subject}", f"exit {code}")
         assert (code, "Traceback" in err) in ((0, False), (1, False), (3, False)), err
         assert (code == 0) == (mutant == original), out
 
@@ -242,5 +244,6 @@ def test_damaged_evidence_of_a_folder_by_itself_is_named_and_ends_in_no_tracebac
                     shutil.rmtree(Path("reports") / other, ignore_errors=True)
             code, text, err = shown(words)
             assert (code in LEGAL, "Traceback" in err, "unexpected" in err) == (True, False, False), err
+            fuzzed.count(f"evidence without its log: {subject}", f"exit {code}")
             if subject == "plan.json" and words[0] == "plan" and code == 0:
                 assert json.loads(text)["plans"] == json.loads(case.outputs[words][1])["plans"]

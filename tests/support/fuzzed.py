@@ -56,6 +56,11 @@ def parsed(subject: str, parse: Callable[[], _Value]) -> _Value | None:
     return found
 
 
+def count(subject: str, ending: str) -> None:
+    """One command on hostile input that a test runs itself, and how it ended."""
+    _COUNTS[subject][ending] += 1
+
+
 def counts() -> dict[str, dict[str, int]]:
     """What this process has counted so far."""
     return {subject: dict(found) for subject, found in _COUNTS.items()}
