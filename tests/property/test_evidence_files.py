@@ -49,6 +49,9 @@ class Case:
     def __repr__(self) -> str:
         return self.folder.name
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001 - as Hypothesis calls it
+        printer.text(repr(self))
+
 
 def call(*words: str) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from types import NoneType
 from typing import Any
 
 from hudi_reconcile.core.result_parts import Unverified
@@ -117,10 +118,20 @@ def parse(found: Mapping[str, Any]) -> Coverage:
         coverage = Coverage(found["subject"], cut, found["wanted"], stretches)
     except (KeyError, TypeError) as error:
         raise ValueError("coverage.json lacks a field, or one is odd") from error
+    if not (
+        type(coverage.subject) is str and type(coverage.wanted) in (int, NoneType) and all(map(_is_one, stretches))
+    ):
+        raise ValueError("a field of coverage.json is odd")
     edges = [edge for one in stretches for edge in (one.low, one.high)]
     if edges != sorted(edges) or any(not 0 <= edge <= segments_of(cut) for edge in edges):
         raise ValueError("coverage.json lists a segment twice, or one that does not exist")
     return coverage
+
+
+def _is_one(stretch: Stretch) -> bool:
+    """Whether what a file has for a stretch has its types; a text or a true for a number would be compared with others."""
+    numbers = (stretch.low, stretch.high, stretch.compared_micros)
+    return all(type(one) is int for one in numbers) and type(stretch.run_id) is str
 
 
 def _by_segment(coverage: Coverage | None) -> Iterator[tuple[int, tuple[int, str]]]:

@@ -161,7 +161,9 @@ def document(segmentation: Segmentation) -> dict[str, Any]:
 
 
 def parse(found: Mapping[str, Any]) -> Segmentation:
-    """The segmentation of a plan. Raises ValueError for a kind that is not known."""
+    """The segmentation of a plan. Raises ValueError for a kind that is not known, and for numbers that are none."""
+    if any(name in found and type(found[name]) is not int for name in ("start", "width", "count")):
+        raise ValueError("the segmentation's start, width and count are no whole numbers")
     if found["kind"] == "range":
         return RangeSegments(found["column"], found["start"], found["width"], found["count"])
     if found["kind"] == "hash":

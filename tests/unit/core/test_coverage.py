@@ -52,6 +52,9 @@ def test_coverage_of_another_subject_or_number_of_segments_is_passed_over(subjec
     assert continue_coverage([other], "s", OLD, None) == (OLD, None)
 
 
+STRETCH = {"low": 0, "high": 3, "compared_micros": 1, "run_id": "r"}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -59,7 +62,20 @@ def test_coverage_of_another_subject_or_number_of_segments_is_passed_over(subjec
         {"stretches": [{"low": 0, "high": 3, "compared_micros": 1, "run_id": "r"}] * 2},
         {"stretches": [{"low": 0, "high": 99, "compared_micros": 1, "run_id": "r"}]},
         {"stretches": [{"low": 0}]},
+        *(
+            {"stretches": [STRETCH, {**STRETCH, "low": 3, "high": 4, **odd}]}
+            for odd in (
+                {"low": "3"},
+                {"high": True},
+                {"compared_micros": "1"},
+                {"compared_micros": 0.5},
+                {"run_id": 7},
+            )
+        ),
+        {"subject": 7},
+        {"wanted": "8"},
         {"segmentation": {"kind": "other"}},
+        {"segmentation": {"kind": "hash", "columns": ["id"], "count": "8"}},
         {"subject": ...},
     ],
 )
