@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.core.tables.values import Moment, SourceTable
-from hudi_reconcile.sql.dialect import Dialect, Digests
+from hudi_reconcile.sql.dialect import Dialect, Digests, Ranks
 from hudi_reconcile.sql.statement_text import hide_values
 
 log = logging.getLogger("hudi_reconcile")
@@ -223,6 +223,7 @@ class Catalogued:
 
     `is_bytewise`: text of this column is sorted by its bytes. `sampling` is the table's own sampling clause for a share in
     percent, with `{percent}` in it; empty where it has none. `why` names the statistics or says why there are none.
+    `ranks`: there are none, and keys are cut by their rank in the database's own order.
     """
 
     why: str
@@ -233,6 +234,7 @@ class Catalogued:
     null_share: float = 0.0
     is_bytewise: bool = False
     sampling: str = ""
+    ranks: Ranks | None = None
 
 
 def parse_postgres_catalog(rows: Sequence[Mapping[str, Any]]) -> Catalogued:

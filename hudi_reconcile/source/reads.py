@@ -12,20 +12,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import SourceError, overlay
-from hudi_reconcile.core.pull.read_plan import SERIAL_ROWS, Limits, Parts, PlannedPart, ReadPlan, Statistics, plan
+from hudi_reconcile.core.pull.read_plan import (
+    SERIAL_ROWS,
+    Limits,
+    Parts,
+    PlannedPart,
+    Ranked,
+    ReadPlan,
+    Statistics,
+    plan,
+    plan_by_rank,
+)
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
 from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, key_value
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Catalogued, Engine, JdbcTarget
 from hudi_reconcile.sql import reads
-from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.sql.dialect import Dialect, Ranks
 from hudi_reconcile.sql.reads import ALL
 
 FETCH_ROWS = 2_000
@@ -146,11 +157,13 @@ def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     is_window = wanted.window is not None
     where = wanted.where if wanted.window is None else (*wanted.where, wanted.window)
     expected = engine.estimate(table.name, where) if is_window else table.rows_estimate
-    rows = expected or 0
+    rows, catalogued = expected or 0, _catalogued(engine, table)
+    if catalogued.ranks is not None:
+        return _planned_by_rank(engine, catalogued.ranks, wanted, where, rows=rows, limits=limits)
     key, named = table.key_columns[0], _named(table)
     # New rows lie where the key's statistics do not: shares by hash are even all the same.
     edges = not is_window and key.name not in wanted.hidden
-    found = gather_statistics(engine, StatisticsRequest(table, wanted.cut, wanted.where, rows, edges))
+    found = gather_statistics(engine, StatisticsRequest(table, wanted.cut, wanted.where, rows, edges), catalogued)
     can_hash = engine.dialect.hash_predicate(named, 0, 2) is not None
     parts = plan(
         found,
@@ -161,18 +174,66 @@ def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     )
     if expected is None:
         parts = replace(parts, why=("how many rows the window holds is not known here: one part", found.why))
-    return _written(engine, where, table, parts, found)
+    return _written(engine, where, table, parts, found.row_bytes)
 
 
-def _written(engine: Engine, where: tuple[str, ...], table: SourceTable, parts: Parts, found: Statistics) -> ReadPlan:
+def _written(
+    engine: Engine, where: tuple[str, ...], table: SourceTable, parts: Parts, row_bytes: float | None = None
+) -> ReadPlan:
     dialect, key = engine.dialect, table.key_columns[0]
     if parts.how == "range":
-        query = reads.part_query(dialect, table.name, table.read_columns, key, where)
+        query = reads.part_query(dialect, table.name, table.read_columns, (key,), where)
     else:
         query = reads.rows_query(dialect, table.name, table.read_columns, where)
     predicates = reads.predicates(dialect, parts, key, _named(table))
     each = tuple(PlannedPart(p, part.rows) for p, part in zip(predicates, parts.parts, strict=True))
-    return ReadPlan(parts.how, parts.why, query, each, parts.fetch_rows, found.row_bytes)
+    return ReadPlan(parts.how, parts.why, query, each, parts.fetch_rows, row_bytes)
+
+
+# --- by rank: databases whose catalog tells nothing of the keys ---
+
+RANKED_KEYS = 900  # of the 1,000 rows that a small statement gives
+_SIEVED_ROWS = 50_000  # as many are ranked where a hash can choose them
+
+
+def _planned_by_rank(
+    engine: Engine, ranks: Ranks, wanted: Wanted, where: tuple[str, ...], *, rows: int, limits: Limits
+) -> ReadPlan:
+    """Cut at ranked keys; whole or by hash where they cannot be ranked."""
+    table, dialect = wanted.table, engine.dialect
+    shown = takewhile(lambda column: column.name not in wanted.hidden, table.key_columns)
+    key = ranks.columns(tuple(shown))
+    found = Ranked(rows, f"{rows:,} rows counted", (), 1)
+    if rows >= SERIAL_ROWS and key:
+        found = _ranked(engine, ranks, table, key, where=where, rows=rows)
+    can_hash = dialect.hash_predicate(_named(table), 0, 2) is not None
+    parts = plan_by_rank(found, limits, columns=len(table.columns), can_hash=can_hash)
+    if parts.how != "rank":
+        return _written(engine, where, table, parts)
+    query = reads.part_query(dialect, table.name, table.read_columns, key, where)
+    each = (PlannedPart(ranks.predicate(key, parts.edges, at), part.rows) for at, part in enumerate(parts.parts))
+    return ReadPlan(parts.how, parts.why, query, tuple(each), parts.fetch_rows)
+
+
+def _ranked(
+    engine: Engine, ranks: Ranks, table: SourceTable, key: tuple[Column, ...], *, where: tuple[str, ...], rows: int
+) -> Ranked:
+    """So many keys at even distances, of all rows or of those that a hash chooses; none where the database refuses."""
+    one_in = max(1, rows // _SIEVED_ROWS)
+    quoted = tuple((engine.dialect.quote(column.name), column) for column in table.key_columns)
+    sieve = engine.dialect.hash_predicate(quoted, 0, one_in)
+    ways = [(1, None)] if sieve is None else [(one_in, sieve), (1, None)]
+    why = ""
+    for share, sieved in ways:
+        step = max(1, -(-rows // share // RANKED_KEYS))
+        try:
+            listed = engine.rows(ranks.query(table.name, key, where, step=step, sieve=sieved))
+        except SourceError as error:
+            why = f"keys could not be ranked ({error.message})"
+            continue
+        found = tuple(ranks.edge(key, row) for row in listed)
+        return Ranked(rows, f"{len(found):,} keys ranked of {rows:,} rows", found, step * share)
+    return Ranked(rows, why, (), 1)
 
 
 def _named(table: SourceTable) -> tuple[tuple[str, Column], ...]:
@@ -180,7 +241,6 @@ def _named(table: SourceTable) -> tuple[tuple[str, Column], ...]:
 
 
 SAMPLE_KEYS = 4_000
-_MODULO_KEYS, _MODULO_MOST = 450, 1_000  # by a remainder, and the rows that a JDBC connection of ours hands out
 _LEAST_SAMPLE = 200
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
@@ -199,10 +259,9 @@ class StatisticsRequest:
     edges: bool = True
 
 
-def gather_statistics(engine: Engine, asked: StatisticsRequest) -> Statistics:
-    """The first key column's statistics: the catalog's, else a sample's, else only the key's ends."""
+def gather_statistics(engine: Engine, asked: StatisticsRequest, found: Catalogued) -> Statistics:
+    """The first key column's statistics: those that were found in the catalog, else a sample's, else only the key's ends."""
     key = asked.table.key_columns[0]
-    found = _catalogued(engine, asked.table)
     low, high = _ends(asked.cut)
     known = Statistics(
         rows=asked.rows,
@@ -247,8 +306,7 @@ def _is_query(table: SourceTable) -> bool:
 
 def _sampled(engine: Engine, asked: StatisticsRequest, known: Statistics, sampling: str) -> Statistics:
     key = asked.table.key_columns[0]
-    by_hash = engine.dialect.hash_predicate(((engine.dialect.quote(key.name), key),), 0, 2) is not None
-    one_in = max(1, asked.rows // (SAMPLE_KEYS if by_hash else _MODULO_KEYS))
+    one_in = max(1, asked.rows // SAMPLE_KEYS)
     suffix = sampling.format(percent=f"{_percent(asked.rows):.4f}") if sampling and not asked.where else ""
     query = reads.sample_query(engine.dialect, asked.table.name, key, asked.where, one_in=one_in, suffix=suffix)
     ends = replace(known, bounds=(), common=(), rows_known=None, null_share=0.0)
@@ -260,7 +318,7 @@ def _sampled(engine: Engine, asked: StatisticsRequest, known: Statistics, sampli
     except SourceError as error:
         return replace(ends, why=f"{known.why}; keys could not be sampled ({error.message}); {unchecked}")
     values = sorted(v for row in found if (v := key_value(key, str(row["hr_key"]))) is not None)
-    if len(values) < _LEAST_SAMPLE or (not by_hash and len(found) >= _MODULO_MOST):
+    if len(values) < _LEAST_SAMPLE:
         return replace(ends, why=f"{known.why}; a sample found {len(values)} keys; {unchecked}")
     return replace(ends, why=f"{known.why}; a sample of {len(values):,} keys", bounds=_thinned(values))
 

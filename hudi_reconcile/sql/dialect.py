@@ -5,11 +5,37 @@ Pure text: a dialect sends nothing. Statements that read the same everywhere are
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from hudi_reconcile.core.sweep.segments import KeyRange
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column
+
+
+class Ranks(Protocol):
+    """Keys cut by their rank in the database's own order, for databases whose catalog tells nothing of them.
+
+    An edge is a literal for each key column.
+    """
+
+    def columns(self, key: tuple[Column, ...], /) -> tuple[Column, ...]:
+        """The first key columns, as far as their values can be named in SQL; empty where not even the first can."""
+        ...
+
+    def query(
+        self, table: str, key: tuple[Column, ...], where: tuple[str, ...], *, step: int, sieve: str | None
+    ) -> str:
+        """SELECT of each `step`-th key in the database's own order; with a `sieve`, of the rows that it lets through."""
+        ...
+
+    def edge(self, key: tuple[Column, ...], row: Mapping[str, Any], /) -> tuple[str, ...] | None:
+        """A ranked key as literals; None where it cannot be said."""
+        ...
+
+    def predicate(self, key: tuple[Column, ...], edges: tuple[tuple[str, ...], ...], part: int, /) -> str:
+        """The rows of part 0 to len(edges): each row, NULL or not, is in exactly one, whatever order the edges have."""
+        ...
 
 
 class Dialect(Protocol):

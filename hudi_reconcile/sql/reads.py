@@ -144,14 +144,19 @@ KEY = "hr_k"
 ALL = "1 = 1"
 
 
-def part_query(dialect: Dialect, table: str, columns: tuple[Column, ...], key: Column, where: tuple[str, ...]) -> str:
-    """SELECT of the columns, with the key column itself as the last one."""
-    select = f"{select_list(dialect, columns)}, {dialect.quote(key.name)} as {KEY}"
-    return f"select {select} from {table}{where_clause(where)}"
+def part_query(
+    dialect: Dialect, table: str, columns: tuple[Column, ...], key: tuple[Column, ...], where: tuple[str, ...]
+) -> str:
+    """SELECT of the columns, and last the key columns themselves, as `hr_k`, `hr_k1` and so on."""
+    names = [f"{dialect.quote(column.name)} as {KEY}{index or ''}" for index, column in enumerate(key)]
+    return f"select {', '.join((select_list(dialect, columns), *names))} from {table}{where_clause(where)}"
 
 
 def predicates(dialect: Dialect, plan: Parts, key: Column, named: tuple[tuple[str, Column], ...]) -> tuple[str, ...]:
-    """One predicate per part: each row fits exactly one. `named` are the key's columns as the query calls them."""
+    """One predicate per part: each row fits exactly one. `named` are the key's columns as the query calls them.
+
+    Parts by rank are the engine's own (`Ranks.predicate`).
+    """
     if plan.how == "whole":
         return (ALL,)
     if plan.how == "range":
@@ -194,9 +199,9 @@ def sample_query(
     tests = [*where, f"{name} is not null"]
     if not suffix and one_in > 1:
         share = dialect.hash_predicate(((name, key),), 0, one_in)
-        if share is None and key.kind is not Kind.INTEGER:
+        if share is None:
             return None
-        tests.append(f"mod({name}, {one_in}) = 0" if share is None else share)
+        tests.append(share)
     return f"select {dialect.text(name)} as hr_key from {table}{suffix}{where_clause(tuple(tests))}"
 
 

@@ -8,9 +8,12 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.pull.read_plan import Limits, Parts, Statistics, plan
+from hudi_reconcile.core.pull.read_plan import SERIAL_ROWS, Limits, Parts, Ranked, Statistics, plan, plan_by_rank
 from hudi_reconcile.core.tables.key_encoding import KeyValue, edge_text, key_value
 from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.databases.jdbc.dialect import GenericDialect
+from hudi_reconcile.databases.jdbc.products import product
+from hudi_reconcile.databases.jdbc.ranks import KeyRanks
 from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.sql.reads import part_predicate
 
@@ -97,6 +100,73 @@ def test_sql_of_the_parts_finds_every_row_once(found: Statistics, limits: Limits
     database.close()
 
     assert sorted(seen, key=str) == sorted(keys, key=str)
+
+
+# --- by rank: cut by a database whose order nobody here knows ---
+
+plain = st.text("aAäÄzZ'0 €", min_size=1, max_size=3)
+COLLATIONS = ("binary", "nocase", "rtrim", "backwards")
+cells = st.tuples(st.one_of(st.none(), plain), st.one_of(st.none(), st.integers(-3, 3)))
+KEY = (Column("a", Kind.TEXT, "varchar"), Column("b", Kind.INTEGER, "bigint", bits=64))
+
+
+def ranks(name: str = "foo") -> KeyRanks:
+    dialect = GenericDialect(product(name))
+    return KeyRanks(dialect, dialect.product)
+
+
+def rows_by_part(collation: str, rows: list[tuple[Any, Any]], predicates: list[str]) -> list[list[tuple[Any, Any]]]:
+    with sqlite3.connect(":memory:") as database:
+        database.create_collation("backwards", lambda left, right: (left < right) - (left > right))
+        database.execute(f"create table t (hr_k text collate {collation}, hr_k1 integer)")
+        database.executemany("insert into t values (?, ?)", rows)
+        found = [database.execute(f"select hr_k, hr_k1 from t where {one}").fetchall() for one in predicates]
+    database.close()
+    return found
+
+
+@given(
+    collation=st.sampled_from(COLLATIONS),
+    rows=st.lists(cells, max_size=20),
+    # Not in any order: a database may compare by other rules than it sorts by.
+    edges=st.lists(st.tuples(plain, st.integers(-3, 3)), max_size=6),
+    width=st.sampled_from([1, 2]),
+)
+def test_parts_by_rank_hold_every_row_once_whatever_the_collation_and_the_order_of_the_edges(
+    collation: str, rows: list[tuple[Any, Any]], edges: list[tuple[str, int]], width: int
+) -> None:
+    found, key = ranks(), KEY[:width]
+    cut = tuple(e for text, number in edges if (e := found.edge(key, {"hr_0": text, "hr_1": number})) is not None)
+    seen = rows_by_part(collation, rows, [found.predicate(key, cut, part) for part in range(len(cut) + 1)])
+
+    assert sorted((row for part in seen for row in part), key=str) == sorted(rows, key=str)
+
+
+@given(
+    keys=st.lists(st.one_of(st.none(), st.tuples(plain)), max_size=40),
+    limits=limits,
+    rows=st.integers(0, 10**9),
+    each=st.integers(1, 10**6),
+    can_hash=st.booleans(),
+)
+def test_plan_by_rank_keeps_its_limits_and_cuts_at_different_keys(
+    keys: list[tuple[str] | None], limits: Limits, rows: int, *, each: int, can_hash: bool
+) -> None:
+    parts = plan_by_rank(Ranked(rows, "ranked", tuple(keys), each), limits, columns=8, can_hash=can_hash)
+
+    assert 1 <= len(parts.parts) <= limits.tasks
+    assert all(part.rows >= 0 for part in parts.parts)
+    assert len(set(parts.edges)) == len(parts.edges)
+    assert len(parts.edges) == (len(parts.parts) - 1 if parts.how == "rank" else 0)
+    assert rows >= SERIAL_ROWS or parts.how == "whole"
+
+
+@given(st.integers(2, 60), st.integers(60_000, 10**9))
+def test_different_keys_at_even_ranks_give_even_parts(count: int, rows: int) -> None:
+    keys = tuple((f"'{number:04}'",) for number in range(900))
+    parts = plan_by_rank(Ranked(rows, "", keys, -(-rows // 900)), Limits(count, count), columns=8, can_hash=False)
+
+    assert max(part.rows for part in parts.parts) <= 1.5 * rows / len(parts.parts)
 
 
 @given(st.decimals(-(10**30), 10**30, places=6, allow_nan=False))

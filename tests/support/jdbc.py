@@ -29,18 +29,19 @@ _TAKERS = {
 
 @dataclass(frozen=True, slots=True)
 class JdbcDatabase:
-    """A database of one product in a folder of its own."""
+    """A database of one product in a folder of its own. `made_with` are settings that only count when Derby makes it."""
 
     spark: SparkSession
     product: str
     folder: Path
+    made_with: str = ""
 
     @property
     def url(self) -> str:
         return f"jdbc:{self.product}:{self.folder}/{self.product}_data"
 
     def execute(self, *statements: str) -> None:
-        connection = self._connection(";create=true" if self.product == "derby" else "")
+        connection = self._connection(f";create=true{self.made_with}" if self.product == "derby" else "")
         try:
             for sql in statements:
                 connection.createStatement().execute(sql)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from hudi_reconcile.core.tables.key_encoding import KeyValue
 
-How = Literal["whole", "range", "hash"]
+How = Literal["whole", "range", "rank", "hash"]
 
 SERIAL_ROWS = 50_000  # below this many rows a second connection costs more than it saves
 TARGET_ROWS = 500_000
@@ -62,10 +62,24 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    """Keys in the database's own order, each `each_rows` rows after the last; None for one that cannot be an edge.
+
+    A key is a literal for each key column: only the database knows their order. `rows` are those to be read.
+    """
+
+    rows: int
+    why: str
+    keys: tuple[tuple[str, ...] | None, ...]
+    each_rows: int
+    row_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReadPart:
     """One part of a read: keys in `[low, high)`, None an open end, `nulls` adds NULL keys. `rows` are expected.
 
-    Of a plan by hash, `low` and `high` mean nothing: part i is share i.
+    Of a plan by hash or by rank, `low` and `high` mean nothing: part i is share i, or what lies below edge i.
     """
 
     low: KeyValue | None
@@ -76,12 +90,16 @@ class ReadPart:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a read, how they are told apart, how many rows come at a time, and why, in words."""
+    """The parts of a read, how they are told apart, how many rows come at a time, and why, in words.
+
+    `edges` are those of a plan by rank, one less than its parts.
+    """
 
     how: How
     parts: tuple[ReadPart, ...]
     fetch_rows: int
     why: tuple[str, ...]
+    edges: tuple[tuple[str, ...], ...] = ()
 
     def part_of(self, key: KeyValue | None) -> int:
         """The part that holds this first key, of a plan by range."""
@@ -144,6 +162,42 @@ def plan(found: Statistics, limits: Limits, *, columns: int, can_hash: bool, can
         return Parts("hash", shares, fetch, (f"{count} shares by a hash of the key", *uneven, found.why))
     alone = ReadPart(None, None, nulls=True, rows=found.rows)
     return Parts("whole", (alone,), fetch, ("no way to cut this key here: one part", found.why))
+
+
+def plan_by_rank(found: Ranked, limits: Limits, *, columns: int, can_hash: bool) -> Parts:
+    """The parts for a read of `found.rows` rows, cut at ranked keys.
+
+    By hash where few keys hold most rows and the dialect has one; whole where the rows are few or nothing can be cut.
+    """
+    known = Statistics(found.rows, found.why, found.row_bytes)
+    if found.rows >= SERIAL_ROWS and (edges := _ranked_edges(found.keys, _count(known, limits))):
+        # What stands behind the last edge, and rows that were not ranked, come last.
+        ends = [0, *(at * found.each_rows for _, at in edges)]
+        rows = [*(high - low for low, high in pairwise(ends)), max(0, found.rows - ends[-1])]
+        largest, mean = max(rows), found.rows / len(rows)
+        if largest <= UNEVEN * mean or not can_hash or limits.lanes == 1:
+            parts = tuple(ReadPart(None, None, nulls=at == len(edges), rows=count) for at, count in enumerate(rows))
+            why = f"{len(parts)} parts by the rank of the key; largest expected {largest / mean:.2f} x mean"
+            edge_keys = tuple(key for key, _ in edges)
+            return Parts("rank", parts, fetch_rows(found.row_bytes, columns), (why, found.why), edge_keys)
+    return plan(known, limits, columns=columns, can_hash=can_hash, can_range=False)
+
+
+def _ranked_edges(keys: Sequence[tuple[str, ...] | None], count: int) -> list[tuple[tuple[str, ...], int]]:
+    """At most `count` - 1 different keys at even distances, each with how many of `keys` lie before it."""
+    firsts: dict[tuple[str, ...], int] = {}
+    for at, key in enumerate(keys):
+        if key is not None:
+            firsts.setdefault(key, at)
+    found = sorted(((at, key) for key, at in firsts.items() if at), key=lambda one: one[0])
+    places = [at for at, _ in found]
+    chosen = {}
+    for number in range(1, count if found else 0):
+        wanted = len(keys) * number / count
+        right = min(bisect_right(places, wanted), len(places) - 1)
+        at, key = min(found[max(0, right - 1) : right + 1], key=lambda one: abs(one[0] - wanted))
+        chosen[at] = key
+    return [(key, at) for at, key in sorted(chosen.items())]
 
 
 def _by_size(found: Statistics) -> int:

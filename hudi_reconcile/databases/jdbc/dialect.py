@@ -21,6 +21,7 @@ MICRO_DIGITS = 6
 _LAST = "9999-12-31"
 _BIT, _FLOAT, _SQLXML = -7, 6, 2009
 _LONG = 64
+_PRIME, _HASHED = 31, 4
 _INTEGER_BITS = {-6: 32, 5: 32, 4: 32, -5: _LONG}
 _TEXT_CODES = frozenset({12, -1, -9, -16, 2005, 2011})
 _KINDS: Final = {
@@ -66,6 +67,8 @@ class GenericDialect:
             return Kind.OWN_TEXT
         if own is not None:
             return own
+        if found.code in self.product.codes:
+            return self.product.codes[found.code]
         if found.code == _FLOAT:
             return Kind.OTHER
         if found.code == _BIT:
@@ -93,30 +96,31 @@ class GenericDialect:
         if column.kind is Kind.TIMESTAMPTZ:
             name = (self.product.utc or "{c}").format(c=name)
         if column.kind in self.product.by_text:
-            return self.product.text.format(c=name)
+            return self.product.texts.plain.format(c=name)
         is_text = column.kind in (Kind.OWN_TEXT, Kind.NUMBER, Kind.UUID, Kind.OTHER)
         return self._text(name, column) if is_text else name
 
     def _text(self, name: str, column: Column) -> str:
-        if column.declared.upper().startswith("XML"):
-            return f"xmlserialize({name} as clob)"
-        form = self.product.text
-        if column.native in _NUMBERS and self.product.number_text is not None:
-            form = self.product.number_text
-        elif column.native == Kind.BYTES and self.product.hex is not None:
-            form = self.product.hex
+        if "XML" in column.declared.upper():
+            return self.product.texts.xml.format(c=name)
+        form = self.product.texts.plain
+        if column.native in _NUMBERS and self.product.texts.number is not None:
+            form = self.product.texts.number
+        elif column.native == Kind.BYTES and self.product.texts.hex is not None:
+            form = self.product.texts.hex
         elif column.native == Kind.TIMESTAMPTZ and self.product.utc is not None:
-            form = self.product.text.format(c=self.product.utc)
+            form = self.product.texts.plain.format(c=self.product.utc)
         return form.format(c=name)
 
     def literal(self, column: Column, micros: int) -> str:
         """A watermark of that column's kind."""
         value = watermark_text(column.kind, micros).replace("T", " ").removesuffix("Z")
-        return self._literal(column.kind, value)
+        own = self.product.literals.own.get(column.declared.split("(", 1)[0].upper())
+        return self._literal(column.kind, value) if own is None else own.format(v=value)
 
     def _literal(self, kind: Kind, value: str) -> str:
-        forms = {Kind.DATE: self.product.date_literal, Kind.TIMESTAMPTZ: self.product.zoned_literal}
-        return forms.get(kind, self.product.timestamp_literal).format(v=value)
+        forms = {Kind.DATE: self.product.literals.date, Kind.TIMESTAMPTZ: self.product.literals.zoned}
+        return forms.get(kind, self.product.literals.timestamp).format(v=value)
 
     def bytes_literal(self, hexed: str) -> str | None:  # noqa: ARG002 - the signature is the dialects'
         """Products do not agree on it."""
@@ -137,8 +141,10 @@ class GenericDialect:
         return self._text(name, column) if column.kind in (Kind.OWN_TEXT, Kind.OTHER) else name
 
     def limited(self, select: str, rows: int) -> str:
-        """The select with at most that many rows; of an unknown product, the driver stops at its own limit."""
-        return self.product.limit.format(select=select, rows=rows)
+        """The select with at most that many rows; where no form is known, the driver stops at its own limit."""
+        if self.product.limit is None:
+            return select
+        return self.product.limit.format(select=select, rest=select.removeprefix("select "), rows=rows)
 
     def ranges_query(
         self, select: str, table: str, key: str, ranges: tuple[KeyRange, ...], predicates: tuple[str, ...]
@@ -152,18 +158,23 @@ class GenericDialect:
         ]
         return f"select {select} from {table}{reads.where_clause((*predicates, ' or '.join(tests)))}"
 
-    def hash_predicate(self, columns: tuple[tuple[str, Column], ...], part: int, parts: int) -> None:  # noqa: ARG002
-        """No hash function is common to all products: such a table is read in one part."""
-        return
+    def hash_predicate(self, columns: tuple[tuple[str, Column], ...], part: int, parts: int) -> str | None:
+        """One of `parts` disjoint shares of the rows by a hash of each key column; None where the product has no hash."""
+        if self.product.keys.hash is None:
+            return None
+        each = [f"coalesce({self.product.keys.hash.format(c=name)}, 0)" for name, _ in columns]
+        # Below 2^53 for four columns; a fifth and further one would add nothing to the balance of shares.
+        summed = " + ".join(f"{_PRIME**index} * {one}" if index else one for index, one in enumerate(each[:_HASHED]))
+        return f"{self.product.keys.modulo.format(a=summed, b=parts)} = {part}"
 
     def uncarried(self, column: Column) -> str | None:
         """Days outside the Gregorian calendar and year 9999, digits below microseconds, texts that the cast may cut."""
         name = self.quote(column.name)
         if column.kind in CALENDAR_KINDS:
             return " or ".join(self._altered(name, column)) or None
-        chars = self.product.text_chars
+        chars = self.product.texts.most_chars
         if column.kind is Kind.OWN_TEXT and column.native == Kind.OWN_TEXT and chars and "XML" not in column.declared:
-            return f"char_length({self._text(name, column)}) >= {chars}"
+            return f"{self.product.texts.length.format(c=self._text(name, column))} >= {chars}"
         return None
 
     def _altered(self, name: str, column: Column) -> list[str]:

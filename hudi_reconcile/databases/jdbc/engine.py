@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
@@ -42,7 +42,8 @@ from hudi_reconcile.databases.base import (
 from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.names import find, parts_of
-from hudi_reconcile.databases.jdbc.products import product
+from hudi_reconcile.databases.jdbc.products import ANY_LIMIT, product
+from hudi_reconcile.databases.jdbc.ranks import KeyRanks
 from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.connection_properties import DRIVERS, merge_properties
 
@@ -121,6 +122,7 @@ class JdbcEngine(Untold):
         self._connect = connect
         self._open: Database | None = None
         self._sent: list[str] = []
+        self._has_learnt = False
         self._login = _login(source, self._product.driver, self._product.properties)
 
     @property
@@ -208,12 +210,12 @@ class JdbcEngine(Untold):
         return Indexes(frozenset(one.columns[0] for one in found if not one.is_partial)) if found else None
 
     def statistics(self, table: SourceTable) -> Catalogued:  # noqa: ARG002 - no driver tells any
-        """None: JDBC knows of no histogram and no row length."""
-        return Catalogued("JDBC tells no statistics")
+        """None: JDBC knows of no histogram and no row length. The database ranks its keys itself."""
+        return Catalogued("JDBC tells no statistics", ranks=KeyRanks(self._dialect, self._dialect.product))
 
-    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:  # noqa: ARG002 - as above
-        """None: to count a window would be to read it."""
-        return None
+    def estimate(self, name: str, predicates: tuple[str, ...]) -> int | None:
+        """The rows counted: no planner can be asked, and a large window that came in one part would cost far more."""
+        return int(self.rows(reads.count_query(name, predicates))[0]["hr_rows"])
 
     def close(self, *, at_once: bool = False) -> None:
         """Give the connection back; the next question opens another. `at_once` only ends what the driver can end."""
@@ -250,8 +252,9 @@ class JdbcEngine(Untold):
             identity=f"{self.place}/{name}",
             rows_estimate=int(count),
         )
+        self._learn(found.table)
         for column in found.table.key_columns:
-            if column.kind is Kind.BYTES and self._product.hex is None:
+            if column.kind is Kind.BYTES and self._product.texts.hex is None:
                 raise UsageError(
                     f"table {request.name}: key column {column.name} is {column.declared}, and {self._product.title} "
                     "has no text form of binary values",
@@ -263,9 +266,33 @@ class JdbcEngine(Untold):
         name = reads.as_subquery(request.query or "")
         columns = tuple(self._dialect.column_of(one) for one in database.shape(f"select * from {name} where 1 = 0"))
         count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
-        return describe_table(
-            request, columns, (), name=name, identity=f"{self.place}/{request.query_id}", rows_estimate=int(count)
-        )
+        identity = f"{self.place}/{request.query_id}"
+        found = describe_table(request, columns, (), name=name, identity=identity, rows_estimate=int(count))
+        self._learn(found.table)
+        return found
+
+    def _learn(self, table: SourceTable) -> None:
+        """What no test has run, once: the first form of a row limit that the product takes, and whether it takes its hash."""
+        found, key = self._product, self._dialect.quote(table.key[0])
+        if found.proven or self._has_learnt:
+            return
+        for form in ANY_LIMIT if found.limit is None else ():
+            if self._takes(
+                GenericDialect(replace(found, limit=form)).limited(f"select 1 as hr_one from {table.name}", 1)
+            ):
+                found = replace(found, limit=form)
+                break
+        share = self._dialect.hash_predicate(((key, table.key_columns[0]),), 0, 2)
+        if share is not None and not self._takes(reads.count_query(table.name, (share, "1 = 0"))):
+            found = replace(found, keys=replace(found.keys, hash=None))
+        self._product, self._dialect, self._has_learnt = found, GenericDialect(found), True
+
+    def _takes(self, sql: str) -> bool:
+        try:
+            self.rows(sql)
+        except SourceError:
+            return False
+        return True
 
     def _record(self, sql: str) -> None:
         self._sent.append(sql)

@@ -1,6 +1,7 @@
 """What differs between databases that are read through `jdbc:`: driver, literals, clock, casts, own type names. Pure values.
 
 H2, Derby and DuckDB were run against these entries; the others are written by their vendors' documentation (`proven` False).
+docs/jdbc.md says which of those are at least parsed by a grammar that is not ours.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ from hudi_reconcile.core.tables.kinds import Kind
 # Drivers may count days before it by the Julian calendar, as java.sql.Date does.
 GREGORIAN: Final = "1582-10-15"
 FIRST: Final = "0001-01-01"
+RANKED: Final = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TEXT, Kind.CHAR})
+FETCH_FIRST, LIMIT = "{select} fetch first {rows} rows only", "{select} limit {rows}"
+TOP, TOP_OF = "select top {rows} {rest}", "select top ({rows}) {rest}"
+ROWNUM = "select * from ({select}) where rownum <= {rows}"
+# Of a product that is not known: the first that it understands.
+ANY_LIMIT: Final = (FETCH_FIRST, LIMIT, TOP, ROWNUM)
 _TEXT = Kind.OWN_TEXT
 _DUCKDB_KINDS = {
     "FLOAT": Kind.REAL, "HUGEINT": Kind.NUMBER, "UHUGEINT": Kind.NUMBER, "UBIGINT": Kind.NUMBER,
@@ -24,14 +31,56 @@ _DUCKDB_KINDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Literals:
+    """How values are written; `{v}` is one. `own` are by type name, where a type takes another form than its kind does."""
+
+    date: str = "date '{v}'"
+    timestamp: str = "timestamp '{v}'"
+    zoned: str = "timestamp '{v}+00:00'"
+    own: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """How values become text; `{c}` is a quoted column. None where the product has no such form or we know none.
+
+    `most_chars` is where `plain` may cut a value, `length` counts them. `number` is for products that cannot cast numbers to
+    varchar.
+    """
+
+    plain: str = "cast({c} as varchar(4000))"
+    most_chars: int | None = 4000
+    length: str = "char_length({c})"
+    number: str | None = None
+    hex: str | None = None
+    xml: str = "xmlserialize({c} as clob)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySql:
+    """How keys are cut into parts.
+
+    `hash` of a column `{c}` is a whole number from 0 to 2^32, NULL of NULL; None where there is none. `modulo` is of `{a}` and
+    `{b}`. `rank` numbers the rows of `{source}` in the order of `{order}` as `hr_rank`, beside `{shown}`. `kinds` are those of
+    key columns that are cut by rank: their literals are known, and Spark's reader can name them.
+    """
+
+    hash: str | None = None
+    modulo: str = "mod({a}, {b})"
+    rank: str = "select {shown}, row_number() over (order by {order}) as hr_rank from {source}"
+    kinds: frozenset[Kind] = RANKED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """One product. Templates hold `{c}`, a quoted column; None where the product has no such form or we know none.
 
-    `text_chars` is where `text` may cut a value. `number_text` is for products that cannot cast numbers to varchar.
+    `kinds` are by the type's own name, `codes` by a driver's own type code beside those of java.sql.Types.
     `utc` turns a timestamp with zone into UTC's wall clock. `finer` is true where a timestamp has digits below microseconds.
     Kinds in `by_text` reach Spark as ISO text, since the driver alters some of their values. Days before `first_day` and after
     9999 are not carried as such; None: the database has no such days.
     `clocks` are tried in order until one answers with one value `hr_now`; `utc_clock`: it is UTC even without a zone.
+    `limit` gives at most `{rows}` rows of `{select}`, of which `{rest}` is what stands after its first word; None: tried out.
     """
 
     name: str
@@ -41,23 +90,20 @@ class Product:
     quote: str = '"'
     properties: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    codes: Mapping[int, Kind] = field(default_factory=dict)
     digits: Mapping[str, int] = field(default_factory=dict)
     clocks: tuple[str, ...] = ("select current_timestamp as hr_now",)
     utc_clock: bool = False
-    date_literal: str = "date '{v}'"
-    timestamp_literal: str = "timestamp '{v}'"
-    zoned_literal: str = "timestamp '{v}+00:00'"
-    text: str = "cast({c} as varchar(4000))"
-    text_chars: int | None = 4000
-    number_text: str | None = None
-    hex: str | None = None
+    literals: Literals = Literals()
+    texts: Texts = Texts()
+    keys: KeySql = KeySql()
     exact: str = "{c}"
     utc: str | None = None
     finer: str | None = None
     plain_time: str = "{c}"
     by_text: frozenset[Kind] = frozenset()
     first_day: str | None = GREGORIAN
-    limit: str = "{select}"
+    limit: str | None = None
 
 
 _H2 = Product(
@@ -68,15 +114,14 @@ _H2 = Product(
     properties={"IFEXISTS": "TRUE"},  # a mistyped path would make a new, empty database
     kinds={"UUID": Kind.UUID, "DECFLOAT": Kind.NUMBER, "JSON": _TEXT, "ENUM": _TEXT, "GEOMETRY": _TEXT, "ROW": _TEXT,
            "INTERVAL": _TEXT},
-    zoned_literal="timestamp with time zone '{v}+00:00'",
-    text="cast({c} as varchar)",
-    text_chars=None,
-    hex="lower(rawtohex({c}))",
     utc="cast({c} at time zone 'UTC' as timestamp)",
     finer="{c} <> cast({c} as timestamp(6))",
     by_text=frozenset({Kind.DATE}),  # java.sql.Date counts by the Julian calendar: 0001-01-01 would arrive as 0001-01-03
     first_day=FIRST,
-    limit="{select} fetch first {rows} rows only",
+    limit=FETCH_FIRST,
+    literals=Literals(zoned="timestamp with time zone '{v}+00:00'"),
+    texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(rawtohex({c}))"),
+    keys=KeySql(hash="ora_hash({c}, 4294967295)"),
 )  # fmt: skip
 
 _DERBY = Product(
@@ -86,13 +131,14 @@ _DERBY = Product(
     proven=True,
     clocks=("values current_timestamp",),
     utc_clock=True,  # it is this process's clock, which runs in UTC
-    date_literal="date('{v}')",
-    timestamp_literal="timestamp('{v}')",
-    text_chars=None,
-    number_text="trim(cast({c} as char(40)))",
     finer="length(cast({c} as varchar(40))) > 26",
     first_day=None,  # Derby itself counts by the same calendar, from year 1 to 9999
-    limit="{select} fetch first {rows} rows only",
+    limit=FETCH_FIRST,
+    literals=Literals(date="date('{v}')", timestamp="timestamp('{v}')"),
+    texts=Texts(most_chars=None, number="trim(cast({c} as char(40)))"),
+    keys=KeySql(
+        rank="select {shown}, row_number() over () as hr_rank from (select * from {source} order by {order}) hr_o"
+    ),
 )
 
 _DUCKDB = Product(
@@ -103,17 +149,16 @@ _DUCKDB = Product(
     properties={"duckdb.read_only": "true"},
     kinds=_DUCKDB_KINDS,
     digits={"TIMESTAMP_NS": 9},
-    zoned_literal="timestamptz '{v}+00:00'",
-    text="cast({c} as varchar)",
-    text_chars=None,
-    hex="lower(hex({c}))",
     utc="{c} at time zone 'UTC'",
     finer="epoch_ns({c}) % 1000 <> 0",
     plain_time="cast({c} as timestamp)",
     # The driver shows 1800-01-01 00:00:00.000001 one second later, and moves days of October 1582 by ten.
     by_text=frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}),
     first_day=FIRST,
-    limit="{select} limit {rows}",
+    limit=LIMIT,
+    literals=Literals(zoned="timestamptz '{v}+00:00'"),
+    texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(hex({c}))"),
+    keys=KeySql(hash="hash({c}) % 4294967296"),
 )
 
 _HANA = Product(
@@ -123,10 +168,30 @@ _HANA = Product(
     kinds={"SMALLDECIMAL": Kind.NUMBER},
     clocks=("select current_utctimestamp as hr_now from dummy",),
     utc_clock=True,
-    text="to_nvarchar({c})",
-    hex="lower(bintohex({c}))",
     finer="to_varchar({c}, 'FF7') not like '%0'",
-    limit="{select} limit {rows}",
+    limit=LIMIT,
+    texts=Texts(plain="to_nvarchar({c})", hex="lower(bintohex({c}))", length="length({c})"),
+)
+
+_ORACLE = Product(
+    name="oracle",
+    title="Oracle",
+    driver="oracle.jdbc.OracleDriver",
+    kinds={"DATE": Kind.TIMESTAMP, "UROWID": _TEXT, "ROWID": _TEXT},
+    codes={-101: Kind.TIMESTAMPTZ, -102: Kind.TIMESTAMPTZ, 100: Kind.REAL, 101: Kind.DOUBLE},
+    clocks=("select sys_extract_utc(systimestamp) as hr_now from dual",),
+    utc_clock=True,
+    utc="sys_extract_utc({c})",
+    finer="{c} <> cast({c} as timestamp(6))",
+    limit=ROWNUM,  # every version has it; FETCH FIRST came with 12.1
+    texts=Texts(
+        plain="to_char({c})",
+        length="length({c})",
+        xml="xmlserialize(content {c} as clob)",
+        number="to_char({c}, 'TM9', 'nls_numeric_characters=''.,''')",
+        hex="lower(rawtohex({c}))",
+    ),
+    keys=KeySql(hash="ora_hash({c}, 4294967295)", kinds=RANKED | {Kind.NUMBER}),
 )
 
 _TIBERO = Product(
@@ -136,11 +201,11 @@ _TIBERO = Product(
     kinds={"DATE": Kind.TIMESTAMP},
     clocks=("select sys_extract_utc(systimestamp) as hr_now from dual",),
     utc_clock=True,
-    text="to_char({c})",
-    hex="lower(rawtohex({c}))",
     utc="sys_extract_utc({c})",
     finer="{c} <> cast({c} as timestamp(6))",
-    limit="select * from ({select}) where rownum <= {rows}",
+    limit=ROWNUM,
+    texts=Texts(plain="to_char({c})", length="length({c})", hex="lower(rawtohex({c}))"),
+    keys=KeySql(kinds=RANKED | {Kind.NUMBER}),
 )
 
 _TERADATA = Product(
@@ -149,7 +214,9 @@ _TERADATA = Product(
     driver="com.teradata.jdbc.TeraDriver",
     clocks=("select current_timestamp(6) as hr_now",),
     exact="{c} (casespecific)",
-    hex="from_bytes({c}, 'base16')",
+    limit=TOP,
+    texts=Texts(hex="from_bytes({c}, 'base16')"),
+    keys=KeySql(hash="cast(hashbucket(hashrow({c})) as bigint)", modulo="({a} mod {b})"),
 )
 
 _DB2 = Product(
@@ -159,12 +226,44 @@ _DB2 = Product(
     kinds={"DECFLOAT": Kind.NUMBER},
     clocks=("select current timestamp - current timezone as hr_now from sysibm.sysdummy1",),
     utc_clock=True,
-    hex="lower(hex({c}))",
     finer="{c} <> cast({c} as timestamp(6))",
-    limit="{select} fetch first {rows} rows only",
+    limit=FETCH_FIRST,
+    texts=Texts(length="length({c})", hex="lower(hex({c}))"),
 )
 
-PRODUCTS: Final = {product.name: product for product in (_H2, _DERBY, _DUCKDB, _HANA, _TIBERO, _TERADATA, _DB2)}
+# T-SQL has no `date '…'`: values are cast, and a `datetime` is met as one, since its thirds of a hundredth are no datetime2's.
+_SQLSERVER = Product(
+    name="sqlserver",
+    title="SQL Server",
+    driver="com.microsoft.sqlserver.jdbc.SQLServerDriver",
+    kinds={"XML": _TEXT, "SQL_VARIANT": _TEXT, "GEOGRAPHY": _TEXT, "GEOMETRY": _TEXT, "HIERARCHYID": _TEXT},
+    codes={-155: Kind.TIMESTAMPTZ},
+    clocks=("select sysutcdatetime() as hr_now",),
+    utc_clock=True,
+    exact="{c} collate Latin1_General_BIN2",
+    utc="cast(switchoffset({c}, '+00:00') as datetime2)",
+    finer="datepart(nanosecond, {c}) % 1000 <> 0",
+    limit=TOP_OF,
+    literals=Literals(
+        date="cast('{v}' as date)",
+        timestamp="cast('{v}' as datetime2)",
+        zoned="cast('{v}+00:00' as datetimeoffset)",
+        own={"DATETIME": "convert(datetime, '{v:.23}', 121)", "SMALLDATETIME": "convert(datetime, '{v:.23}', 121)"},
+    ),
+    texts=Texts(
+        plain="cast({c} as nvarchar(max))",
+        most_chars=None,
+        xml="cast({c} as nvarchar(max))",
+        hex="lower(convert(varchar(max), {c}, 2))",
+    ),
+    keys=KeySql(
+        hash="cast(substring(hashbytes('MD5', cast({c} as nvarchar(4000))), 1, 4) as bigint)", modulo="({a}) % {b}"
+    ),
+)
+
+PRODUCTS: Final = {
+    product.name: product for product in (_H2, _DERBY, _DUCKDB, _HANA, _TIBERO, _TERADATA, _DB2, _ORACLE, _SQLSERVER)
+}
 _ANY_CLOCK = (
     "select current_timestamp as hr_now",
     "values current_timestamp",

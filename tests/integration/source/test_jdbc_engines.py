@@ -267,20 +267,24 @@ ZONED = {"h2": "timestamp with time zone", "derby": "timestamp", "duckdb": "time
 def test_rows_above_the_checkpoint_come_by_the_next_pull_and_doubled_keys_are_refused_with_a_sample(
     database: JdbcDatabase, project: Project
 ) -> None:
-    """A text key is cut by hash; the watermark is a zoned one where the database has such."""
+    """The watermark is a zoned one where the database has such, and rows come in pages."""
     zoned = ZONED[database.product]
     at = f"cast(case when 1 = 1 then {{}} end as {zoned})"
     old = OLD.get(database.product, OLD["h2"])
     newer = old.replace("2024-05", "2024-06")
     database.execute(
         f"create table orders (code varchar(10) not null, amount decimal(10,2), seen {zoned})",
-        *(f"insert into orders values ('{code}', 1.10, {at.format(old)})" for code in "abc"),
+        *(
+            f"insert into orders values ('{code}', 1.10, {at.format(old.replace(':00:00', f':00:0{second}'))})"
+            for second, code in enumerate("abc")
+        ),
     )
     names = {"h2": ("CODE", "SEEN"), "derby": ("CODE", "SEEN"), "duckdb": ("code", "seen")}[database.product]
     project.settings["source"] = {"table": "orders", "key": [names[0]]}
-    project.settings["pull"]["watermark"] = [names[1]]
+    project.settings["pull"] |= {"watermark": [names[1]], "limit": 1}
     del project.settings["compare"]
-    assert project.json("pull").table["pull"]["rows"] == 3
+    first = project.json("pull").table["pull"]
+    assert (first["rows"], first["pages"]) == (3, 3)
 
     database.execute(
         f"insert into orders values ('d', 2.20, {at.format(newer)})",

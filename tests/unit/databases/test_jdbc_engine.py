@@ -21,6 +21,8 @@ class OneTable:
     key: tuple[str, ...] = ()
     indexes_: list[DriverIndex] = field(default_factory=list)
     clocks: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    limit: str = ""
+    refuses: str = "\0"
     closed: int = 0
     cancelled: int = 0
 
@@ -28,6 +30,12 @@ class OneTable:
         return DriverFacts(product="X", version="1", user="u", folds="upper", catalog=None, schema="APP")
 
     def rows(self, sql: str) -> list[dict[str, Cell]]:
+        if self.refuses in sql:
+            raise SourceError("syntax", fix="none")
+        if " hr_one from" in sql:
+            if sql == self.limit:
+                return []
+            raise SourceError("syntax", fix="none")
         assert sql.startswith('select count(*) as hr_rows from "APP"."ORDERS"')
         return [{"hr_rows": 7}]
 
@@ -98,6 +106,38 @@ def test_configured_key_is_proven_only_by_a_whole_unique_index_over_not_null_col
     found = engine(database).describe(TableRequest(name="t", table="orders", key=("ID", "N")))
 
     assert found.key_proven is proven
+
+
+@pytest.mark.parametrize(
+    ("understood", "limited"),
+    [
+        ('select 1 as hr_one from "APP"."ORDERS" fetch first 1 rows only', "select a fetch first 5 rows only"),
+        ('select 1 as hr_one from "APP"."ORDERS" limit 1', "select a limit 5"),
+        ('select top 1 1 as hr_one from "APP"."ORDERS"', "select top 5 a"),
+        (
+            'select * from (select 1 as hr_one from "APP"."ORDERS") where rownum <= 1',
+            "select * from (select a) where rownum <= 5",
+        ),
+        ("none", "select a"),
+    ],
+)
+def test_product_that_is_not_known_is_asked_how_it_limits_rows(understood: str, limited: str) -> None:
+    database = OneTable([number("ID")], ("ID",), limit=understood)
+    found = engine(database, "jdbc:foo:x", driver="a.Driver")
+
+    found.describe(TableRequest(name="t", table="orders"))
+
+    assert found.dialect.limited("select a", 5) == limited
+
+
+@pytest.mark.parametrize(("refuses", "has_hash"), [("\0", True), ("ora_hash", False)])
+def test_hash_of_the_vendors_documentation_is_used_only_where_the_database_takes_it(
+    refuses: str, *, has_hash: bool
+) -> None:
+    found = engine(OneTable([number("ID")], ("ID",), refuses=refuses), "jdbc:oracle:thin:@h:1:s")
+    table = found.describe(TableRequest(name="t", table="orders")).table
+
+    assert (found.dialect.hash_predicate((("c0", table.key_columns[0]),), 0, 4) is not None) is has_hash
 
 
 def test_table_without_key_is_named_with_the_setting_that_gives_it_one() -> None:
