@@ -1,7 +1,7 @@
 """Reconciliation and data-quality auditor for Apache Hudi: pull, sweep, plan, apply, prove.
 
 The commands for programs are here (docs/python.md): `load` reads a config; `pull`, `sweep`, `plan`, `apply`, `run` and `check`
-take what it returns, and `changes` asks what happened to a table. Their types stand in the stub beside this file.
+take what it returns, `changes` asks what happened to a table, and `feed` hands it on. Types: the stub beside this file.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 _COMMANDS = ("apply", "check", "load", "plan", "pull", "run", "sweep")
-__all__ = ["__version__", "changes", *_COMMANDS]  # noqa: PLE0604 - they are texts
+__all__ = ["__version__", "changes", "feed", *_COMMANDS]  # noqa: PLE0604 - they are texts
 
 
 def __getattr__(name: str) -> Any:
     """A command, imported when it is asked for: importing this package loads neither Spark nor a database's driver."""
+    if name == "feed":
+        return import_module("hudi_reconcile.app.change_consumers").feed_frames
     if name not in _COMMANDS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("hudi_reconcile.app.project"), name)
@@ -55,11 +57,5 @@ def changes(
     """
     # By name: every room may import this module, so it may import none; importing it stays free of Spark.
     app: Any = import_module("hudi_reconcile.app.changes")
-    found: DataFrame = app.changes_of(
-        app.choose_table(table, path),
-        type,
-        (from_, to),
-        config=getattr(config, "config", config),
-        further=further,
-    )
+    found: DataFrame = app.changes_of(table, path, type, config, {"from_": from_, "to": to, **further})
     return found

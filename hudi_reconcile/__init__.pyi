@@ -1,5 +1,6 @@
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame  # noqa: TID253 - a stub is not imported
 
@@ -14,8 +15,31 @@ from hudi_reconcile.app.project import run as run
 from hudi_reconcile.app.project import sweep as sweep
 
 __version__: str
-__all__ = ["Project", "Result", "__version__", "apply", "changes", "check", "load", "plan", "pull", "run", "sweep"]
+__all__ = [
+    "Project",
+    "Result",
+    "__version__",
+    "apply",
+    "changes",
+    "check",
+    "feed",
+    "load",
+    "plan",
+    "pull",
+    "run",
+    "sweep",
+]
 
+def feed(
+    deliver: Callable[[DataFrame, str, str], object],
+    table: str | None = None,
+    type: str | None = None,  # noqa: A002
+    *,
+    consumer: str,
+    path: str | None = None,
+    config: str | Path | Project = "reconcile.yaml",
+    **further: Any,
+) -> None: ...
 def changes(
     table: str | None = None,
     type: str | None = None,  # noqa: A002

@@ -1,20 +1,16 @@
-"""`changes`: what changed in one table between two instants. Opens Spark and the lake; never the source, and writes nothing.
-
-How far the named consumers of changes are behind. Opens Spark and the lake; never the source, and writes nothing.
-"""
+"""`changes`: what changed in one table between two instants. Opens Spark and the lake; never the source, and writes nothing."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from hudi_reconcile.app.connections import session_request, trusted_roots
-from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.jobs import LakeMasks, lake_masks
 from hudi_reconcile.app.store import store_of
 from hudi_reconcile.changefeed.postgres_sink import PostgresTarget
@@ -23,36 +19,28 @@ from hudi_reconcile.changefeed.query import (
     add_provenance,
     answer_query,
     as_frame,
+    count_by_commit,
     list_rows,
     pair_images,
     print_lines,
     print_rows,
     read_log,
     save_changes,
+    select_chunk,
     select_touched,
 )
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.tables import TableConfig, table_at
-from hudi_reconcile.core.changes.consumers import (
-    ConsumerPosition,
-    Lag,
-    advance_position,
-    check_place,
-    deliveries,
-    delivery_options,
-    lag_of,
-    position_at,
-)
-from hudi_reconcile.core.changes.queries import LOG_READERS, QUERY_TYPES, LogReader, QueryType, correction_of
-from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, Span, instant_text, is_shorter, span_of
+from hudi_reconcile.core.changes.consumers import Chunk, delivery_options
+from hudi_reconcile.core.changes.queries import LOG_READERS, QUERY_TYPES, Envelope, LogReader, QueryType, correction_of
+from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Span, instant_text, is_shorter, span_of
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.evidence.run_folder import is_run_id
 from hudi_reconcile.evidence.trust import UntrustedError
 from hudi_reconcile.lake.changes.history import HudiHistory
-from hudi_reconcile.lake.changes.positions import Positions
 from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import Session, SessionRequest, open_session, start_session
@@ -105,10 +93,22 @@ class Answered:
     notes: tuple[str, ...]
     masks: LakeMasks
     table: LakeTable
+    mask_key: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
 
-    def lines(self) -> Iterator[str]:
-        """The answer as JSON texts, ordered by instant, with masked columns hidden; while Spark is open."""
-        return print_lines(self.rows, self.masks.shown(secrets.token_bytes(32)))
+    def lines(self, envelope: Envelope | None = None) -> Iterator[str]:
+        """The answer as JSON texts, ordered by instant, with masked columns hidden; while Spark is open.
+
+        With an `envelope` as Debezium's events, else as our own lines.
+        """
+        return print_lines(self.rows, self.masks.shown(self.mask_key), envelope)
+
+    def counts(self) -> tuple[int, ...]:
+        """How many changes there are of each commit."""
+        return count_by_commit(self.rows, len(self.span.commits))
+
+    def part(self, chunk: Chunk, *, is_first: bool) -> Answered:
+        """One chunk of the answer; what the reader must know is said with the first."""
+        return replace(self, rows=select_chunk(self.rows, chunk), notes=self.notes if is_first else ())
 
     def save(self, folder: str) -> None:
         """Write the rows as Parquet into `folder/after=<instant>/upto=<instant>`, in place of what the same range left there."""
@@ -136,63 +136,8 @@ def target_of(url: str, table: str, *, insecure: bool) -> PostgresTarget:
 
 def query(config: Config | None, asked: ChangeQuery, deliver: Deliver) -> None:
     """Answer one query and hand it over while Spark is open. `config` is None where only the table's path is known."""
-    with open_session(_request(config)) as session:
+    with open_session(request_of(config)) as session:
         deliver(ask(config, asked, session))
-
-
-def feed(config: Config | None, asked: ChangeQuery, consumer: str, deliver: Deliver, *, commit: bool) -> None:
-    """Hand a consumer what completed since its stored position, or since `asked.start` where that is no `earliest`.
-
-    With `commit` the position moves on once `deliver` has returned, and a second call for the consumer is refused meanwhile.
-    A delivery that was cut short comes again, the same range first (`core/changes/consumers.py`).
-    """
-    with open_session(_request(config)) as session:
-        positions = Positions(session.spark, asked.table.lake.path)
-        with positions.held(consumer) if commit else nullcontext():
-            _feed(config, asked, _Place(positions, consumer, commit), deliver, session)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a consumer's position is, and whether this call moves it."""
-
-    positions: Positions
-    consumer: str
-    moves: bool
-
-    def write(self, position: ConsumerPosition) -> None:
-        if self.moves:
-            self.positions.write(position)
-
-
-def _feed(config: Config | None, asked: ChangeQuery, place: _Place, deliver: Deliver, session: Session) -> None:
-    history = HudiHistory(session.spark, asked.table.lake.path)
-    commits = history.commits()
-    cut = history.cut(commits)
-    position = _begun(asked, place, commits, cut)
-    span = span_of(position.instant or EARLIEST, asked.end, commits, cut)
-    for after, upto in deliveries(position, advance_position(span.upto, commits)):
-        found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
-        place.write(replace(position, pending=upto))
-        deliver(found)
-        position = replace(position, instant=upto, pending=None)
-        place.write(position)
-
-
-def _begun(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:
-    """Where the consumer begins: its stored position, unless the call gives another, which is stored then."""
-    position = place.positions.read(place.consumer) or ConsumerPosition(place.consumer, asked.fed)
-    if position.kind != asked.fed:
-        raise UsageError(
-            f"consumer {place.consumer} is fed with {position.kind}, not {asked.fed}",
-            fix=f"--type {position.kind}, or another name after --consumer",
-        )
-    if asked.start == EARLIEST:
-        check_place(position, commits, cut)
-        return position
-    position = position_at(position, span_of(asked.start, LATEST, commits, cut).after, commits, cut)
-    place.write(position)
-    return position
 
 
 def choose_table(name: str | None, path: str | None) -> str | TableConfig:
@@ -206,17 +151,25 @@ def choose_table(name: str | None, path: str | None) -> str | TableConfig:
 
 
 def changes_of(
-    table: str | TableConfig,
+    table: str | None,
+    path: str | None,
     kind: str | None,
-    ends: tuple[str, str],
-    *,
-    config: str | Path | Config,
+    config: object,
     further: Mapping[str, Any],
 ) -> object:
-    """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays.
+    """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays."""
+    found, asked = choose_query(table, path, kind, config, further)
+    return as_frame(ask(found, asked, start_session(request_of(found))).rows)
 
-    `table` is the name of one in the config, or the table itself, for which no config is read; `further` are fields of the query.
+
+def choose_query(
+    name: str | None, path: str | None, kind: str | None, config: Any, further: Mapping[str, Any]
+) -> tuple[Config | None, ChangeQuery]:
+    """A query as programs ask it, of a table by its name in a config (a path, a project, a config) or by its path.
+
+    `further` are `from_`, `to` and fields of the query. Raises UsageError for what is none.
     """
+    table = choose_table(name, path)
     known = next((one for one in QUERY_TYPES if one == kind), None)
     if known is None:
         raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
@@ -224,13 +177,16 @@ def changes_of(
         raise UsageError(f"there is no reader {further['reader']!r}", fix=f"reader is one of {', '.join(LOG_READERS)}")
     found: Config | None = None
     if isinstance(table, str):
-        found = config if isinstance(config, Config) else load_config(Path(config), os.environ)
+        given = getattr(config, "config", config)
+        found = given if isinstance(given, Config) else load_config(Path(given), os.environ)
         table = found.table(table)
-    asked = replace(ChangeQuery.of(table, known, *ends), **further)
-    return as_frame(ask(found, asked, start_session(_request(found))).rows)
+    fields = {name: value for name, value in further.items() if name not in ("from_", "to")}
+    start, end = further.get("from_", EARLIEST), further.get("to", LATEST)
+    return found, replace(ChangeQuery.of(table, known, start, end), **fields)
 
 
-def _request(config: Config | None) -> SessionRequest:
+def request_of(config: Config | None) -> SessionRequest:
+    """The session that change queries need: of the config, or of none."""
     return replace(SessionRequest() if config is None else session_request(config), short=True)
 
 
@@ -350,27 +306,3 @@ def _findings(
         except UntrustedError as error:
             notes.append(f"findings of run {sweep} are not used, its corrections have no kind: {error.message}")
     return folders, tuple(notes)
-
-
-def measure_lags(config: Config, tables: Collection[str]) -> Mapping[str, tuple[Lag, ...]]:
-    """Of each table, in the order of the config, its consumers by name; `tables` empty: of all.
-
-    Raises UsageError for an unknown table, LakeError for a position that cannot be read.
-    """
-    chosen = [config.table(name) for name in tables] or config.tables
-    with open_session(_request(config)) as session:
-        return {table.name: _lags(session, table.lake.path) for table in chosen}
-
-
-def _lags(session: Session, path: str) -> tuple[Lag, ...]:
-    positions = Positions(session.spark, path).all()
-    if not positions:
-        return ()
-    try:
-        history = HudiHistory(session.spark, path)
-        commits = history.commits()
-        cut = history.cut(commits)
-    except UsageError as error:
-        return tuple(Lag(one.consumer, one.kind, one.instant, one.pending, why=error.message) for one in positions)
-    now = HostClock().utc_micros()
-    return tuple(lag_of(one, commits, cut, now) for one in positions)

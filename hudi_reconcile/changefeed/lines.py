@@ -5,7 +5,7 @@ Rows of the table as images in a change: when two of them are the same. Spark ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column as SparkColumn
@@ -28,6 +28,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from hudi_reconcile.core.changes.queries import Envelope
 from hudi_reconcile.core.tables.values import READ_SEQ
 
 # What is shown of a masked column's text; None: the column is left out.
@@ -36,20 +37,58 @@ _AS_THEY_ARE = (BooleanType, ByteType, ShortType, IntegerType, LongType)
 _MICROS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 
 
-def lines_of(changes: DataFrame, masks: Mapping[str, Mask]) -> DataFrame:
-    """One finished JSON text per change, as column `line`, ordered by instant and key. `masks` are by lake column."""
+def lines_of(changes: DataFrame, masks: Mapping[str, Mask], envelope: Envelope | None = None) -> DataFrame:
+    """One finished JSON text per change, as column `line`, ordered by instant and key. `masks` are by lake column.
+
+    Columns that are masked are named in each line that could show them. With an `envelope` the line is an event as Debezium's.
+    """
     hidden = {name.lower(): mask for name, mask in masks.items()}
-    shown = {name: _image(changes, name, hidden) for name in ("key", "before", "after")}
-    line = F.to_json(
-        F.struct(
-            F.col("op"),
-            *[shown[name].alias(name) for name in ("key", "before", "after")],
-            F.col("instant"),
-            F.col("correction"),
-        ),
-        {"ignoreNullFields": "false"},
+    shown = {name: _image(changes, name, hidden).alias(name) for name in ("key", "before", "after")}
+    masked = [F.array(*[F.lit(name) for name in sorted(masks)]).alias("masked")] if masks else []
+    fields = (
+        [F.col("op"), *shown.values(), F.col("instant"), F.col("correction"), *masked]
+        if envelope is None
+        else _event_fields(shown, masked, envelope)
     )
+    line = F.to_json(F.struct(*fields), {"ignoreNullFields": "false"})
     return changes.orderBy("n", "key").select(line.alias("line"))
+
+
+# A row that `upsert` lists was inserted or updated; Debezium's updates may lack the row before.
+_DEBEZIUM_OP = "case op when 'i' then 'c' when 'd' then 'd' else 'u' end as op"
+_ISO = r"regexp_replace(instant, r'^(....)(..)(..)(..)(..)(..)(...)$', '$1-$2-$3T$4:$5:$6.$7Z')"
+_COMPLETED_MILLIS = f"unix_millis(cast({_ISO} as timestamp)) as ts_ms"
+
+
+def _event_fields(
+    shown: Mapping[str, SparkColumn], masked: Sequence[SparkColumn], envelope: Envelope
+) -> list[SparkColumn]:
+    """An event in Debezium's envelope. Both times are when the commit completed, so that a repeated delivery is the same text."""
+    told = {
+        "version": envelope.version,
+        "connector": "hudi-reconcile",
+        "name": envelope.table,
+        "snapshot": "false",
+        "db": "",
+        "table": envelope.table,
+    }
+    origin = [F.expr(f"correction.{name} as {name}") for name in ("run_id", "plan_id", "kind")]
+    source = F.struct(
+        *[F.lit(value).alias(name) for name, value in told.items()],
+        F.expr(_COMPLETED_MILLIS),
+        F.col("instant"),
+        shown["key"],
+        *origin,
+        *masked,
+    )
+    return [
+        shown["before"],
+        shown["after"],
+        source.alias("source"),
+        F.expr(_DEBEZIUM_OP),
+        F.expr(_COMPLETED_MILLIS),
+        F.lit(None).cast("string").alias("transaction"),
+    ]
 
 
 def json_value(value: SparkColumn, kind: DataType) -> SparkColumn:

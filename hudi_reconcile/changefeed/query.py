@@ -13,7 +13,8 @@ from hudi_reconcile.changefeed.answers import FEW_ROWS, answer, of_one_row_each
 from hudi_reconcile.changefeed.lines import Mask, json_value, lines_of, struct_of
 from hudi_reconcile.changefeed.log import check_log, log_of, touched_of
 from hudi_reconcile.changefeed.origin import COLUMNS, FindingsAudit, add_origin, audit_against_findings, kinds_of
-from hudi_reconcile.core.changes.queries import QueryType
+from hudi_reconcile.core.changes.consumers import Chunk
+from hudi_reconcile.core.changes.queries import Envelope, QueryType
 from hudi_reconcile.core.changes.range import Commit, LoggedCommit, rows_written
 from hudi_reconcile.ports import Frame
 
@@ -89,10 +90,23 @@ def audit_findings(rows: Frame, folder: str, key: Sequence[str], columns: Mappin
     return audit_against_findings(cast("DataFrame", rows), folder, key, columns)
 
 
-def print_lines(rows: Frame, masks: Mapping[str, Mask]) -> Iterator[str]:
+def print_lines(rows: Frame, masks: Mapping[str, Mask], envelope: Envelope | None = None) -> Iterator[str]:
     """One JSON text per change, ordered by instant and key, a part of them at a time."""
-    for row in lines_of(cast("DataFrame", rows), masks).toLocalIterator():
+    for row in lines_of(cast("DataFrame", rows), masks, envelope).toLocalIterator():
         yield str(row[0])
+
+
+def count_by_commit(rows: Frame, commits: int) -> tuple[int, ...]:
+    """How many changes there are of each of so many commits."""
+    found = {row[0]: row[1] for row in cast("DataFrame", rows).groupBy("n").count().collect()}
+    return tuple(found.get(n, 0) for n in range(commits))
+
+
+def select_chunk(rows: Frame, chunk: Chunk) -> Frame:
+    """The changes of a chunk. The hash is of the key's text, which no widening of its type changes."""
+    of_commits = f"n >= {chunk.first} and n < {chunk.end}"
+    of_keys = f" and pmod(xxhash64(to_json(key)), {chunk.shares}) = {chunk.share}" if chunk.shares > 1 else ""
+    return Frame(cast("DataFrame", rows).where(of_commits + of_keys))
 
 
 def save_changes(rows: Frame, path: str) -> None:

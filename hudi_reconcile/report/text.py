@@ -253,7 +253,7 @@ def diff_lines(table: str, counts: Mapping[str, Mapping[str, int]], changes: Ite
             yield f"  {_SIGNS[one.change]} {one.kind:<26}{key_text(finding['key'])}{f'  ({columns})' if columns else ''}"
 
 
-ChangesFormat = Literal["table", "ndjson", "json"]
+ChangesFormat = Literal["table", "ndjson", "debezium", "json"]
 HEAD = ("instant", "op", "key", "correction", "change")
 
 
@@ -262,7 +262,7 @@ def format_changes(lines: Iterable[str], how: ChangesFormat, head: Mapping[str, 
 
     `head` are the fields that stand before them in the one document of `json`.
     """
-    if how == "ndjson":
+    if how in ("ndjson", "debezium"):
         return map(json_safe, lines)
     if how == "json":
         return _document(map(json_safe, lines), head)
@@ -285,13 +285,19 @@ def _row(change: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _change_text(change: Mapping[str, Any]) -> str:
-    """An update by the columns that changed, anything else by the row."""
+    """An update by the columns that changed, anything else by the row; a hash in place of a value is marked as one."""
     before, after = change["before"], change["after"]
+    masked = frozenset(change.get("masked", ()))
+
+    def told_of(row: Mapping[str, Any], name: str) -> str:
+        value = row.get(name)
+        return f"masked:{value}" if name in masked and value is not None else _value(value)
+
     if before is None or after is None:
         row = (after if before is None else before) or {}
-        return ", ".join(f"{visible(name)}={_value(value)}" for name, value in row.items() if name not in change["key"])
+        return ", ".join(f"{visible(name)}={told_of(row, name)}" for name in row if name not in change["key"])
     differing = [name for name in after if before.get(name) != after[name]]
-    told = ", ".join(f"{visible(name)}: {_value(before.get(name))} -> {_value(after[name])}" for name in differing)
+    told = ", ".join(f"{visible(name)}: {told_of(before, name)} -> {told_of(after, name)}" for name in differing)
     return told or "no shown column differs"
 
 

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.changes.consumers import (
     ConsumerPosition,
+    Progress,
     advance_position,
     check_name,
     check_place,
+    chunks_of,
+    chunks_out,
     deliveries,
     lag_of,
     parse_position,
@@ -201,3 +204,32 @@ def test_lag_counts_commits_after_the_position_and_how_long_the_oldest_waits() -
 def test_name_that_is_no_file_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
         check_name(name)
+
+
+@given(counts=st.lists(st.integers(0, 40), max_size=12), most=st.integers(1, 20))
+def test_chunks_hold_each_change_once_in_order_and_no_more_than_allowed(counts: list[int], most: int) -> None:
+    chunks = chunks_of(counts, most)
+
+    # A share of a commit is not empty, and holds what its keys' hash gives it: here the same of each.
+    rows = [sum(counts[one.first : one.end]) / one.shares for one in chunks]
+    assert sum(rows) == pytest.approx(sum(counts))
+    assert all(count <= most for count in rows)
+    places = [(one.first, one.share) for one in chunks]
+    assert places == sorted(set(places))
+    covered = [place for one in chunks if one.share == 0 for place in range(one.first, one.end)]
+    assert [place for place in covered if counts[place]] == [place for place, count in enumerate(counts) if count]
+    assert all(one.share < one.shares and one.end - one.first == 1 for one in chunks if one.shares > 1)
+
+
+def test_progress_counts_for_the_same_range_with_the_same_rows_alone() -> None:
+    progress = Progress(chunks=3, chunk_rows=10, rows=45)
+    position = ConsumerPosition("c", "upsert", "", "20260101000000000", progress)
+
+    assert parse_position(position_text(position), "c", "p") == position
+    assert chunks_out(position, "20260101000000000", 45) == (3, 10)
+    assert chunks_out(position, "20260101000000000", 44)[0] == 0
+    assert chunks_out(position, "20260102000000000", 45)[0] == 0
+    earlier = '{"consumer": "c", "instant": "", "pending": null, "type": "upsert", "version": 1}'
+    assert parse_position(earlier, "c", "p") == ConsumerPosition("c", "upsert")
+    with pytest.raises(LakeError):
+        parse_position(position_text(position).replace('"chunks": 3', '"chunks": "x"'), "c", "p")

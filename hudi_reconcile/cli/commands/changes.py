@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
+from hudi_reconcile import __version__
 from hudi_reconcile.cli.options import Settings, pass_settings
 from hudi_reconcile.cli.streams import complain, emit_data, emit_json, flush, head
 from hudi_reconcile.core.changes.consumers import check_name
-from hudi_reconcile.core.changes.queries import QUERY_TYPES, LogReader, QueryType
+from hudi_reconcile.core.changes.queries import QUERY_TYPES, Envelope, LogReader, QueryType
 from hudi_reconcile.core.changes.range import EARLIEST, LATEST
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -61,7 +62,11 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
     "--insecure", is_flag=True, help="With --into URL: off this machine too, a server whose certificate nobody checked."
 )
 @click.option(
-    "--format", "output_format", type=click.Choice(["table", "ndjson", "json"]), default="table", show_default=True
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "ndjson", "debezium", "json"]),
+    default="table",
+    show_default=True,
 )
 @pass_settings
 def changes(
@@ -72,7 +77,8 @@ def changes(
     Instants are completion times: Hudi's (yyyyMMddHHmmssSSS), ISO times in UTC, earliest or latest. What cannot be answered
     exactly is not answered: exit 2 with the reason and, where history is gone, the first usable instant.
     """
-    from hudi_reconcile.app.changes import ChangeQuery, feed, query, target_of  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.change_consumers import Feeding, feed  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.changes import ChangeQuery, query, target_of  # noqa: PLC0415
 
     into, consumer, output_format = given["into"], given["consumer"], given["output_format"]
     _check_consumer(consumer, output_format, commit=given["commit_position"], prints=into is None)
@@ -97,7 +103,8 @@ def changes(
     if consumer is None:
         query(config, asked, output.deliver)
     else:
-        feed(config, asked, check_name(consumer), output.deliver, commit=given["commit_position"])
+        feeding = Feeding(check_name(consumer), moves=given["commit_position"], in_chunks=into is None)
+        feed(config, asked, feeding, output.deliver)
     output.end()
     return Outcome.CLEAN
 
@@ -153,7 +160,7 @@ class _Output:
         for note in found.masks.notes:
             complain(f"note: {note}")
         printed = False
-        for line in format_changes(found.lines(), self.how, {**self._head(), **span}):
+        for line in format_changes(found.lines(self._envelope()), self.how, {**self._head(), **span}):
             emit_data(f"{line}\n")
             printed = True
         flush()
@@ -164,6 +171,9 @@ class _Output:
         """What json promises of a call that prints no change: one document all the same."""
         if self.into is not None and self.how == "json":
             emit_json({**self._head(), "delivered": self.delivered})
+
+    def _envelope(self) -> Envelope | None:
+        return Envelope(self.table, __version__) if self.how == "debezium" else None
 
     def _head(self) -> dict[str, object]:
         return {**head("changes", Outcome.CLEAN), "table": self.table, "type": self.kind}
@@ -187,8 +197,8 @@ def _choose(settings: Settings, table: str | None, path: str | None) -> tuple[Co
 def _check_consumer(consumer: str | None, how: ChangesFormat, *, commit: bool, prints: bool) -> None:
     if consumer is None and commit:
         raise UsageError("--commit-position is for a consumer's position", fix="name the consumer: --consumer NAME")
-    if consumer is not None and prints and how != "ndjson":
-        raise UsageError("a consumer reads --format ndjson, or Parquet --into DIR", fix="--format ndjson")
+    if consumer is not None and prints and how not in ("ndjson", "debezium"):
+        raise UsageError("a consumer reads --format ndjson or debezium, or Parquet --into DIR", fix="--format ndjson")
 
 
 def _check_into(into: str | None, table: str | None) -> None:

@@ -186,7 +186,7 @@ def _asking(settings: Settings) -> AskLake:
 
 
 def _consumers(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
-    from hudi_reconcile.app.changes import measure_lags  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.change_consumers import measure_lags  # noqa: PLC0415 - keeps Spark out of --help
 
     found = [
         {"table": table, **lag.document}

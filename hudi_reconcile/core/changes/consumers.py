@@ -2,6 +2,10 @@
 
 Delivery is at least once. The end of a range is stored before the range is delivered, so that what is delivered again after a
 kill is the same range: with `min-delta`, a longer one from the same start could leave out what the first delivery brought.
+
+What is printed is delivered in chunks, and how many of them are out is stored too, so that a large commit need not come again
+from its first row. The answer of a range never changes, and a chunk is a range of its commits or a share of one commit's
+keys by their hash: so the chunks of the second call are those of the first.
 """
 
 from __future__ import annotations
@@ -22,9 +26,21 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _INSTANT = re.compile(r"(\d{17})?")
 
 
+CHUNK_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """So many `chunks` of a delivery are out, of `chunk_rows` changes each; it has `rows` in all."""
+
+    chunks: int
+    chunk_rows: int
+    rows: int
+
+
 @dataclass(frozen=True, slots=True)
 class ConsumerPosition:
-    """Everything that completed up to `instant` is delivered; up to `pending` it may be, and will be again.
+    """Everything that completed up to `instant` is delivered; up to `pending` it may be, and will be again but for `progress`.
 
     `kind` is what the consumer is fed with, as `delivery_options` says it.
     """
@@ -33,6 +49,48 @@ class ConsumerPosition:
     kind: str
     instant: str = BEGINNING
     pending: str | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Changes of the commits at places `first` up to `end`, half-open; of one that is cut, `share` of `shares` by key."""
+
+    first: int
+    end: int
+    share: int = 0
+    shares: int = 1
+
+
+def chunks_of(rows: Sequence[int], most_rows: int) -> tuple[Chunk, ...]:
+    """The chunks of an answer that has so many changes of each commit, in order; at least one.
+
+    Commits are put together up to `most_rows`; one that has more alone is cut into shares, about equal by its keys' hash.
+
+    >>> chunks_of([3, 3, 25, 1], 10)[:3]
+    (Chunk(first=0, end=2, share=0, shares=1), Chunk(first=2, end=3, share=0, shares=3), Chunk(first=2, end=3, share=1, shares=3))
+    """
+    found: list[Chunk] = []
+    first, held = 0, 0
+    for place, count in enumerate(rows):
+        if held and held + count > most_rows:
+            found.append(Chunk(first, place))
+            first, held = place, 0
+        held += count
+        if count > most_rows:
+            shares = -(-count // most_rows)
+            found += [Chunk(place, place + 1, share, shares) for share in range(shares)]
+            first, held = place + 1, 0
+    return (*found, Chunk(first, len(rows))) if held or not found else tuple(found)
+
+
+def chunks_out(position: ConsumerPosition, upto: str, rows: int) -> tuple[int, int]:
+    """How many chunks of the delivery up to an instant are out, and of how many changes they are.
+
+    None are where the answer has another number of rows than when they were delivered.
+    """
+    done = position.progress if position.pending == upto else None
+    return (done.chunks, done.chunk_rows) if done is not None and done.rows == rows else (0, CHUNK_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +144,7 @@ def position_text(position: ConsumerPosition) -> str:
         "consumer": position.consumer,
         "instant": position.instant,
         "pending": position.pending,
+        "progress": None if position.progress is None else asdict(position.progress),
         "type": position.kind,
     }
     return json.dumps({"version": VERSION, **found}, sort_keys=True) + "\n"
@@ -108,10 +167,21 @@ def parse_position(text: str, consumer: str, path: str) -> ConsumerPosition:
 
 
 def _parsed(found: dict[str, Any]) -> ConsumerPosition | None:
-    position = ConsumerPosition(found["consumer"], found["type"], found["instant"], found["pending"])
+    position = ConsumerPosition(
+        found["consumer"],
+        found["type"],
+        found["instant"],
+        found["pending"],
+        _progress(found),
+    )
     ends = (position.instant, position.pending or BEGINNING)
     is_known = found["version"] == VERSION and all(_INSTANT.fullmatch(end) for end in ends)
     return position if is_known else None
+
+
+def _progress(found: dict[str, Any]) -> Progress | None:
+    counts = found.get("progress")  # positions of earlier versions have none
+    return None if counts is None else Progress(**{name: int(count) for name, count in counts.items()})
 
 
 def advance_position(upto: str, commits: Sequence[Commit]) -> str:
@@ -166,7 +236,7 @@ def position_at(position: ConsumerPosition, after: str, commits: Sequence[Commit
             " the same range must come again first",
             fix="run it once without --from",
         )
-    return replace(position, instant=at, pending=position.instant if at < position.instant else None)
+    return replace(position, instant=at, pending=position.instant if at < position.instant else None, progress=None)
 
 
 def deliveries(position: ConsumerPosition, end: str) -> tuple[tuple[str, str], ...]:

@@ -154,6 +154,14 @@ def correction_of(labels: Mapping[str, str]) -> CorrectionOrigin | None:
             return None
 
 
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What an event of Debezium's says of where it comes from: a table's name, and the version of this tool."""
+
+    table: str
+    version: str
+
+
 ALL_NULL = "all-null"
 
 

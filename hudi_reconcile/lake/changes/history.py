@@ -90,6 +90,12 @@ class HudiHistory:
         self._bytes: Mapping[FileGroup, float] = {}
         self._done = sorted(line.completed(), key=lambda action: action.requested)
         now = read_newest(spark, self._path)
+        if _OPERATION in now.columns:
+            raise UsageError(
+                f"Hudi table {self._path} is written in Flink's changelog mode ({_OPERATION}): its rows are changes,"
+                " some of which a compaction takes away, and not versions of rows",
+                fix="let Flink read it, or write it without changelog mode (changelog.enabled=false)",
+            )
         self._schema = now.schema
         self.table: LakeTable = table_of(self._path, properties, columns_of(now))
         self._names = tuple(column.name for column in self.table.columns)
@@ -303,6 +309,7 @@ class HudiHistory:
 
 
 _ROW = ("key", "partition", "version", "row")
+_OPERATION = "_hoodie_operation"
 _DELETED = "_hoodie_is_deleted"  # a writer's own column, by which Hudi takes a row that is upserted for a delete
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import hudi_reconcile
 from hudi_reconcile.cli.main import run
+from hudi_reconcile.cli.streams import flush
+from hudi_reconcile.core.changes import consumers
+from hudi_reconcile.core.changes.queries import QUERY_TYPES
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.lake.bridge import Timeline
 
 NET = {("i", "jack", "banana"): 1, ("i", "sarah", "orange"): 1}
 
@@ -120,8 +126,131 @@ def test_soft_deleted_row_is_a_delete_by_hudis_flag_and_by_a_named_rule(
     assert "--soft-deletes takes all-null, gone" in capsys.readouterr().err
 
 
-def test_consumer_of_a_path_gets_each_change_once(fruit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ("--path", str(fruit), "--type", "min-delta", "--consumer", "mirror", "--commit-position")
+def test_consumer_of_a_path_gets_each_change_once_and_goes_on_inside_of_a_delivery(
+    fruit: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit of three rows is cut by their keys' hash; the reader goes away after the first chunk."""
+    monkeypatch.setattr(consumers, "CHUNK_ROWS", 1)
+    asked = ("changes", "--path", str(fruit), "--type", "full-delta", "--consumer", "mirror", "--commit-position")
+    how = ("--format", "debezium")
+    flushes: list[int] = []
 
-    assert rows(listed(capsys, *asked)) == NET
-    assert listed(capsys, *asked) == []
+    def flush_once() -> None:
+        if flushes:
+            raise LakeError("it ended here", fix="-")
+        flush()
+        flushes.append(1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_reconcile.cli.commands.changes.flush", flush_once)
+        assert run([*asked, *how]) == 3
+    # What was printed last may have reached nobody: it comes again.
+    first = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    monkeypatch.setattr(consumers, "CHUNK_ROWS", 50)  # the delivery under way keeps its own
+    assert run([*asked, *how]) == 0
+    rest = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert run([*asked, *how]) == 0
+    assert capsys.readouterr().out == ""
+
+    events = {json.dumps(one, sort_keys=True) for one in (*first, *rest)}
+    assert len(events) == 5
+    assert len(rest) < 5
+    assert [one["ts_ms"] for one in (*first, *rest)] == sorted(one["ts_ms"] for one in (*first, *rest))
+    assert Counter(json.loads(one)["op"] for one in events) == {"c": 3, "u": 1, "d": 1}
+    update = next(one for one in (*first, *rest) if one["op"] == "u")
+    assert update["before"] == {"name": "jack", "fruit": "apple", "ts": 1}
+    assert update["after"] == {"name": "jack", "fruit": "banana", "ts": 2}
+    source = update["source"]
+    assert (source["connector"], source["table"], source["key"]) == ("hudi-reconcile", "fruit", {"name": "jack"})
+    assert (source["run_id"], source["ts_ms"]) == (None, update["ts_ms"])
+    completed = datetime.strptime(source["instant"] + "000+0000", "%Y%m%d%H%M%S%f%z")
+    assert update["ts_ms"] == round(completed.timestamp() * 1000)
+
+
+def test_structured_stream_hands_each_net_change_on_once(spark: SparkSession, fruit: Path, tmp_path: Path) -> None:
+    """The recipe of docs/change-queries.md: each micro-batch of Hudi's stream is a sign that there is something new."""
+    taken: list[tuple[str, str, set[tuple[str, str, str]]]] = []
+
+    def take(frame: DataFrame, after: str, upto: str) -> None:
+        rows = {(row.op, row.key["name"], (row.after or row.before)["fruit"]) for row in frame.collect()}
+        taken.append((after, upto, rows))
+
+    def on_batch(_: DataFrame, __: int) -> None:
+        hudi_reconcile.feed(take, path=str(fruit), type="min-delta", consumer="stream")
+
+    def stream() -> None:
+        reader = spark.readStream.format("hudi").load(str(fruit))
+        writer = reader.writeStream.foreachBatch(on_batch).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    stream()
+    assert [(after, rows) for after, _, rows in taken] == [("earliest", set(NET))]
+    options = {
+        "hoodie.datasource.write.operation": "delete",
+        "hoodie.datasource.write.recordkey.field": "name",
+        "hoodie.table.name": "fruit_by_sql",
+    }
+    sarah = spark.read.format("hudi").load(str(fruit)).where("name = 'sarah'").select("name", "fruit", "ts")
+    sarah.write.format("hudi").options(**options).mode("append").save(str(fruit))
+    stream()
+    assert [(after, rows) for after, _, rows in taken[1:]] == [(taken[0][1], {("d", "sarah", "orange")})]
+
+
+def test_asynchronous_change_log_is_told_before_the_compaction_that_writes_it_and_alike_after_it(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Flink's writer lays a table out: log files without a change log, which the compaction writes beside its base file."""
+    path = str(tmp_path / "fruit")
+    options = {
+        "hoodie.table.name": "fruit",
+        "hoodie.datasource.write.recordkey.field": "name",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.table.cdc.enabled": "true",
+        "hoodie.table.cdc.supplemental.logging.mode": "OP_KEY_ONLY",
+        "hoodie.compact.inline": "false",
+    }
+    batches = [
+        ("upsert", [("jack", "apple", 1), ("sarah", "orange", 1), ("john", "pineapple", 1)]),
+        ("upsert", [("jack", "banana", 2)]),
+        ("delete", [("john", "pineapple", 3)]),
+    ]
+    for operation, batch in batches:
+        frame = spark.createDataFrame(batch, "name string, fruit string, ts int").coalesce(1)
+        how = {**options, "hoodie.datasource.write.operation": operation}
+        frame.write.format("hudi").options(**how).mode("append").save(path)
+
+    def told() -> list[list[dict[str, Any]]]:
+        return [listed(capsys, "--path", path, "--type", kind) for kind in QUERY_TYPES]
+
+    before = told()
+    soon = "options => 'hoodie.compact.inline.max.delta.commits=1'"
+    spark.sql(f"call run_compaction(op => 'schedule', path => '{path}', {soon})").collect()
+    spark.sql(f"call run_compaction(op => 'run', path => '{path}')").collect()
+
+    line = Timeline(spark, path)
+    newest = json.loads(line.commit_json(max(line.completed(), key=lambda one: str(one.completed))))
+    logs = [stat.get("cdcStats") for stats in newest["partitionToWriteStats"].values() for stat in stats]
+    assert (newest["operationType"], all(logs)) == ("COMPACT", True)
+    assert told() == before
+    assert [(one["op"], one["key"]["name"]) for one in before[QUERY_TYPES.index("full-delta")][3:]] == [
+        ("u", "jack"),
+        ("d", "john"),
+    ]
+
+
+def test_table_in_changelog_mode_is_refused_by_that_name(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "fruit")
+    options = {
+        "hoodie.table.name": "fruit",
+        "hoodie.datasource.write.recordkey.field": "name",
+        "hoodie.allow.operation.metadata.field": "true",
+    }
+    frame = spark.createDataFrame([("jack", "apple", 1)], "name string, fruit string, ts int")
+    frame.write.format("hudi").options(**options).mode("append").save(path)
+
+    assert run(["changes", "--path", path, "--type", "upsert"]) == 2
+    assert "changelog mode" in capsys.readouterr().err
