@@ -180,7 +180,7 @@ def _moved(value: object, location: Location, folder: Path | None, notes: list[s
         return {key: _moved(one, (*location, key), folder, notes) for key, one in value.items()}
     if isinstance(value, list):
         return [_moved(one, (*location, index), folder, notes) for index, one in enumerate(value)]
-    if is_secret(location) and value is not None and not (isinstance(value, str) and "${" in value):
+    if is_secret(location, value) and value is not None and not (isinstance(value, str) and "${" in value):
         variable = "HUDI_RECONCILE_" + re.sub(r"\W", "_", "_".join(map(str, location)), flags=re.ASCII).upper()
         notes.append(f"{'.'.join(map(str, location))} is a secret, and not copied: set {variable}")
         return f"${{env:{variable}}}"

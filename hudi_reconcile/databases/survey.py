@@ -215,7 +215,7 @@ def _jdbc_table(engine: jdbc.JdbcEngine, one: Relation, *, title: str, sql: str)
         keys=tuple(jdbc.unique_keys(database.primary_key(one), indexes, nullable)),
         indexed=frozenset(_first(index.columns for index in indexes if not index.is_partial)) if indexes else None,
         unread=unread,
-        key_kinds=KEY_KINDS - ({Kind.BYTES} if product.hex is None else set()),
+        key_kinds=KEY_KINDS - ({Kind.BYTES} if product.texts.hex is None else set()),
     )
 
 
