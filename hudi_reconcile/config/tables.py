@@ -41,7 +41,7 @@ from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.core.errors import UsageError, fold
 from hudi_reconcile.core.plan.lake_ownership import lake_option_problems
 from hudi_reconcile.core.tables.partitions import in_full
-from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, PartitionField, TableType
+from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, ChangeLog, PartitionField, TableType
 
 _NEEDS_WATERMARK = ("timestamp", "timestamp+incrementing")
 _NEEDS_INCREMENTING = ("incrementing", "timestamp+incrementing")
@@ -336,7 +336,7 @@ class CompareConfig(Section):
         seen: set[str] = set()
         for column in raw.keys("rename"):
             name = (raw.section("rename").text(column) or "").lower()
-            if name == READ_SEQ or name.startswith("_hoodie_"):
+            if name in (READ_SEQ, RECORD_KEY) or name.startswith("_hoodie_"):
                 yield ("rename", column), "is a name that the tool or Hudi keeps for itself"
             if name in seen:
                 yield ("rename", column), "is the lake name of another column already; case does not count"

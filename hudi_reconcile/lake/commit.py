@@ -29,6 +29,7 @@ from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, causes_of, describe_failure, roll_back
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.options import locked_options
+from hudi_reconcile.lake.schema import spell_keys
 from hudi_reconcile.lake.timeline import COMMIT, PREFIX, commit_of, writers_in_flight
 
 _COMMIT_TIME = re.compile(r"\b\d{17}\b")
@@ -71,7 +72,7 @@ def commit(
     if target.still_ours is not None:
         target.still_ours()
     try:
-        frame.write.format("hudi").options(**options, **carried).mode("append").save(target.path)
+        spell_keys(frame, options).write.format("hudi").options(**options, **carried).mode("append").save(target.path)
     except (Py4JJavaError, PySparkException) as error:
         landed = _landed(target, key, token)
         if landed is None:

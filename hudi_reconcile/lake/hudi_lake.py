@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import reduce
 from typing import Literal, cast
 
@@ -45,6 +46,7 @@ from hudi_reconcile.lake.schema import (
     check_values,
     columns_of,
     derived_value,
+    has_mixed_keys,
     lake_rows,
 )
 from hudi_reconcile.lake.table import SCHEMA, add_file_types, has_table, properties_of, table_of
@@ -181,7 +183,9 @@ class HudiLake:
             raise LakeError(f"rows of new table {table.name} have no bigint column {READ_SEQ}", fix="report a bug")
         check_types(columns, table.record_key, partitions)
         with redact_failures(self._path):
-            check_values(frame, table.record_key, partitions)
+            # Only where these rows need it: other writers of the table have to know the record key's columns.
+            table = replace(table, spelled=table.spelled and has_mixed_keys(frame, table.record_key))
+            check_values(frame, table.record_key, partitions, spelled=table.spelled)
         target = Target(self._spark, self._path, table.name, exists=False, still_ours=self._still_ours)
         return commit(target, frame, create_options(self._options, table), commit_metadata(checkpoint, labels))
 
@@ -266,7 +270,7 @@ class HudiLake:
         with redact_failures(self._path):
             held = read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
             found = rewrite_partitions.build_replacement(batch, table, self._reader.rows(pin), held, plain)
-            check_values(found.rows, table.record_key, table.partition_fields)
+            self._writer.check(found.rows, table)
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}

@@ -21,8 +21,8 @@ from hudi_reconcile.lake.correct import CorrectionBatch, prepare
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign_table import ForeignTable
 from hudi_reconcile.lake.reads import redact_failures
-from hudi_reconcile.lake.schema import as_table, check_values
-from hudi_reconcile.lake.table import METADATA_PARTITIONS
+from hudi_reconcile.lake.schema import as_table, check_values, spelled_key
+from hudi_reconcile.lake.table import METADATA_PARTITIONS, is_spelled
 from hudi_reconcile.ports import Corrective, Frame, NewTable
 
 HUDI_TYPES = {"copy_on_write": "COPY_ON_WRITE", "merge_on_read": "MERGE_ON_READ"}
@@ -74,7 +74,7 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     partitions = tuple(part.lake_name for part in table.partition_by)
     found = {
         **_session(options),
-        **_identity(table.name, table.record_key, partitions),
+        **_identity(table.name, spelled_key(table.record_key) if table.spelled else table.record_key, partitions),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "bulk_insert",
         # Owned by the tool and rising: Hudi itself then drops an image older than what the lake has (docs/guarantees).
@@ -93,11 +93,13 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     return override_options(found, options.overrides)
 
 
-def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
-    """Options of a commit of full images."""
+def upsert_options(
+    options: WriteOptions, table: LakeTable, *, has_metadata_table: bool, spelled: bool = False
+) -> dict[str, str]:
+    """Options of a commit of full images. `spelled`: the table was made so (`NewTable`)."""
     found = {
         **_session(options),
-        **_identity_of(table),
+        **_identity_of(table, spelled=spelled),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "upsert",
         "hoodie.write.table.version": str(table.version),
@@ -132,9 +134,10 @@ def locked_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str
     return {**rest, **none}, {**lock, mode: options[mode]}
 
 
-def _identity_of(table: LakeTable) -> dict[str, str]:
+def _identity_of(table: LakeTable, *, spelled: bool) -> dict[str, str]:
     """As the table's own properties say where another tool made it; else as we made it."""
-    ours = _identity(table.name, table.record_key, table.partition_fields)
+    key = spelled_key(table.record_key) if spelled else table.record_key
+    ours = _identity(table.name, key, table.partition_fields)
     if table.foreign is None:
         return ours
     found = {
@@ -219,8 +222,9 @@ class Writer:
 
     def options(self, table: LakeTable) -> dict[str, str]:
         """Options of a commit of full images. Raises RefusedError where another tool's table does not tell its own."""
-        has_metadata_table = bool(Timeline(self.spark, table.path).properties().get(METADATA_PARTITIONS, ""))
-        found = upsert_options(self.session, table, has_metadata_table=has_metadata_table)
+        told = Timeline(self.spark, table.path).properties()
+        has_metadata_table = bool(told.get(METADATA_PARTITIONS, ""))
+        found = upsert_options(self.session, table, has_metadata_table=has_metadata_table, spelled=is_spelled(told))
         return found if table.foreign is None else {**found, **self._foreign(table).options(found)}
 
     def fitted(self, rows: Frame, table: LakeTable) -> DataFrame:
@@ -234,7 +238,7 @@ class Writer:
         """The rows as they may be written with these options. Raises RefusedError for values that Hudi would mix up."""
         frame = self.fitted(rows, table)
         with redact_failures(table.path):
-            check_values(frame, table.record_key, table.partition_fields)
+            self.check(frame, table)
         if table.foreign is not None:
             self._foreign(table).refuse_moved(frame, options)
         return frame
@@ -253,8 +257,13 @@ class Writer:
         """The batch as one upsert writes it, its deletes marked. Raises RefusedError for values that Hudi would mix up."""
         with redact_failures(table.path):
             found = prepare(batch, table, known_seq) if table.foreign is None else foreign_table.prepare(batch, table)
-            check_values(found.rows, table.record_key, table.partition_fields)
+            self.check(found.rows, table)
         return found
+
+    def check(self, frame: DataFrame, table: LakeTable) -> None:
+        """Raises RefusedError for values that Hudi would mix up, in a table of this record key."""
+        spelled = table.foreign is None and is_spelled(Timeline(self.spark, table.path).properties())
+        check_values(frame, table.record_key, table.partition_fields, spelled=spelled)
 
     def _foreign(self, table: LakeTable) -> ForeignTable:
         return ForeignTable(self.spark, self.files, table)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column as SparkColumn
@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
 from hudi_reconcile.core.tables.kinds import Column, holds, stored_type, widen_type
-from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, PartitionField
+from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, LakeColumn, PartitionField
 from hudi_reconcile.ports import AS_SOURCE, BatchShape
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
@@ -40,9 +40,9 @@ def widest_type(type_text: str) -> str:
 
 
 def columns_of(frame: DataFrame) -> tuple[LakeColumn, ...]:
-    """The frame's columns without Hudi's own."""
-    fields = frame.schema.fields
-    return tuple(LakeColumn(f.name, f.dataType.simpleString()) for f in fields if not f.name.startswith("_hoodie_"))
+    """The frame's columns without Hudi's own, and without the spelling of the record key, which each write makes from them."""
+    fields = [f for f in frame.schema.fields if f.name != RECORD_KEY and not f.name.startswith("_hoodie_")]
+    return tuple(LakeColumn(f.name, f.dataType.simpleString()) for f in fields)
 
 
 def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tuple[str, ...]:
@@ -117,7 +117,9 @@ def _quoted(name: str) -> str:
 
 def unholdable_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names that Hudi's Avro schema cannot hold, or that are Hudi's own."""
-    return tuple(name for name in names if not _NAME.fullmatch(name) or name.startswith("_hoodie_"))
+    return tuple(
+        name for name in names if not _NAME.fullmatch(name) or name.startswith("_hoodie_") or name == RECORD_KEY
+    )
 
 
 def _nullable(column: SparkColumn, target: LakeColumn) -> SparkColumn:
@@ -154,7 +156,8 @@ _KEY_TYPES = ("int", "bigint", "string", "boolean", "date", "timestamp_ntz", "de
 # A timestamp_ntz partition value cannot be read back; floats have more texts than values.
 _PARTITION_TYPES = ("int", "bigint", "string", "boolean", "date", "timestamp", "decimal")
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-_FIX = "leave these rows out with source.where, or choose another key or partition_by"
+_NULL_KEY = "NULL"
+_FIX = "leave these rows out with source.where, or choose another key or partition_by; a new lake.path takes any text as a key"
 
 
 def check_types(columns: Sequence[LakeColumn], keys: Sequence[str], partitions: Sequence[str]) -> None:
@@ -174,11 +177,19 @@ def check_types(columns: Sequence[LakeColumn], keys: Sequence[str], partitions: 
         )
 
 
-def check_values(rows: DataFrame, keys: Sequence[str], partitions: Sequence[str]) -> None:
-    """Raises RefusedError with counts for key and partition values that Hudi would mix up. Reads rows only if it must."""
+def check_values(rows: DataFrame, keys: Sequence[str], partitions: Sequence[str], *, spelled: bool = False) -> None:
+    """Raises RefusedError with counts for key and partition values that Hudi would mix up. Reads rows only if it must.
+
+    Where record keys are `spelled` no two keys are mixed up, and only a single key that is NULL names no row.
+    """
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     counts = {
-        **{f"key {name}: {why}": when for name in keys for why, when in _key_faults(name, keys, types).items()},
+        **{
+            f"key {name}: {why}": when
+            for name in keys
+            for why, when in _key_faults(name, keys, types).items()
+            if not spelled or why == _NULL_KEY
+        },
         **{
             f"partition {name}: {why}": when
             for name in partitions
@@ -193,12 +204,19 @@ def check_values(rows: DataFrame, keys: Sequence[str], partitions: Sequence[str]
         raise RefusedError(f"Hudi cannot tell these values from others: {'; '.join(wrong)}", fix=_FIX)
 
 
+def has_mixed_keys(rows: DataFrame, keys: Sequence[str]) -> bool:
+    """Whether Hudi would mix up keys of these rows that have a name. Reads rows only if it must."""
+    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    faults = [when for name in keys for why, when in _key_faults(name, keys, types).items() if why != _NULL_KEY]
+    return bool(faults) and not rows.where(reduce(lambda one, other: one | other, faults)).isEmpty()
+
+
 def _key_faults(name: str, keys: Sequence[str], types: dict[str, str]) -> dict[str, SparkColumn]:
     """A single key may be neither NULL nor empty. Parts of a composite key are joined as `a:1,b:2` without any escape."""
     column = F.col(f"`{name}`")
     if len(keys) == 1:
         empty = {"empty text": column == ""} if types[name] == "string" else {}
-        return {"NULL": column.isNull(), **empty}
+        return {_NULL_KEY: column.isNull(), **empty}
     order = list(keys)
     blank = reduce(
         SparkColumn.__and__, (F.coalesce(F.col(f"`{key}`").cast("string"), F.lit("")) == "" for key in order)
@@ -211,6 +229,28 @@ def _key_faults(name: str, keys: Sequence[str], types: dict[str, str]) -> dict[s
         # The first `,next:` ends this part's text, so only the next name can be mistaken.
         faults["text like the joint of a composite key"] = column.contains(f",{order[order.index(name) + 1]}:")
     return faults
+
+
+def spelled_key(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The record key's fields of a table that spells its keys."""
+    return (RECORD_KEY, *keys)
+
+
+def spell_keys(rows: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """The rows as these write options name their record key: with the spelling of each key that Hudi would mix up.
+
+    Hudi joins the parts of a key as `a:1,b:2` without any escape, and writes NULL and empty parts as words. The spelling comes
+    first, has neither a comma nor those words, and tells all texts apart; it is NULL where the parts do that by themselves.
+    """
+    first, *keys = options.get("hoodie.datasource.write.recordkey.field", "").split(",")
+    if first != RECORD_KEY:
+        return rows
+    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    faults = [when for name in keys for why, when in _key_faults(name, keys, types).items() if why != _NULL_KEY]
+    odd = reduce(lambda one, other: one | other, [F.coalesce(when, F.lit(False)) for when in faults])
+    texts = [F.col(f"`{name}`").cast("string") for name in keys]
+    parts = [F.when(text.isNull(), F.lit("")).otherwise(F.concat(F.lit("="), F.url_encode(text))) for text in texts]
+    return rows.withColumn(RECORD_KEY, F.when(odd, F.concat_ws("&", *parts)))
 
 
 def _partition_faults(name: str, types: dict[str, str]) -> dict[str, SparkColumn]:

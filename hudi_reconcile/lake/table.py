@@ -16,7 +16,15 @@ from typing import TypeVar
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.safe_text import avro_fields
-from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, LakeColumn, LakeTable, Ordering, TableType
+from hudi_reconcile.core.tables.values import (
+    READ_SEQ,
+    RECORD_KEY,
+    ChangeLog,
+    LakeColumn,
+    LakeTable,
+    Ordering,
+    TableType,
+)
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import foreign_of
@@ -28,6 +36,7 @@ METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 URL_ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
 _TYPES: Mapping[str, TableType] = {"COPY_ON_WRITE": "copy_on_write", "MERGE_ON_READ": "merge_on_read"}
+_KEY_FIELDS = "hoodie.table.recordkey.fields"
 _MODES: Mapping[str, Ordering] = {"EVENT_TIME_ORDERING": "event_time", "COMMIT_TIME_ORDERING": "commit_time"}
 _CHANGE_LOGS: Mapping[str, ChangeLog] = {
     "OP_KEY_ONLY": "op_key_only",
@@ -46,7 +55,7 @@ _FIX = "sweep another table, or rewrite this one with a supported setting"
 def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn, ...]) -> LakeTable:
     """The table that these properties describe. Raises LakeError for what this tool cannot read with certainty."""
     ordering_fields = _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
-    key = _names(properties, "hoodie.table.recordkey.fields")
+    key = tuple(name for name in _names(properties, _KEY_FIELDS) if name != RECORD_KEY)
     if not key:
         raise LakeError(f"Hudi table {path} has no record key fields (keys are generated)", fix=_FIX)
     if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
@@ -83,6 +92,11 @@ def _millis_fields(avro: str) -> Iterator[str]:
 def is_ours(properties: Mapping[str, str]) -> bool:
     """True where this tool made the table."""
     return _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field") == (READ_SEQ,)
+
+
+def is_spelled(properties: Mapping[str, str]) -> bool:
+    """True where the tool's own column stands before the key's, so that no two texts of it make one record key."""
+    return RECORD_KEY in _names(properties, _KEY_FIELDS)
 
 
 def has_table(files: Files, path: str) -> bool:

@@ -28,7 +28,10 @@ from hudi_reconcile.core.tables.values import (
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """How a lake table is to be created."""
+    """How a lake table is to be created.
+
+    `spelled`: where its first rows need it, a column of the tool's own makes the record key tell every two texts apart.
+    """
 
     name: str
     type: TableType
@@ -36,6 +39,7 @@ class NewTable:
     partition_by: tuple[PartitionField, ...]
     marker_column: str | None = None
     change_log: ChangeLog | None = None
+    spelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,40 @@ def test_moved_partition_odd_watermarks_and_pending_rows_get_their_kinds_and_are
     assert in_lake(spark, project, *COLUMNS) == in_source(project, *COLUMNS)
 
 
+@pytest.mark.usefixtures("spark")
+def test_keys_with_blank_parts_and_hudis_own_words_are_pulled_swept_repaired_and_undone(
+    pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pg.execute(
+        "create table parts (plant text not null, lot text not null, note text, updated_at timestamp not null,"
+        " primary key (plant, lot))",
+        "insert into parts select p, l, 'n', '2025-01-01' from unnest(array['', '__empty__', '__null__', 'a,lot:b', 'a']) p,"
+        " unnest(array['', '__empty__', '__null__', 'b', 'b,lot:b']) l",
+    )
+    project = Project.of(tmp_path, pg, capsys)
+    project.settings["source"] = {"table": "public.parts"}
+    project.settings["policy"] = {"max_delete_share": "50%", "max_upsert_share": "50%"}
+
+    pulled = project.json("pull")
+    clean = project.json("sweep")
+    pg.execute(
+        "update parts set note = 'silent' where plant = '' and lot in ('', '__empty__')",
+        "delete from parts where plant = 'a' and lot = 'b,lot:b' or plant = '__null__' and lot = '__null__'",
+        "insert into parts values ('a,lot:b', 'b,lot:', 'late', '2024-01-01')",
+    )
+    drift = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes")
+    proved = project.json("sweep")
+    undone = project.json("undo", applied.document["run_id"], "--yes")
+    again = project.json("sweep")
+
+    assert (pulled.code, pulled.table["pull"]["rows"], clean.code) == (0, 25, 0), (pulled, clean)
+    assert drift.drift == {"updated_without_watermark": 2, "deleted": 2, "late_arriving": 1}, drift
+    assert (applied.code, applied.document["outcome"], proved.code) == (0, "corrected", 0), applied
+    assert (undone.code, again.drift) == (0, drift.drift), undone
+    assert not [column for column in drift.table["schema"] if "_hr_" in str(column)]
+
+
 def test_plans_are_carried_out_once_unchanged_for_their_own_table_and_within_limits(
     spark: SparkSession, project: Project
 ) -> None:

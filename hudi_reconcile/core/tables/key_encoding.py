@@ -8,6 +8,7 @@ Keys that leave Spark, in canonical texts: those of a plan's deletes, which the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from uuid import UUID
@@ -19,6 +20,7 @@ _FIRST_DAY = date(1970, 1, 1).toordinal()
 _EXACT = Context(prec=200)
 _TEXT_CHARS = 48  # of an edge: it only has to lie between keys
 DAY_MICROS = 86_400_000_000
+_OPEN_TEXT = frozenset({Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT})
 ORDERED_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.UUID, Kind.TEXT})
 
 
@@ -32,6 +34,15 @@ def key_value(column: Column, text: str) -> KeyValue | None:
         return _value(column, text)
     except (ValueError, InvalidOperation, OverflowError):
         return None
+
+
+def needs_spelling(key: Sequence[Column]) -> bool:
+    """Whether a key may hold texts of which Hudi's own record key is not one of a kind: empty, or like NULL or a joint.
+
+    >>> needs_spelling([Column("code", Kind.TEXT, "text")]), needs_spelling([Column("id", Kind.UUID, "uuid")])
+    (True, False)
+    """
+    return any(column.kind in _OPEN_TEXT for column in key)
 
 
 def edge_text(column: Column, value: KeyValue) -> str:

@@ -16,6 +16,7 @@ Ordering = Literal["tool", "event_time", "commit_time"]
 ChangeLog = Literal["op_key_only", "data_before", "data_before_after"]
 
 READ_SEQ = "_hr_read_seq"
+RECORD_KEY = "_hr_record_key"
 # The column by which a frame says which of its rows a comparison of some partitions is about; without it, all are.
 IN_SCOPE = "_hr_in_scope"
 

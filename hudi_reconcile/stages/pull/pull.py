@@ -18,6 +18,7 @@ from hudi_reconcile.core.pull.cursor import Edge, Mark, PageRange, is_empty, nex
 from hudi_reconcile.core.pull.source_lineage import accepted_lineage_notes, lineage_after, lineage_guards
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
+from hudi_reconcile.core.tables.key_encoding import needs_spelling
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.comparison import cut_of
@@ -229,7 +230,8 @@ def _write(
 
 def _new_table(job: TableJob, table: SourceTable) -> NewTable:
     key = tuple(column.lake_name for column in table.key_columns)
-    return NewTable(job.name, job.lake_type, key, job.partition_by, change_log=job.change_log)
+    spelled = needs_spelling(table.key_columns)
+    return NewTable(job.name, job.lake_type, key, job.partition_by, change_log=job.change_log, spelled=spelled)
 
 
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:

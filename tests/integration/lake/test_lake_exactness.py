@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,77 @@ def test_part_of_a_composite_key_may_be_null_or_empty_from_the_first_commit_on(
     assert sorted(content(lake, "a", "b", "v"), key=str) == sorted(
         [("", 0, "x"), (None, 0, "y"), ("k", None, "y"), ("k", 1, "x")], key=str
     )
+
+
+# Of the first four Hudi makes two record keys, of the next three too, and the last two it does not take.
+ODD_KEYS = (
+    ("1,b:2", "3"), ("1", "2,b:3"), (None, "x"), ("__null__", "x"), ("", "x"), ("__empty__", "x"), ("x", None), ("x", "__null__"),
+    ("=__null__&=x", ""), ("", ""), (None, ""), ("a&=b", "%,b:"), ("plain", "one"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("partition_by", [(), ("p",)])
+def test_keys_that_hudi_would_mix_up_are_told_apart_where_the_table_spells_them(
+    spark: SparkSession, tmp_path: Path, kind: TableType, partition_by: tuple[str, ...]
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "a string, b string, p int, v string, _hr_read_seq bigint"
+    table = replace(new_table(kind, ("a", "b"), partition_by), spelled=True)
+    odd, others = ODD_KEYS[::2], ODD_KEYS[1::2]
+
+    lake.create(frame(spark, schema, *((*key, 1, "old", 1) for key in odd)), table, checkpoint(1), {})
+    made = table_of(lake)
+    # Half of them arrive now, and of the first half each second one moves to another partition.
+    batch = [*((*key, 1, "old", 2) for key in others), *((*key, 2, "new", 2) for key in odd[::2])]
+    lake.upsert(frame(spark, schema, *batch), made, checkpoint(2), {})
+    gone, kept = others[::2], others[1::2]
+    where = " or ".join(f"(a <=> {_sql(a)} and b <=> {_sql(b)})" for a, b in gone)
+    fixed = [(*key, 1, "fixed", 3) for key in kept]
+    expected = versions(lake, ("a", "b"), *gone, *kept)
+    batch_of = corrective(spark, lake, schema, upserts=fixed, deletes=where, expected=expected)
+    lake.correct(batch_of, made, checkpoint(3), {})
+
+    assert made.record_key == ("a", "b")
+    assert "_hr_record_key" not in [column.name for column in made.columns]
+    assert content(lake, "a", "b", "v") == sorted(
+        [
+            *((*key, "new") for key in odd[::2]),
+            *((*key, "old") for key in odd[1::2]),
+            *((*key, "fixed") for key in kept),
+        ],
+        key=str,
+    )
+    spelled = {(row[0], row[1]): row[2] for row in content(lake, "a", "b", "_hr_record_key")}
+    assert spelled[("plain", "one")] is None
+    assert len({*spelled.values()} - {None}) == sum(one is not None for one in spelled.values())
+
+
+def _sql(text: str | None) -> str:
+    return "null" if text is None else f"'{text}'"
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_empty_text_is_a_key_where_the_first_rows_have_one_and_null_is_none(
+    spark: SparkSession, tmp_path: Path, kind: TableType
+) -> None:
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    schema = "k string, v string, _hr_read_seq bigint"
+
+    lake.create(
+        frame(spark, schema, ("", "x", 1), ("__empty__", "x", 1)),
+        replace(new_table(kind, ("k",)), spelled=True),
+        checkpoint(1),
+        {},
+    )
+    lake.upsert(frame(spark, schema, ("", "y", 2)), table_of(lake), checkpoint(2), {})
+
+    assert content(lake, "k", "v") == [("", "y"), ("__empty__", "x")]
+    plain = HudiLake(spark, str(tmp_path / "plain"), name="plain", options={})
+    plain.create(frame(spark, schema, ("a", "x", 1)), replace(new_table(kind, ("k",)), spelled=True), checkpoint(1), {})
+    assert "_hr_record_key" not in spark.read.format("hudi").load(str(tmp_path / "plain")).columns
+    with pytest.raises(RefusedError, match="key k: NULL in 1 rows"):
+        lake.upsert(frame(spark, schema, (None, "y", 3)), table_of(lake), checkpoint(3), {})
 
 
 def test_commit_that_fails_leaves_no_instant_and_tells_no_value(spark: SparkSession, tmp_path: Path) -> None:
