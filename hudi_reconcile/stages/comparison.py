@@ -60,7 +60,7 @@ def scope_of(
     writes them. Raises UsageError for a tolerance on a column that cannot have one.
     """
     refuse_tolerance(job, described)
-    refuse_masked_key(job, described)
+    refuse_mask(job, described, lake_table)
     refuse_masked_path(job, described, lake_table)
     left_out = job.exclude - {*job.moving, *also}
     declared = described if whole else drop_columns(described, left_out)
@@ -141,13 +141,21 @@ def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
     """Which columns are masked for their names, and which cannot be."""
     names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
     in_paths = (*in_full(job.partition_by), *scope.lake_table.partition_fields)
-    notes = masking_notes(job.masking, names, shown_columns(scope.agreement, in_paths))
-    absent = job.masking.absent(column.name for column in scope.described.columns)
-    return (*notes, f"mask names what the source has not, and hides nothing by it: {absent}") if absent else notes
+    return masking_notes(job.masking, names, shown_columns(scope.agreement, in_paths))
 
 
-def refuse_masked_key(job: TableJob, described: SourceTable) -> None:
-    """Raises UsageError for a mask on a column of the key, which the database may have named: findings show keys."""
+def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | None) -> None:
+    """Raises UsageError for a mask on a column of the key, which the database may have named, and on one that is nowhere.
+
+    Findings show keys. A mask that hides nothing is a name that was mistyped, and the column that was meant is shown.
+    """
+    lake = () if lake_table is None else (column.name for column in lake_table.columns)
+    absent = job.masking.absent((*(column.name for column in described.columns), *lake))
+    if absent:
+        raise UsageError(
+            f"table {job.name}: mask names {absent}, which neither the source nor the lake has: it would hide nothing",
+            fix=f"correct the name under mask, or remove it (columns: {', '.join(column.name for column in described.columns)})",
+        )
     found = ", ".join(sorted(job.masking.named_among(described.key)))
     if found:
         raise UsageError(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.config.fields import format_duration, format_share, parse_duration, parse_share
-from hudi_reconcile.config.tables import format_partition, parse_partition
+from hudi_reconcile.config.table_rules import format_partition, parse_partition
 from hudi_reconcile.core.tables.values import PartitionField
 
 MILLISECONDS = st.integers(min_value=0, max_value=36_500 * 86_400_000)

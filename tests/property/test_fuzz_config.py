@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -155,8 +156,10 @@ def refused_or_meant(subject: str, content: bytes) -> None:
         holds(document["config"], tree_of(node), (), path.parent)
 
 
-def test_rich_config_is_accepted_and_shown_as_it_means() -> None:
+def test_rich_config_is_accepted_and_shown_as_it_means(monkeypatch: pytest.MonkeyPatch) -> None:
     with config_file(RICH.encode()) as path:
+        assert "NO_SUCH is not set" in told("reconcile.yaml: as it is", "-c", str(path), "config", "validate").err
+        monkeypatch.setenv("NO_SUCH", "x")
         assert told("reconcile.yaml: as it is", "-c", str(path), "config", "validate").code == 0
     refused_or_meant("reconcile.yaml: as it is", RICH.encode())
 

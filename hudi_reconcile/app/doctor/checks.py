@@ -7,12 +7,28 @@ import platform
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from hudi_reconcile.app.connections import engine_for_doctor, session_request
-from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, lock_check, open_folder_check, writers_check
-from hudi_reconcile.app.doctor.server import Check, failed_check, jar_check, row_checks, server_checks, table_checks
+from hudi_reconcile.app.doctor.lake import (
+    folder_check,
+    lake_checks,
+    local_path,
+    lock_check,
+    open_folder_check,
+    writers_check,
+)
+from hudi_reconcile.app.doctor.server import (
+    Check,
+    failed_check,
+    jar_check,
+    named_checks,
+    row_checks,
+    server_checks,
+    table_checks,
+)
 from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
 from hudi_reconcile.app.rules import load_rule_sets
 from hudi_reconcile.config.load import load_config
@@ -156,5 +172,9 @@ def _source_table(
         return
     described[table.name] = facts.table
     yield from table_checks(table.name, facts, request, engine.dialect)
+    folder = local_path(job_of(table, "doctor").lake_path)
+    is_new = folder is not None and not (folder / ".hoodie").exists()
+    with suppress(ReconcileError):  # said by the checks of the config
+        yield from named_checks(table, facts.table, load_rule_sets((table,)).get(table.name), is_new=is_new)
     if facts.can_read:
         yield from row_checks(engine, table, facts.table, zone=zone)

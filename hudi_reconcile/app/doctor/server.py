@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hudi_reconcile.app.jobs import job_of, request_of
+from hudi_reconcile.app.jobs import job_of, masking_of, request_of
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError, UsageError
+from hudi_reconcile.core.rules.rules import RuleSet, named_columns
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, WATERMARK_KINDS, Column, Kind
-from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.core.tables.values import READ_SEQ, SourceTable
 from hudi_reconcile.databases.base import Engine, ServerFacts, TableFacts, TableRequest
 from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.schema import names_fault
@@ -113,6 +114,37 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: D
         why = "; ".join(f"{column.name}: {column.why}" for column in unread)
         fix = f"compare: {{exclude: [{every}]}}"
         yield Check(f"{name}: columns", "warn", f"{names} cannot be compared, a sweep will exit 3 ({why})", fix)
+
+
+def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
+    """Masks and rules on columns that the source does not have, which would hide and check nothing.
+
+    Where there is a lake table, it may still have a column that the source lost: then it is only said.
+    """
+    status: Status = "fail" if is_new else "warn"
+    where = "the source has no such column" + ("" if is_new else "; a sweep refuses it unless the lake has one")
+    columns = [column.name for column in found.columns]
+    if absent := masking_of(table).absent(columns):
+        yield Check(
+            f"{table.name}: mask", status, f"mask names {absent}: {where}", f"columns are: {', '.join(columns)}"
+        )
+    derived = {field.lake_name for field in table.lake.partition_by}
+    known = {name.lower() for name in ({column.lake_name for column in found.columns} | derived | {READ_SEQ})}
+    for rule in rules.rules if rules is not None else ():
+        # A total is asked of the source, all others of the lake's rows.
+        legal = {name.lower() for name in columns} | known if rule.kind == "total" else known
+        unknown = [name for name in named_columns(rule.check) if name.lower() not in legal and not is_hudis(name)]
+        if unknown:
+            detail = (
+                f"rule {rule.id} names {', '.join(unknown)}: {where.replace('a sweep refuses', 'a check cannot run')}"
+            )
+            fix = f"correct {table.rules}, by the names of the lake: {', '.join(column.lake_name for column in found.columns)}"
+            yield Check(f"{table.name}: rules", status, detail, fix)
+
+
+def is_hudis(name: str) -> bool:
+    """Whether a column is one that Hudi keeps in every table."""
+    return name.lower().startswith("_hoodie_")
 
 
 def jar_check(missing: Sequence[str], present: int) -> Check:

@@ -172,6 +172,25 @@ def day_of(utc_micros: int) -> date:
     return datetime.fromtimestamp(utc_micros / 1e6, tz=UTC).date()
 
 
+def named_columns(check: Check) -> tuple[str, ...]:
+    """The columns that a check names as such; of a query, and of what needs none, nothing.
+
+    >>> named_columns(Unique(("a", "b"))), named_columns(Gx("expect_x", {"column": "c", "min_value": 1}))
+    (('a', 'b'), ('c',))
+    """
+    match check:
+        case NotNull(column) | ValueRange(column) | InSet(column) | Matches(column) | Total(column):
+            return (column,)
+        case Unique(columns):
+            return columns
+        case Gx(_, kwargs):
+            single = [kwargs[name] for name in ("column", "column_A", "column_B") if name in kwargs]
+            listed = kwargs.get("column_list", ())
+            return tuple(map(str, (*single, *(listed if isinstance(listed, list | tuple) else ()))))
+        case _:
+            return ()
+
+
 ON_ONE_ROW = NotNull | ValueRange | InSet | Matches
 
 

@@ -118,7 +118,7 @@ class Masking:
         return frozenset(name for name in columns if self.named.get(name.lower(), SHOW) != SHOW)
 
     def absent(self, columns: Iterable[str]) -> str:
-        """What the config names and the source has not, joined by commas."""
+        """What the config names and these columns are not, joined by commas."""
         known = {name.lower() for name in columns}
         return ", ".join(sorted(name for name in self.named if name not in known))
 

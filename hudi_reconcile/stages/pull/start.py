@@ -12,7 +12,7 @@ from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.schema_evolution import encode_as_text, encode_columns, encode_new_columns
 from hudi_reconcile.core.tables.values import CheckpointAt, LakeTable, Moment, SourceTable
 from hudi_reconcile.ports import AS_SOURCE, BatchShape, Lake, Signs, Source
-from hudi_reconcile.stages.comparison import refuse_masked_key
+from hudi_reconcile.stages.comparison import refuse_mask
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
@@ -64,9 +64,9 @@ def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
 def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     """Settle it. Raises RefusedError for a lake table or checkpoint that rows must not be added to."""
     described = source.describe()
-    refuse_masked_key(job, described)
     watermark = watermark_of(job, described)
     existing = lake.look()
+    refuse_mask(job, described, existing)
     table = described if existing is None else encode_columns(described, existing)
     before = _checkpoint(job, watermark, table, existing, lake, full=full)
     refuse_key_faults(job.name, source.key_faults(table))

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.app.doctor.server import Check, jar_check, server_checks, table_checks
+from hudi_reconcile.app.doctor.server import Check, jar_check, named_checks, server_checks, table_checks
+from hudi_reconcile.config.rules_load import parse_rules
+from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import ServerFacts, TableFacts, TableRequest
@@ -178,3 +180,33 @@ def test_view_gets_no_statement_that_only_a_table_takes() -> None:
         "read a table instead, of which an index proves the key; this one has no indexes of its own",
         "after pulls: hudi-reconcile sweep -t orders",
     ]
+
+
+RULES = """\
+version: 1
+table: orders
+rules:
+  - {id: r1, check: not_null, column: order_id}
+  - {id: r2, check: unique, columns: [order_id, updated_at_day, _hoodie_record_key]}
+  - {id: r3, check: between, column: amuont, min: 0}
+  - {id: r4, check: total, column: order_id}
+  - {id: r5, check: gx, type: expect_column_values_to_be_unique, kwargs: {column: Order_ID}}
+  - {id: r6, check: sql, query: "SELECT 1 FROM {batch} WHERE anything = 1"}
+  - {id: r7, check: freshness, max_age: 1d}
+"""
+
+
+def test_mask_and_rule_on_a_column_that_the_source_has_not_fail_until_there_is_a_lake_that_may_have_it() -> None:
+    values = {
+        "name": "orders", "source": {"table": "orders"}, "lake": {"path": "/lake", "partition_by": ["day(updated_at)"]},
+        "mask": {"emial": "hmac", "UPDATED_AT": "show"},
+    }  # fmt: skip
+    table, rules = TableConfig.model_validate(values), parse_rules(RULES, "orders.yaml", "orders")
+
+    found = list(named_checks(table, TABLE, rules, is_new=True))
+
+    assert bad(found) == [("orders: mask", "fail"), ("orders: rules", "fail")]
+    assert "mask names emial" in found[0].detail
+    assert "rule r3 names amuont" in found[1].detail
+    assert {one.status for one in named_checks(table, TABLE, rules, is_new=False)} == {"warn"}
+    assert list(named_checks(table.model_copy(update={"mask": {}}), TABLE, None, is_new=True)) == []

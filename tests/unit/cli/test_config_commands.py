@@ -53,6 +53,22 @@ def test_validate_says_ok_and_names_the_tables(home: Path, capsys: pytest.Captur
     assert (document["outcome"], document["error"], document["tables"]) == ("clean", None, ["orders"])
 
 
+def test_validate_names_every_variable_of_a_secret_that_is_not_set(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "reconcile.yaml").write_text(f"{CONFIG}audit: {{key: '${{env:AUDIT_KEY}}'}}\n", encoding="utf-8")
+    monkeypatch.setenv("DB_PASSWORD", "")
+    monkeypatch.delenv("AUDIT_KEY", raising=False)
+
+    assert run(["config", "validate", "--format", "json"]) == 2
+
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["problems"] == [
+        "reconcile.yaml: source.password: environment variable DB_PASSWORD is not set, or empty",
+        "reconcile.yaml: audit.key: environment variable AUDIT_KEY is not set, or empty",
+    ]
+
+
 def test_validate_lists_every_problem_and_exits_2(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = CONFIG.replace("lake:", "lak:") + f"pasword: {CANARY}\n"
     (home / "reconcile.yaml").write_text(wrong, encoding="utf-8")

@@ -34,6 +34,9 @@ def test_config_of_a_properties_file_is_valid_and_holds_no_password(
     assert "geheim" not in f"{written}{told}"
     assert "set HUDI_RECONCILE_SOURCE_PASSWORD" in told.err
     assert ("at is taken for a time" in told.err) is (text is INCREMENTAL)
+    assert run(["config", "validate"]) == 2
+    assert "HUDI_RECONCILE_SOURCE_PASSWORD is not set" in capsys.readouterr().err
+    monkeypatch.setenv("HUDI_RECONCILE_SOURCE_PASSWORD", "geheim")
     assert run(["config", "validate"]) == 0
     assert run(["init", "--from-props", "orders.properties"]) == 2
 

@@ -353,6 +353,50 @@ def test_problems_of_all_sections_and_between_keys_come_at_once_in_the_order_of_
     assert [problem.split(": ")[0] for problem in found] == [f"reconcile.yaml:{line}" for line in (3, 8, 10, 10)]
 
 
+IDLE = [
+    ("timestamp", "watermark: [at], incrementing: id", "incrementing"),
+    ("timestamp+incrementing", "watermark: [at], incrementing: id, overlap: 1m", None),
+    ("timestamp", "watermark: [at], overlap: 1m", None),
+    ("incrementing", "watermark: [at], incrementing: id", "watermark"),
+    ("incrementing", "incrementing: id, overlap: 1m", "overlap"),
+    ("incrementing", "incrementing: id, overlap: 0s", None),
+    ("full", "overlap: 1m", "overlap"),
+    ("full", "incrementing: id", "incrementing"),
+    ("full", "watermark: [at], overlap: 0s, limit: 5", None),
+    ("xmin", "overlap: 1m", "overlap"),
+]
+
+
+@pytest.mark.parametrize(("strategy", "keys", "idle"), IDLE)
+def test_key_that_the_strategy_does_not_look_at_is_an_error_at_its_place(
+    strategy: str, keys: str, idle: str | None
+) -> None:
+    text = MINIMAL.format(pull=f"pull: {{strategy: {strategy}, {keys}}}")
+
+    if idle is None:
+        assert load(text).tables[0].pull.strategy == strategy
+    else:
+        (problem,) = problems(text)
+        assert f"tables[0].pull.{idle}: says nothing beside strategy {strategy}, which" in problem
+
+
+MINIMAL = """\
+version: 1
+source: {{url: "postgresql+psycopg://reader@127.0.0.1/shop"}}
+tables:
+  - {{name: orders, source: {{table: orders, key: [id], columns: [id, at, amount]}}, {pull}, lake: {{path: lake}}}}
+"""
+
+
+def test_mask_on_a_column_that_source_columns_does_not_carry_is_an_error() -> None:
+    wrong = MINIMAL.format(pull="mask: {emial: hmac}")
+    (problem,) = problems(wrong)
+
+    assert "tables[0].mask.emial: is none of the columns that `source.columns` carries" in problem
+    assert load(MINIMAL.format(pull="mask: {AMOUNT: hmac}")).tables[0].mask == {"AMOUNT": "hmac"}
+    assert load(wrong.replace(", columns: [id, at, amount]", "")).tables[0].source.columns is None
+
+
 def test_alias_bomb_is_refused_before_it_is_built() -> None:
     bomb = "a: &a [x, x]\n" + "".join(
         f"{b}: &{b} [{f'*{a}, ' * 9}*{a}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)

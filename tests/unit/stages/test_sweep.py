@@ -551,9 +551,12 @@ def test_mask_on_a_column_by_which_the_lake_says_it_is_partitioned_is_refused_si
         swept(pulled(*ROWS, partitioned=True), masking=Masking.of({"V": "redact"}, "redact"))
 
 
-def test_mask_that_names_no_column_of_the_source_is_said_to_hide_nothing() -> None:
-    notes = swept(pulled(*ROWS), masking=Masking.of({"v": "hmac", "w": "redact"}, "redact")).result.notes
+def test_mask_that_names_no_column_of_either_side_is_refused_since_what_was_meant_would_be_shown() -> None:
+    world = pulled(*ROWS)
+    masked = {"masking": Masking.of({"v": "hmac", "w": "redact"}, "redact")}
 
-    assert [note for note in notes if "mask" in note] == [
-        "mask names what the source has not, and hides nothing by it: w"
-    ]
+    with pytest.raises(UsageError, match="mask names w, which neither the source nor the lake has"):
+        swept(world, **masked)
+    with pytest.raises(UsageError, match="mask names w, which neither"):
+        pull(job(**masked), world.edges, full=False)
+    swept(world, masking=Masking.of({"V": "hmac"}, "redact"))

@@ -1,0 +1,156 @@
+"""PURE: rules between the keys of one table's entry. They report beside wrong values, so that all is shown at once.
+
+PURE: one entry of `lake.partition_by`, as text and as value: a column, or day(col) month(col) year(col).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from hudi_reconcile.config.fields import Finding, Raw
+from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.core.tables.values import PartitionField
+
+_NEEDS_WATERMARK = ("timestamp", "timestamp+incrementing")
+_NEEDS_INCREMENTING = ("incrementing", "timestamp+incrementing")
+_BY_VERSION = "xmin"
+# What a strategy does not look at: beside it such a key would be a promise that is not kept.
+_NUMBERS = "goes by the database's own numbers"
+_IDLE = {
+    _BY_VERSION: dict.fromkeys(("watermark", "incrementing", "overlap"), _NUMBERS),
+    "timestamp": {"incrementing": "goes by `watermark` alone (timestamp+incrementing goes by both)"},
+    "incrementing": {"watermark": "goes by `incrementing` alone (timestamp+incrementing goes by both)",
+                     "overlap": "goes by a number, and an overlap is a time"},
+    "full": {"incrementing": "reads every row", "overlap": "reads every row"},
+}  # fmt: skip
+
+
+def pull_findings(pull: Raw) -> Iterator[Finding]:
+    """A named strategy needs its columns."""
+    strategy = pull.text("strategy")
+    if strategy in _NEEDS_WATERMARK and not pull.get("watermark"):
+        yield ("strategy",), f"{strategy} needs `watermark`, the columns that hold a row's change time"
+    if strategy in _NEEDS_INCREMENTING and not pull.get("incrementing"):
+        yield ("strategy",), f"{strategy} needs `incrementing`, the column that only grows"
+    # A strategy that lacks its own column is wrong itself: what is idle beside it may be what is meant.
+    lacks = strategy == "incrementing" and not pull.get("incrementing")
+    for name, why in () if lacks else _IDLE.get(strategy or "", {}).items():
+        if pull.get(name) and not _is_no_time(pull.get(name)):
+            yield (name,), f"says nothing beside strategy {strategy}, which {why}; remove it, or change the strategy"
+    ordered = pull.get("watermark") or pull.get("incrementing") or strategy == _BY_VERSION
+    if pull.get("limit") is not None and not ordered:
+        yield ("limit",), "needs an order: name `watermark` or `incrementing`"
+
+
+def _is_no_time(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"0+(ms|s|m|h|d)", value) is not None
+
+
+def table_findings(table: Raw) -> Iterator[Finding]:
+    """A query is fetched in full; columns that the tool must show or read are carried, compared and unmasked."""
+    source, pull = table.section("source"), table.section("pull")
+    yield from _query_findings(source, pull)
+    yield from _quarantine_findings(table)
+    keys = {name.lower(): "a key column" for name in source.texts("key")}
+    needed = {**_moving_columns(pull), **keys}
+    places = set(_partition_columns(table.section("lake")))
+    for column in (name for name in table.keys("mask") if table.section("mask").get(name) != "show"):
+        # Findings show keys and partition paths, the result shows the checkpoint: a mask on one would be a promise not kept.
+        if role := needed.get(column.lower()):
+            yield ("mask", column), f"is {role}, which findings and checkpoints show; it cannot be masked"
+        elif column.lower() in places:
+            yield (
+                ("mask", column),
+                "is a partition column, which the lake's paths and findings show; it cannot be masked",
+            )
+    yield from _mask_findings(table.keys("mask"))
+    for index, column in enumerate(table.section("compare").texts("exclude")):
+        if column.lower() in keys:
+            yield ("compare", "exclude", index), "is a key column; rows are found by it"
+    yield from _tolerance_findings(table.section("compare"), needed)
+    columns = {name.lower() for name in source.texts("columns")}
+    for column, role in needed.items() if columns else ():
+        if column not in columns:
+            yield ("source", "columns"), f"leaves out `{column}`, {role}"
+    yield from _absent_findings(table, columns | set(needed) | places if columns else set())
+
+
+def _absent_findings(table: Raw, known: set[str]) -> Iterator[Finding]:
+    """Masks on columns that `source.columns` leaves out: they would hide nothing. Where none is known, nothing is said."""
+    for column in table.keys("mask"):
+        if known and column.lower() not in known:
+            yield (
+                ("mask", column),
+                "is none of the columns that `source.columns` carries; correct the name, or remove it",
+            )
+
+
+def _mask_findings(masked: tuple[str, ...]) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for column in masked:
+        if (first := seen.setdefault(column.lower(), column)) != column:
+            yield ("mask", column), f"is {first} once more, for case does not count; say one of the two"
+
+
+def _query_findings(source: Raw, pull: Raw) -> Iterator[Finding]:
+    if not source.text("query"):
+        return
+    implied = "incremental" if pull.get("watermark") or pull.get("incrementing") else "full"
+    if (pull.get("strategy") or implied) != "full":
+        yield ("source", "query"), "is read in full only; say `strategy: full` under `pull`"
+
+
+def _quarantine_findings(table: Raw) -> Iterator[Finding]:
+    if table.section("policy").get("quarantine") is True and not table.text("rules"):
+        yield ("policy", "quarantine"), "holds nothing back: name the rules file under `rules`, or remove it"
+
+
+def _partition_columns(lake: Raw) -> Iterator[str]:
+    for text in lake.texts("partition_by"):
+        with suppress(ValueError):  # a wrong entry is told where it is read
+            yield from (column.lower() for column in in_full([parse_partition(text)]))
+
+
+def _tolerance_findings(compare: Raw, needed: dict[str, str]) -> Iterator[Finding]:
+    excluded = {name.lower() for name in compare.texts("exclude")}
+    for column in compare.keys("tolerance"):
+        if role := needed.get(column.lower()):
+            yield ("compare", "tolerance", column), f"is {role}; it is compared exactly"
+        if column.lower() in excluded:
+            yield ("compare", "tolerance", column), "is left out by `exclude`; say one of the two"
+
+
+def _moving_columns(pull: Raw) -> dict[str, str]:
+    roles = {name.lower(): "a watermark column" for name in pull.texts("watermark")}
+    incrementing = pull.text("incrementing")
+    return {**roles, incrementing.lower(): "the incrementing column"} if incrementing else roles
+
+
+_CALL = re.compile(r"(?P<transform>[^()]*)\((?P<column>[^()]*)\)")
+
+
+def parse_partition(text: str) -> PartitionField:
+    """The partition field of an entry.
+
+    Raises:
+        ValueError: an unknown transform, or no column.
+
+    >>> parse_partition("month(created_at)").lake_name
+    'created_at_month'
+    """
+    call = _CALL.fullmatch(text)
+    column = (call["column"] if call else text).strip()
+    if not column or (call is None and ("(" in text or ")" in text)):
+        raise ValueError("names no column; legal: column, day(column), month(column), year(column)")
+    match call["transform"].strip() if call else "identity":
+        case ("day" | "month" | "year" | "identity") as transform if call is None or transform != "identity":
+            return PartitionField(column, transform)
+        case _:
+            raise ValueError("unknown transform; legal: column, day(column), month(column), year(column)")
+
+
+def format_partition(field: PartitionField) -> str:
+    """The entry that `parse_partition` reads back as the same field."""
+    return field.column if field.transform == "identity" else f"{field.transform}({field.column})"
