@@ -27,14 +27,18 @@ from hudi_reconcile.evidence.trust import APPROVE
 def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tuple[str, ...]) -> Mapping[str, PlanFile]:
     """The plans of a run, by table. `ids` are those that were looked at, or how they begin: no other plan is approved.
 
+    Where ids are given, tables of other plans are left out, unless `tables` names them.
+
     Raises RefusedError for another plan, and for `latest` without ids beside a newer run that is under way: it may leave a
     plan that nobody has seen. Raises as `plans_of` too.
     """
     begun = Store(config.reports).under_way()
-    found = plans_of(config, run, tables)
+    every = plans_of(config, run, tables)
+    meant = {table: one for table, one in every.items() if _is_named(one.plan, ids)}
+    found = meant if meant and not tables else every
     for table, one in found.items():
         plan = one.plan
-        if ids and not any(plan.plan_id.startswith(said) for said in ids):
+        if not _is_named(plan, ids):
             raise RefusedError(
                 f"table {table}: the plan of run {plan.run_id} is {plan.plan_id}, another than --plan names",
                 fix=f"look at it: hudi-reconcile plan {plan.run_id} -t {table}",
@@ -106,6 +110,10 @@ def find_unseen_run(begun: Sequence[str], run_id: str) -> str | None:
     >>> find_unseen_run(["20261121T100000Z-c"], "20261121T110000Z-a")
     """
     return next((building for building in begun if building >= run_id), None)
+
+
+def _is_named(plan: Plan, ids: tuple[str, ...]) -> bool:
+    return not ids or any(plan.plan_id.startswith(said) for said in ids)
 
 
 def _refuse_unmatched(ids: tuple[str, ...], found: Mapping[str, PlanFile]) -> None:

@@ -15,6 +15,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.result_queries import add_config
 from hudi_reconcile.core.sweep.segments import share_seconds
 from hudi_reconcile.stages.job import PartialSweep
 from hudi_reconcile.stages.pull.dry_run import PullPlan
@@ -64,18 +65,19 @@ def _plan(call: Call, plan: Callable[[World, TableConfig], Document]) -> DryRun:
         for table in call.tables:
             world.expect_rows(table)  # a wrong name or password fails before Spark has started
         with hold_session(world, expected_rows=0):
-            found = [_plan_table(world, table, plan) for table in call.tables]
+            found = [_plan_table(world, table, plan, call.config_file) for table in call.tables]
     outcome = gravest_outcome(outcome for outcome, _ in found)
     return DryRun(outcome, outcome.value, tuple(document for _, document in found), sentences(call.config))
 
 
 def _plan_table(
-    world: World, table: TableConfig, plan: Callable[[World, TableConfig], Document]
+    world: World, table: TableConfig, plan: Callable[[World, TableConfig], Document], config_file: str
 ) -> tuple[Outcome, Document]:
     try:
         document = plan(world, table)
     except ReconcileError as error:
-        failure = {"type": error.type, "message": error.message, "fix": error.fix}
+        fix = add_config(error.fix, config_file, world.config.overlay.get("profile"))
+        failure = {"type": error.type, "message": error.message, "fix": fix}
         return error.outcome, {"name": table.name, "error": failure}
     del document["table"]
     return Outcome.CLEAN, {"name": table.name, "error": None, **document}

@@ -194,12 +194,13 @@ def deliver_failure(
     try:
         yield known
     except Exception as error:
+        profile = config.overlay.get("profile")
         result = RunResult(
             run_id_at(started, secrets.randbits(12)),
             command,
             utc_text(started),
             utc_text(HostClock().utc_micros()),
-            tuple(_failed(table.name, known, error) for table in tables),
+            tuple(add_config_to_fixes(_failed(one.name, known, error), config_file, profile) for one in tables),
             {"tool": __version__, "config": config_file, **config.overlay},
             sentences(config),
         )

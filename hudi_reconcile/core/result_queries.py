@@ -165,11 +165,12 @@ def add_config(text: str, config: str | None, profile: str | None = None) -> str
 
 
 def add_config_to_fixes(result: TableResult, config: str | None, profile: str | None = None) -> TableResult:
-    """A table's result whose fixes name config file and profile: of its error, its guards and what was not compared."""
+    """A table's result whose fixes name config file and profile: of its error, its guards, rules and what was not compared."""
     error = result.error
     return replace(
         result,
         error=None if error is None else replace(error, fix=add_config(error.fix, config, profile)),
         guards=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.guards),
         unverified=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.unverified),
+        rules=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.rules),
     )

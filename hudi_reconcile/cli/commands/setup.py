@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,6 +33,7 @@ from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.config.show import FILES
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.result_queries import add_config
 from hudi_reconcile.core.source.proposal import proposal_document, proposal_lines
 from hudi_reconcile.report.words.verdict import trust_lines
 
@@ -312,7 +313,8 @@ def doctor(settings: Settings, *, choice: TableChoice, output_format: OutputForm
     from hudi_reconcile.app.doctor.checks import checks  # noqa: PLC0415 - keeps the work rooms out of --help
 
     found: list[Check] = []
-    for check in checks(settings.config_path, choice, overlay=settings.overlay):
+    for asked in checks(settings.config_path, choice, overlay=settings.overlay):
+        check = replace(asked, fix=add_config(asked.fix, str(settings.config_path), settings.profile))
         found.append(check)
         if output_format == "text":
             emit(_line(check))

@@ -239,6 +239,33 @@ def test_plan_is_approved_under_the_id_that_was_looked_at_and_under_no_other(con
         plans_to_approve(config, plan.run_id, (), ("0" * 8,))
 
 
+def test_one_plan_of_a_run_over_several_tables_is_approved_without_the_others(tmp_path: Path) -> None:
+    items = "  - {name: items, source: {table: b}, lake: {path: b}}\n"
+    (tmp_path / "reconcile.yaml").write_text(CONFIG + items)
+    config = load_config(tmp_path / "reconcile.yaml", {})
+    plans = {}
+    with Store(config.reports).begin(NOON_MICROS) as folder:
+        for table in ("orders", "items"):
+            part = folder.findings_dir(table) / "part-0.parquet"
+            part.parent.mkdir()
+            part.write_bytes(table.encode())
+            files = {"findings/part-0.parquet": file_sha256(part)}
+            plans[table] = replace(PLAN, table=table, run_id=folder.run_id, files=files)
+            folder.write_plan(table, plan_document(plans[table]))
+        swept = tuple(TableResult(table, Outcome.DRIFT) for table in plans)
+        folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", swept)))
+        folder.finish()
+    first, second = plans["orders"].plan_id, plans["items"].plan_id
+
+    assert set(plans_to_approve(config, "latest", (), (second,))) == {"items"}
+    assert set(plans_to_approve(config, "latest", (), (first[:8], second[:8]))) == {"orders", "items"}
+    assert set(plans_to_approve(config, "latest", ("items",), (second,))) == {"items"}
+    with pytest.raises(RefusedError, match="another than --plan names"):
+        plans_to_approve(config, "latest", ("orders", "items"), (second,))
+    with pytest.raises(RefusedError, match="00000000"):
+        plans_to_approve(config, "latest", (), (second, "0" * 8))
+
+
 def test_latest_is_not_approved_beside_a_newer_run_under_way_and_the_run_itself_is(config: Config, plan: Plan) -> None:
     with Store(config.reports).begin(NOON_MICROS + 1_000_000) as begun:
         with pytest.raises(RefusedError, match=begun.run_id) as refused:

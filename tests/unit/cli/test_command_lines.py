@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Failure, Guard, Unverified
 from hudi_reconcile.core.result_queries import add_config, add_config_to_fixes
+from hudi_reconcile.core.rules.rules import NotNull, Rule, RuleSet
+from hudi_reconcile.core.rules.verdict import not_run
 
 WITHOUT_CONFIG = {"init", "jars", "demo"}
 ASK = "let somebody look and say so: hudi-reconcile approve RUN -t orders --as NAME"
@@ -34,6 +37,22 @@ def test_fixes_of_a_result_name_the_config_file_of_the_call() -> None:
     assert told.unverified[0].fix == "hudi-reconcile -c shop.yaml sweep -t orders"
     assert add_config_to_fixes(told, "shop.yaml") == told
     assert add_config_to_fixes(result, "reconcile.yaml") == add_config_to_fixes(result, None) == result
+
+
+def test_fixes_of_rules_and_of_the_doctor_name_the_config_file_of_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = RuleSet("orders", (Rule("r1", NotNull("id")),))
+    result = TableResult(
+        "orders", Outcome.UNVERIFIED, rules=not_run(rules, "no table", "hudi-reconcile pull -t orders")
+    )
+    assert add_config_to_fixes(result, "shop.yaml").rules[0].fix == "hudi-reconcile -c shop.yaml pull -t orders"
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.yaml").write_text("version: 1\n")
+    assert run(["-c", "shop.yaml", "doctor", "--format", "json"]) == 2
+    (config,) = [one for one in json.loads(capsys.readouterr().out)["checks"] if one["name"] == "config"]
+    assert "hudi-reconcile -c shop.yaml config validate" in config["fix"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
