@@ -14,10 +14,10 @@ FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 LIBRARY_TESTS := tests/unit $(filter-out tests/property/test_core_%,$(wildcard tests/property/test_*.py))
 
 # What make test has no time for. faults runs again what make test ran, and counts.
-LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak duel
+LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance faults duel hunt soak lowest kills consumer-kills change-histories strategies foreign writers examples bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
+.PHONY: help setup demo check test everything integration conformance faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
 
 ##@ Everyday
 
@@ -74,6 +74,9 @@ hunt: setup ## property and fuzz tests with twenty times as many examples, new o
 
 soak: setup ## sweeps beside writers at full speed for three minutes: no false finding, no drift missed
 	@$(BIN)/python bench/soak.py
+
+soak-hot: setup ## forty sweeps beside 2,000 changes a second, in both modes: 0 before drift is planted, then 1 with exactly that
+	@$(BIN)/python bench/soak.py --rounds 10 --rows 20000
 
 lowest: ## the fast tests of what uses libraries, on the lowest versions that pyproject.toml allows
 	@$(PYTHON) -m venv $(LOWEST)

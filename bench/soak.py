@@ -24,6 +24,7 @@ from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import job_of
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
+from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
@@ -78,6 +79,69 @@ def plant(url: str, rows: int, planted: Planted) -> None:
 def keys_of(swept: Swept) -> dict[str, int]:
     """The drift that a sweep found, by kind."""
     return {kind: swept.result.findings.get(kind, 0) for kind in DRIFT_KINDS if swept.result.findings.get(kind, 0)}
+
+
+def write_at(url: str, rows: int, stop: threading.Event, done: list[int], rate: float) -> None:
+    """So many changed rows a second, at their own times: batches of updates, rows that come and go, a commit that is late."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        due, turn = time.monotonic(), 0
+        while not stop.is_set():
+            keys = [key for key in random.sample(range(1, rows), 40) if key % RESERVED]
+            at = NOW if turn % 4 else "now() at time zone 'UTC'"
+            update = f"update orders set amount = amount + 0.01, updated_at = {at} where order_id = any(%s)"
+            with connection.transaction():
+                changed = connection.execute(update, [sorted(keys)]).rowcount
+                time.sleep(0 if turn % 4 else 0.02)  # a commit that is late
+            if turn % 10 == 0:
+                row = f"select %s + i, 1, 'NEW', 1, true, null, {NOW}, {NOW} from generate_series(1, 5) i"
+                changed += connection.execute(f"insert into orders {row} on conflict do nothing", [10 * rows]).rowcount
+                changed += connection.execute("delete from orders where order_id > %s", [10 * rows]).rowcount
+            turn += 1
+            done[0] += changed
+            due += changed / rate
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
+def soak_hot(world: World, url: str, given: argparse.Namespace) -> int:
+    """Sweeps beside writers of a steady rate, in both modes: before anything is planted, and after each planting."""
+    table = world.config.tables[0]
+    edges, job = world.edges(table), job_of(table, "soak")
+    pull(job, edges, full=False)
+    stop, done, planted, wrong = threading.Event(), [0], Planted(), 0
+    rate = given.rate / given.writers
+    asked = (url, given.rows, stop, done, rate)
+    writers = [threading.Thread(target=write_at, args=asked, daemon=True) for _ in range(given.writers)]
+    for writer in writers:
+        writer.start()
+    print("| mode | planted | exit | found | pending | settled | moving | changes a second | seconds |\n|" + "---|" * 9)
+    for plants in (False, True):
+        for mode in ("stream", "pushdown"):
+            for _ in range(given.rounds):
+                pull(job, edges, full=False)
+                if plants:
+                    plant(url, given.rows, planted)
+                wrong += judged_hot(mode, replace(job, mode=mode), edges, planted, done)
+    stop.set()
+    for writer in writers:
+        writer.join()
+    print(f"{4 * given.rounds} sweeps beside {given.writers} writers; {wrong} of them wrong")
+    return 1 if wrong else 0
+
+
+def judged_hot(mode: str, job: TableJob, edges: Edges, planted: Planted, done: list[int]) -> int:
+    """One sweep as a line; 1 where its exit code or its findings are not what was planted."""
+    begun, before = time.monotonic(), done[0]
+    swept = sweep(job, edges)
+    seconds, aside = time.monotonic() - begun, swept.result.not_drift
+    rate, code = (done[0] - before) / seconds, swept.result.outcome.exit_code
+    found, wanted = keys_of(swept), planted.expected()
+    right = found == wanted and code == (1 if wanted else 0)
+    cells = (mode, sum(wanted.values()), code, sum(found.values()), aside["pending"], aside["settled"], aside["moving"])
+    told = (
+        "" if right else f" WRONG: {found}, planted {wanted}; {'; '.join(item.why for item in swept.result.unverified)}"
+    )
+    print(f"| {' | '.join(map(str, cells))} | {rate:,.0f} | {seconds:.1f} |{told}", flush=True)
+    return 0 if right else 1
 
 
 def soak(world: World, url: str, given: argparse.Namespace) -> int:
@@ -138,12 +202,14 @@ def main() -> int:
     arguments.add_argument("--rows", type=int, default=100_000)
     arguments.add_argument("--seconds", type=int, default=180)
     arguments.add_argument("--writers", type=int, default=2)
+    arguments.add_argument("--rounds", type=int, default=0, help="sweeps each, beside writers of a steady rate")
+    arguments.add_argument("--rate", type=int, default=2_000, help="changed rows a second, with --rounds")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="hr-soak-") as folder, run_postgres() as server:
         url = shop.plain(server)
         shop.fill(url, given.rows)
         with open_world(shop.configured(Path(folder), server)) as world, hold_session(world):
-            return soak(world, url, given)
+            return soak_hot(world, url, given) if given.rounds else soak(world, url, given)
 
 
 if __name__ == "__main__":

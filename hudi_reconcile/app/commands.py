@@ -36,7 +36,6 @@ from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
 from hudi_reconcile.stages.job import LandedError, PartialSweep, TableJob
 from hudi_reconcile.stages.pull.pull import NO_APPROVAL, pull
-from hudi_reconcile.stages.pull.schema import CannotFollowError
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 
 
@@ -234,13 +233,18 @@ def _not_applied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> Tabl
 
 
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
-    """The pull was refused, for a changed column for example: the comparison shows the difference in the report."""
+    """The pull was refused, for a changed column or a clock that went back: what the lake has is compared all the same.
+
+    Raises the pull's error where nothing can be compared either.
+    """
     try:
         swept, _ = _leave(one, sweep(_job(one), one.edges, PartialSweep(max_duty=duty_of(one.table))))
     except ReconcileError:
         raise error from None
     outcome = gravest_outcome((error.outcome, swept.outcome))
-    return replace(swept, outcome=outcome, error=Failure(error.type, error.message, error.fix))
+    guards = error.guards if isinstance(error, RefusedError) else ()
+    failure = Failure(error.type, error.message, error.fix)
+    return replace(swept, outcome=outcome, error=failure, guards=(*guards, *swept.guards))
 
 
 def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets) -> TableResult:
@@ -257,7 +261,7 @@ def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets
 def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) -> TableResult:
     try:
         pulled = _pull(one, full=False)
-    except (LakeError, CannotFollowError) as error:
+    except (LakeError, RefusedError) as error:
         return _compared_all_the_same(one, error)
     try:
         one.limit.refuse()

@@ -31,6 +31,14 @@ def log_statement(sql: str, name_quote: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerPosition:
+    """The ids of a server's transactions so far, and when it was started, by its own clock."""
+
+    ids: str
+    started_micros: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Described:
     """A table as it is read; `key_proven` where the catalog itself rules out keys that are NULL or occur twice.
 
@@ -106,7 +114,7 @@ class Engine(Protocol):
         """The number of the server's history, which a promotion or a restore to a point in time changes; None: not told."""
         ...
 
-    def position(self) -> str | None:
+    def position(self) -> ServerPosition | None:
         """The ids of the server's transactions so far, where it keeps such; None on a replica, and where it does not."""
         ...
 
@@ -158,7 +166,7 @@ class Untold:
         """Not told."""
         return None
 
-    def position(self) -> str | None:
+    def position(self) -> ServerPosition | None:
         """Not told."""
         return None
 

@@ -69,6 +69,8 @@ class ReadCost:
 class Signs:
     """What the source shows of the watermark beside a pull's window.
 
+    `newest_micros` is the greatest watermark of a clock without zone, by that clock; None for any other watermark.
+
     `unmarked_rows` have none. `future_rows` lie above the database's own clock. `greatest` is the greatest watermark
     as the source's text, told only where it lies below the checkpoint. `is_indexed` is None where the catalog does not say;
     `id_cache` is how many ids a session takes at once from the sequence of the order's last column, 1 where that is not known.
@@ -79,6 +81,7 @@ class Signs:
     greatest: str | None = None
     is_indexed: bool | None = None
     id_cache: int = 1
+    newest_micros: int | None = None
 
 
 class Source(Protocol):

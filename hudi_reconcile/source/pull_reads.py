@@ -26,6 +26,7 @@ from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Ahead, Edge, Mark, Order, Value, Window
 from hudi_reconcile.core.pull.retry import Passing, driver_reason, fix_of_read, most_tries, of_text, wait_seconds
 from hudi_reconcile.core.safe_text import UNREADABLE, of_message
+from hudi_reconcile.core.tables.key_encoding import key_value
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Engine, TableRequest
@@ -92,6 +93,7 @@ def read_warnings(
         None if reached is None else _fallen(engine, request, table, order, reached),
         None if held is None else bool(held.leading & set(order.columns)),
         1 if held is None else held.id_cache.get(last, 1),
+        None if now is None else _newest(engine, request, table, order),
     )
 
 
@@ -110,6 +112,19 @@ def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
     found = engine.rows(f"select {top} as hr_top from {table.name}{reads.where_clause(mine)}")[0]["hr_top"]
     return None if found is None else str(found)
+
+
+def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Order) -> int | None:
+    """The greatest watermark of a clock without zone in microseconds; None of another kind, or where no row has one."""
+    dialect, columns = engine.dialect, _by_name(table)
+    if any(columns[name].kind is not Kind.TIMESTAMP for name in order.columns):
+        return None
+    top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
+    found = engine.rows(f"select {top} as hr_top from {table.name}{reads.where_clause(request.predicates)}")[0][
+        "hr_top"
+    ]
+    value = None if found is None else key_value(columns[order.columns[0]], str(found))
+    return value if isinstance(value, int) else None
 
 
 def _by_name(table: SourceTable) -> dict[str, Column]:

@@ -66,7 +66,10 @@ class TableSource:
 
     def standing(self) -> SourceLineage:
         """The configured filter's digest, the server's timeline, and its transactions' ids."""
-        return SourceLineage(self._filter, self._engine.timeline(), self._engine.position())
+        timeline, found = self._engine.timeline(), self._engine.position()
+        return SourceLineage(
+            self._filter, timeline, *((None, None) if found is None else (found.ids, found.started_micros))
+        )
 
     @property
     def cores(self) -> int:

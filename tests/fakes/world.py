@@ -324,7 +324,9 @@ class FakeSource:
         future = sum(now is not None and rank(mark) > rank(Mark(now)) for mark in marks)
         greatest = max(marks, key=rank, default=None)
         below = greatest is not None and reached is not None and rank(greatest) < rank(Mark(reached.value))
-        return Signs(found.count(None), future, str(greatest.value) if below and greatest else None)
+        newest = None if greatest is None or not isinstance(greatest.value, int) else greatest.value
+        top = str(greatest.value) if below and greatest else None
+        return Signs(found.count(None), future, top, newest_micros=newest if order.columns == ("at",) else None)
 
     def _now(self) -> dict[int | None, Row]:
         return self.table if self.snapshot is None else self.snapshot

@@ -67,6 +67,25 @@ def test_moved_partition_odd_watermarks_and_pending_rows_get_their_kinds_and_are
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("spark")
+def test_table_whose_pull_is_refused_is_compared_by_the_nightly_run_all_the_same(project: Project) -> None:
+    project.source["time_zone"] = "Etc/GMT-14"  # 14 h ahead of UTC
+    project.database.execute(
+        "insert into orders values (101, 'n', '2025-01-01', now() at time zone 'UTC' + interval '13 hours')"
+    )
+    pulled = project.json("pull")
+    project.source["time_zone"] = "UTC"
+    project.database.execute("update orders set note = 'silent' where order_id = 7")
+
+    nightly = project.json("run", "--apply")
+
+    assert any("the newest updated_at is 1 h behind" in note for note in pulled.table["notes"]), pulled.table["notes"]
+    assert (nightly.code, nightly.table["error"]["type"]) == (5, "RefusedError"), nightly
+    assert "s ahead of the database's clock" in nightly.table["error"]["message"]
+    assert (nightly.drift, nightly.table["corrections"]["applied"]) == ({"updated_without_watermark": 1}, 0)
+    assert [one["key"]["order_id"] for one in project.findings()] == [7]
+
+
 def test_keys_with_blank_parts_and_hudis_own_words_are_pulled_swept_repaired_and_undone(
     pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

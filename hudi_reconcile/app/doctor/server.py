@@ -20,7 +20,7 @@ from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.schema import names_fault
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.sql.dialect import Dialect
-from hudi_reconcile.stages.pull.start import sign_notes
+from hudi_reconcile.stages.pull.start import sign_notes, zone_notes
 from hudi_reconcile.stages.watermark import watermark_of
 
 _VERIFY = "verify the server: ?sslmode=verify-full in source.url, over jdbc: the driver's own setting (docs/jdbc.md)"
@@ -247,7 +247,8 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
             return
         source = TableSource(engine, request, None, zone=zone)
         source.describe()  # from here on the filter's tables have their schemas
-        now = watermark.now(engine.moment(), source.zone_offset_micros)
+        moment = engine.moment()
+        now = watermark.now(moment, source.zone_offset_micros)
         signs = source.signs(found, watermark.order, reached=None, now=now)
     except ReconcileError as error:
         yield failed_check(name, error)
@@ -256,3 +257,5 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
     # Index and sequence have their own lines.
     for note in sign_notes(watermark, replace(signs, is_indexed=None, id_cache=1)):
         yield Check(name, "warn", note, fix)
+    for note in zone_notes(watermark, signs, None, moment, source.zone_offset_micros):
+        yield Check(f"{table.name}: time zone", "warn", note, "set source.time_zone to the zone that the writers keep")

@@ -29,12 +29,14 @@ WORDS = (FILTER, RESTORED)
 class SourceLineage:
     """`where` is a digest of the filter, `timeline` the number of the server's history; None where it is not known.
 
-    `position` are the ids of a server's transactions, for servers that number no histories (`core/pull/source_lineage.py`).
+    `position` are the ids of a server's transactions, for servers that number no histories (`core/pull/source_lineage.py`);
+    `started_micros` is when such a server was started.
     """
 
     where: str | None = None
     timeline: str | None = None
     position: str | None = None
+    started_micros: int | None = None
 
 
 UNKNOWN = SourceLineage()
@@ -78,19 +80,34 @@ def accepted_lineage_notes(before: Checkpoint | None, now: SourceLineage) -> tup
     )
 
 
+_CAUGHT_UP = (
+    "the server was started again since the last pull: by its GTIDs it went on from there, and one that was restored and has "
+    "caught up would look the same; look at the rows before they are corrected"
+)
+
+
 def unknown_notes(before: Checkpoint | None, now: SourceLineage, *, deletes: int, regressed: int) -> tuple[str, ...]:
     """What a sweep says that found deletes or steps back which a change could explain that nobody can tell of."""
     if not deletes + regressed:
         return ()
     what = " and ".join(find_unrecorded(before, now))
+    again = before is not None and _may_have_caught_up(before, now)
     untold = before is not None and before.timeline is not None and now.timeline is None
     return (
         *(
             (f"not recorded before this run: {what}; a change there cannot be ruled out as the cause of missing rows",)
             * bool(what)
         ),
+        *((_CAUGHT_UP,) * again),
         *(("this server does not tell its timeline: whether it was restored or promoted since is not known",) * untold),
     )
+
+
+def _may_have_caught_up(before: Checkpoint, now: SourceLineage) -> bool:
+    """Whether ids that rose may be ids that were given out a second time: a server is not set back while it runs."""
+    known = before.position is not None and now.position is not None and not is_rewound(before.position, now.position)
+    at, started = before.as_of_micros, now.started_micros
+    return known and at is not None and started is not None and started > at
 
 
 def accept_lineage(now: SourceLineage, words: Collection[str]) -> SourceLineage:

@@ -24,6 +24,7 @@ from hudi_reconcile.databases.base import (
     Indexes,
     JdbcTarget,
     ServerFacts,
+    ServerPosition,
     TableFacts,
     TableRequest,
     parse_mysql_catalog,
@@ -124,12 +125,19 @@ class MysqlEngine(ServerEngine):
         found = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=told.replayed_micros)
         return replace(found, stopped=told.stopped)
 
-    def position(self) -> str | None:
-        """MySQL's `gtid_executed`, MariaDB's `gtid_current_pos`; a replica's says how far it lags, and is not told."""
-        if self._plane.one(dialect.CLOCK_QUERY)["is_replica"]:
-            return None
+    def position(self) -> ServerPosition | None:
+        """MySQL's `gtid_executed`, MariaDB's `gtid_current_pos`; a replica's says how far it lags, and is not told.
+
+        It was started `Uptime` ago, in whole seconds.
+        """
+        now = self._plane.one(dialect.CLOCK_QUERY)
         sql = "show global variables where variable_name in ('gtid_executed', 'gtid_current_pos')"
-        return next(("".join(str(row["Value"]).split()) for row in self._plane.rows(sql) if row["Value"]), None)
+        told = () if now["is_replica"] else self._plane.rows(sql)
+        ids = next(("".join(str(row["Value"]).split()) for row in told if row["Value"]), None)
+        if ids is None:
+            return None
+        up = next((int(row["Value"]) for row in self._plane.rows("show global status like 'Uptime'")), None)
+        return ServerPosition(ids, None if up is None else int(now["clock_micros"]) - up * 1_000_000)
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
@@ -18,7 +19,7 @@ from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
 from hudi_reconcile.stages.pull.replace import is_overwrite
 from hudi_reconcile.stages.pull.schema import follow
-from hudi_reconcile.stages.watermark import Watermark, refuse_behind, replica_lag, watermark_of
+from hudi_reconcile.stages.watermark import Watermark, hours_off, refuse_behind, replica_lag, watermark_of
 
 _MINUTE_MICROS = 60_000_000
 _WORTH_AN_INDEX_ROWS = 100_000
@@ -87,6 +88,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     if not is_empty(window):
         refuse_behind(job, replica_lag(watermark, before, moment, source.zone_offset_micros))
     told = sign_notes(watermark, signs, before, table.rows_estimate)
+    told += zone_notes(watermark, signs, before, moment, source.zone_offset_micros)
     left = () if whole and is_overwrite(job) else _left_by_ordering(watermark, existing, whole=whole)
     notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job, existing), *left)
     standing = source.standing()
@@ -182,6 +184,34 @@ def sign_notes(
     if signs.is_indexed is False and table_rows >= _WORTH_AN_INDEX_ROWS:
         notes.append(f"{names} leads no index: every pull scans the whole table, about {table_rows:,} rows")
     return tuple(notes)
+
+
+def zone_notes(
+    watermark: Watermark,
+    signs: Signs,
+    before: CheckpointAt | None,
+    moment: Moment,
+    offset_at: Callable[[int], int],
+) -> tuple[str, ...]:
+    """That a watermark without zone seems to be written in another one than `source.time_zone`, with the hours it is off.
+
+    A table that rests may lie whole hours behind by chance, so what is behind must have been so at the last pull, too.
+    """
+    now = watermark.now(moment, offset_at)
+    off = 0.0 if signs.newest_micros is None or now is None else hours_off(signs.newest_micros, now)
+    if off < 0 and before is not None:
+        was, reached = before.checkpoint.as_of_micros, before.checkpoint.watermark_micros
+        if was is not None and reached is not None and hours_off(reached, was + offset_at(was)) != off:
+            return ()
+    if not off:
+        return ()
+    names, side = ", ".join(watermark.order.columns), "ahead of" if off > 0 else "behind"
+    what = "its newest rows wait until that time has come" if off > 0 else "a commit that is late may be passed over"
+    said = (
+        f"the newest {names} is {abs(off):g} h {side} the database's clock as source.time_zone reads it: if its writers keep "
+        f"another zone, {what}: set source.time_zone to theirs"
+    )
+    return (said,)
 
 
 def _rows(count: int) -> str:

@@ -179,6 +179,43 @@ def test_numbers_beside_the_window_are_told() -> None:
     assert "the greatest at at the source is 90, below the checkpoint 1970-01-01T00:00:00.000100" in notes(world)
 
 
+HOUR = 3_600_000_000
+
+
+def off(world: World) -> list[str]:
+    return [note for note in pull(job(), world.edges, full=False).notes if "source.time_zone" in note]
+
+
+def test_watermark_that_is_written_in_another_zone_is_told_with_the_hours_at_each_pull() -> None:
+    world = World.new()
+    world.clock.now_micros = 100 * HOUR
+    world.source.put(1, 1, 100 * HOUR - 5 * HOUR)
+    (first,) = off(world)
+    world.clock.now_micros += HOUR + 7
+    world.source.put(2, 2, world.clock.now_micros - 5 * HOUR - 1_000)
+
+    (second,) = off(world)
+
+    for note in (first, second):
+        assert "the newest at is 5 h behind the database's clock" in note
+        assert "a commit that is late may be passed over" in note
+    world.source.put(3, 3, world.clock.now_micros + HOUR // 2)
+    (ahead,) = off(world)
+    assert "the newest at is 0.5 h ahead of the database's clock" in ahead
+
+
+@pytest.mark.parametrize("rests", [HOUR, 2 * HOUR, HOUR // 3])
+def test_table_that_rests_for_whole_hours_is_told_of_no_zone(rests: int) -> None:
+    world = World.new()
+    world.clock.now_micros = 100 * HOUR
+    world.source.put(1, 1, world.clock.now_micros - 1_000)
+    assert off(world) == []
+
+    world.clock.now_micros += rests
+
+    assert off(world) == []
+
+
 def test_clock_that_went_back_behind_the_checkpoint_is_refused_with_the_seconds() -> None:
     world = pulled((1, 1, 100))
     world.clock.now_micros = 100 - 3 * 3_600_000_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
@@ -168,6 +170,18 @@ def test_server_that_was_set_back_and_has_caught_up_by_other_transactions_is_not
 
     assert [guard.name for guard in no(world)] == ["restored_source"]
     assert "or once was, behind" in str(no(world)[0].limit)
+
+
+def test_server_that_was_started_since_the_last_pull_may_have_been_restored_and_caught_up_and_that_is_told() -> None:
+    world = standing_at("0-1-100")
+    world.source.stands = replace(at("0-1-200"), started_micros=world.clock.now_micros - 1)
+    assert not any("started again" in note for note in swept(world).result.notes)
+
+    world.source.stands = replace(at("0-1-200"), started_micros=world.clock.now_micros + 1)
+    assert any("was started again since the last pull" in note for note in swept(world).result.notes)
+
+    world.source.put(1, 10, 100)  # nothing is deleted: nobody needs to look
+    assert not any("started again" in note for note in swept(world).result.notes)
 
 
 def test_plan_is_refused_where_the_server_was_set_back_since() -> None:
