@@ -236,6 +236,11 @@ class _Lateness(_Part):
     ahead_rows: Rows = 0
 
 
+class _KeyMap(_Part):
+    segments: Rows
+    unequal: list[Rows]
+
+
 class _Anatomy(_Part):
     cells: list[_Cell]
     other_rows: Rows
@@ -243,6 +248,7 @@ class _Anatomy(_Part):
     lateness: _Lateness | None
     missing_rows: Rows | None = None
     extra_copies: Rows | None = None
+    key_map: _KeyMap | None = None
 
 
 class _Covered(_Part):

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 
 MOST_CELLS = 400
+MOST_STRETCHES = 100
 _EPOCH = date(1970, 1, 1)
 _SECOND = 1_000_000
 # How far below the checkpoint, by upper end; the last has none.
@@ -42,6 +43,14 @@ class Lateness:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyMap:
+    """The segments of a table in their order, as at most `MOST_STRETCHES` stretches: how many of each differed when compared."""
+
+    segments: int
+    unequal: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Anatomy:
     """Cells, the fullest first, with the rows of those that are left out; rows by differing column; lateness if known.
 
@@ -55,6 +64,7 @@ class Anatomy:
     lateness: Lateness | None = None
     missing_rows: int | None = None
     extra_copies: int | None = None
+    key_map: KeyMap | None = None
 
 
 def day_text(days: int | None) -> str | None:
@@ -69,6 +79,19 @@ def day_text(days: int | None) -> str | None:
         return (_EPOCH + timedelta(days=days)).isoformat()
     except OverflowError:
         return None
+
+
+def map_keys(unequal: Iterable[int], segments: int) -> KeyMap:
+    """Where in the order of the segments those lie that differed. `segments` are all.
+
+    >>> map_keys([0, 1, 399], 400).unequal[:2], map_keys([0, 1, 399], 400).unequal[-1], map_keys([2], 3)
+    ((2, 0), 1, KeyMap(segments=3, unequal=(0, 0, 1)))
+    """
+    stretches = min(segments, MOST_STRETCHES)
+    found = [0] * stretches
+    for segment in unequal:
+        found[min(segment * stretches // segments, stretches - 1)] += 1
+    return KeyMap(segments, tuple(found))
 
 
 def span_of(behind_micros: int) -> int:

@@ -12,11 +12,15 @@ from itertools import pairwise
 from typing import Any
 
 from hudi_reconcile.core.sweep.drift_profile import LATENESS_SECONDS
+from hudi_reconcile.report.page.time_axis import TimeView, time_view
 from hudi_reconcile.report.words.verdict import count_text
 
 Document = Mapping[str, Any]
 
 MOST_DAYS, MOST_PARTITIONS, MOST_COLUMNS = 10, 12, 12
+# How much of an ISO date names a day, a month, a year.
+_DAY_CHARS, _MONTH_CHARS, _YEAR_CHARS = 10, 7, 4
+NO_DATE = "no date"
 _SHADES = 5
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 # Beyond this an overlap costs more than a sweep: every pull would read as far back.
@@ -49,15 +53,34 @@ class HeatRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LateBar:
+    """Late rows of one span, and which overlap brings these and all that are less late."""
+
+    bar: Bar
+    overlap: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMapView:
+    """The segments as a strip, in their order: the shade of each stretch, from 0 (none differed) to 5, and how many did."""
+
+    sentence: str
+    cells: tuple[HeatCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AnatomyView:
-    """What the page says of a table's drift. Empty parts are not shown."""
+    """What the page says of a table's drift. Empty parts are not shown. `unit` is what a column of the heat map is."""
 
     why: tuple[tuple[str, str], ...]
     days: tuple[str, ...]
+    unit: str
     heat: tuple[HeatRow, ...]
-    lateness: tuple[Bar, ...]
+    lateness: tuple[LateBar, ...]
     columns: tuple[Bar, ...]
     left_out: str
+    key_map: KeyMapView | None
+    over_time: TimeView | None
 
 
 def anatomy_of(table: Document) -> AnatomyView | None:
@@ -65,12 +88,16 @@ def anatomy_of(table: Document) -> AnatomyView | None:
     found = table.get("anatomy")
     if not found:
         return None
-    days, heat, hidden = _heat(found["cells"])
+    chars, unit = _unit_of(found["cells"])
+    days, heat, hidden = _heat(found["cells"], chars)
     hidden += found["other_rows"]
     return AnatomyView(
         why=tuple(_why(table["findings"], found)),
         days=days,
+        unit=unit,
         heat=heat,
+        key_map=_key_map(table, found.get("key_map")),
+        over_time=time_view(table, found["cells"]),
         lateness=_lateness(found["lateness"]),
         columns=bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
         left_out=f"{count_text(hidden, 'row')} of other days or partitions not shown" if hidden else "",
@@ -175,7 +202,17 @@ def _changed(found: Document) -> str:
     return f", in {', '.join(names)}" if names else ""
 
 
-def _lateness(late: Document | None) -> tuple[Bar, ...]:
+def _key_map(table: Document, found: Document | None) -> KeyMapView | None:
+    """The strip; None where the result does not say, or there is one stretch."""
+    if not found or len(found["unequal"]) < 2:  # noqa: PLR2004 - one stretch is no map
+        return None
+    most, cut = max(found["unequal"]), table["provenance"].get("segments", "segments of the key")
+    order = ", the least keys at the left" if str(cut).startswith("ranges") else ""
+    sentence = f"{sum(found['unequal']):,} of {count_text(found['segments'], 'segment')} differed ({cut}{order})."
+    return KeyMapView(sentence, tuple(_cell(one, most) for one in found["unequal"]))
+
+
+def _lateness(late: Document | None) -> tuple[LateBar, ...]:
     if not late or not sum(late["rows"]):
         return ()
     ends = [span_text(end) for end in LATENESS_SECONDS]
@@ -186,7 +223,19 @@ def _lateness(late: Document | None) -> tuple[Bar, ...]:
     ]
     filled = [place for place, rows in enumerate(late["rows"]) if rows]
     shown = slice(filled[0], filled[-1] + 1)
-    return bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
+    told = bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
+    overlaps = [_caught(place, late) for place in range(len(labels))[shown]]
+    return tuple(LateBar(bar, overlap) for bar, overlap in zip(told, overlaps, strict=True))
+
+
+def _caught(place: int, late: Document) -> str:
+    """The overlap that brings the rows up to the end of a span, and how many that are."""
+    greatest, rows = late["greatest_seconds"], sum(late["rows"][: place + 1])
+    is_all = rows == sum(late["rows"])
+    if (greatest if is_all else LATENESS_SECONDS[place]) > _LONGEST_OVERLAP_SECONDS:
+        return "more than an overlap should bridge"
+    overlap = overlap_text(greatest) if is_all else span_text(LATENESS_SECONDS[place])
+    return f"{overlap} brings {rows:,}"
 
 
 def bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
@@ -195,11 +244,22 @@ def bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
     return tuple(Bar(label, rows, 100 * rows / most) for label, rows in pairs)
 
 
-def _heat(cells: Sequence[Document]) -> tuple[tuple[str, ...], tuple[HeatRow, ...], int]:
-    """Days as columns, the latest last; partitions as rows, the fullest first; and the rows of those without a place."""
+def _unit_of(cells: Sequence[Document]) -> tuple[int, str]:
+    """How much of a date names a column, so that all of them have room: of a day, a month or a year."""
+    units = ((_DAY_CHARS, "day"), (_MONTH_CHARS, "month"), (_YEAR_CHARS, "year"))
+    fitting = [one for one in units if len({_column(cell, one[0]) for cell in cells}) <= MOST_DAYS]
+    return fitting[0] if fitting else units[-1]
+
+
+def _column(cell: Document, chars: int) -> str:
+    return cell["day"][:chars] if cell["day"] else NO_DATE
+
+
+def _heat(cells: Sequence[Document], chars: int) -> tuple[tuple[str, ...], tuple[HeatRow, ...], int]:
+    """Times as columns, the latest last; partitions as rows, the fullest first; and the rows of those without a place."""
     sums: Counter[tuple[str, str]] = Counter()
     for cell in cells:
-        sums[_place(cell["partition"]), cell["day"] or "no date"] += cell["rows"]
+        sums[_place(cell["partition"]), _column(cell, chars)] += cell["rows"]
     days = tuple(sorted({day for _, day in sums})[-MOST_DAYS:])
     by_place: Counter[str] = Counter()
     for (place, day), rows in sums.items():

@@ -15,9 +15,9 @@ from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, pa
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
 from hudi_reconcile.core.result import DRIFT_KINDS, TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, SideState, Unverified
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text, segments_of
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT
-from hudi_reconcile.core.sweep.drift_profile import Anatomy
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, map_keys
 from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, document
 from hudi_reconcile.core.tables.partitions import PartitionScope
 from hudi_reconcile.core.tables.schema_evolution import Past
@@ -312,7 +312,8 @@ def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer) -> An
     mark, at = ground.watermark, found.checkpoint
     known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
     reached = at.checkpoint.watermark_micros if at is not None and known else None
-    return comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
+    parts = comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
+    return replace(parts, key_map=map_keys(found.unequal.ids, segments_of(ground.cut)))
 
 
 def draft_plan(

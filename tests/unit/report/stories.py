@@ -25,7 +25,7 @@ from hudi_reconcile.core.result_parts import (
 from hudi_reconcile.core.rules.rules import Waiver
 from hudi_reconcile.core.rules.verdict import BothTotals, FailedKeys, RuleResult, Totals
 from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
-from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell, Lateness
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell, Lateness, map_keys
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.report.page.view import Kept
 
@@ -156,6 +156,7 @@ ORDERS = TableResult(
         Lateness((0, 0, 0, 1, 0, 0, 0, 0), 432.5),
         missing_rows=1,
         extra_copies=0,
+        key_map=map_keys((2, 3, 17, 18, 18, 90, 131, 140, 156), 157),
     ),
     not_drift={"pending": 0, "settled": 2},
     guards=GUARDS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -13,14 +14,19 @@ from hudi_reconcile.core.result import DRIFT_KINDS, TableResult, table_document
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,
+    MOST_STRETCHES,
     Anatomy,
     DriftCell,
     Lateness,
     fullest_cells,
     lateness,
+    map_keys,
     span_of,
 )
 from hudi_reconcile.report.page.drift_profile import anatomy_of, overlap_text, span_text
+from hudi_reconcile.report.page.time_axis import MOST_BARS, time_view
+
+YEARS = tuple(str(year) for year in range(2018, 2027))
 
 CELLS = st.lists(
     st.builds(
@@ -140,7 +146,100 @@ def test_rows_below_the_checkpoint_are_told_from_those_ahead_of_it() -> None:
     assert "2 of them were committed, or became visible, after a pull had passed their watermark." in what
     assert cure.startswith("These lie up to 9s below the checkpoint: pull.overlap: 9s would have brought them")
     assert "1 row lies ahead of the clock" in cure
-    assert [(bar.label, bar.rows) for bar in view.lateness] == [("1s to 10s", 2)]
+    assert [(one.bar.label, one.bar.rows, one.overlap) for one in view.lateness] == [("1s to 10s", 2, "9s brings 2")]
+
+
+def test_each_span_of_lateness_names_the_overlap_that_brings_all_up_to_it() -> None:
+    late = Lateness((1, 0, 2, 0, 0, 0, 4, 0), 200_000.0)
+    view = anatomy_of(table_of(Anatomy(lateness=late), late_arriving=7))
+
+    assert view is not None
+    assert [(one.bar.rows, one.overlap) for one in view.lateness] == [
+        (1, "1s brings 1"),
+        (0, "10s brings 1"),
+        (2, "1m brings 3"),
+        (0, "10m brings 3"),
+        (0, "1h brings 3"),
+        (0, "1d brings 3"),
+        (4, "more than an overlap should bridge"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("days", "unit", "columns"),
+    [
+        (["2026-03-01", "2026-03-02"], "day", ("2026-03-01", "2026-03-02")),
+        ([f"2026-03-{n:02}" for n in range(1, 12)], "month", ("2026-03",)),
+        ([(date(2018, 1, 1) + timedelta(n)).isoformat() for n in range(3_000)], "year", YEARS),
+    ],
+)
+def test_heat_map_of_any_number_of_days_has_room_for_all_of_them(
+    days: list[str], unit: str, columns: tuple[str, ...]
+) -> None:
+    cells = tuple(DriftCell("deleted", f"p={n % 2_000}", day, 1) for n, day in enumerate(days))
+    view = anatomy_of(table_of(Anatomy(cells), deleted=len(cells)))
+
+    assert view is not None
+    assert (view.unit, view.days) == (unit, columns)
+    assert sum(cell.rows for row in view.heat for cell in row.cells) + _left_out(view.left_out) == len(cells)
+    assert view.over_time is not None
+    assert len(view.over_time.bars) <= MOST_BARS
+    assert sum(int(bar.title.split(": ")[1].split()[0]) for bar in view.over_time.bars) == len(cells)
+
+
+def _left_out(text: str) -> int:
+    return int(text.split(maxsplit=1)[0].replace(",", "")) if text else 0
+
+
+def test_drift_lies_on_an_axis_of_time_with_the_moments_of_the_pulls() -> None:
+    cells = (DriftCell("deleted", "", "2026-03-01", 4), DriftCell("deleted", "", "2026-03-03", 2))
+    table = {
+        **table_of(Anatomy((*cells, DriftCell("deleted", "", None, 1))), deleted=7),
+        "checkpoint": "2026-03-04T12:00:00Z, 17",
+        "pull": {"checkpoint_before": "2026-03-02T00:00:00", "bound": "2026-03-04T18:00:00+00:00"},
+    }
+    view = time_view(table, table["anatomy"]["cells"])
+
+    assert view is not None
+    assert (view.first, view.last, view.step, view.undated_rows) == ("2026-03-01", "2026-03-04", "1 day", 1)
+    assert [(bar.place, bar.width, bar.height) for bar in view.bars] == [(0, 250, 100), (500, 250, 50)]
+    assert [(mark.kind, mark.place) for mark in view.marks] == [("before", 250), ("reached", 875), ("bound", 937.5)]
+
+
+@pytest.mark.parametrize(
+    "checkpoint", [None, "4711", "-5", "20260301", "9999-12-31T00:00:00", "odd-text", "0001-01-01"]
+)
+def test_checkpoint_that_is_no_time_near_the_drift_moves_no_bar(checkpoint: str | None) -> None:
+    cells = (DriftCell("deleted", "", "2026-03-01", 4), DriftCell("deleted", "", "2026-03-03", 2))
+    table = {**table_of(Anatomy(cells), deleted=6), "checkpoint": checkpoint}
+    view = time_view(table, table["anatomy"]["cells"])
+
+    assert view is not None
+    assert (view.first, view.last, view.marks) == ("2026-03-01", "2026-03-03", ())
+
+
+@given(st.integers(1, 5_000).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1), max_size=60))))
+def test_map_of_the_keys_counts_every_segment_that_differed_in_the_order_of_the_segments(
+    case: tuple[int, set[int]],
+) -> None:
+    segments, unequal = case
+    found = map_keys(unequal, segments)
+
+    assert (found.segments, sum(found.unequal)) == (segments, len(unequal))
+    assert len(found.unequal) == min(segments, MOST_STRETCHES)
+    if unequal:
+        first = next(place for place, rows in enumerate(found.unequal) if rows)
+        assert first == min(unequal) * len(found.unequal) // segments
+
+
+def test_map_of_the_keys_says_what_its_order_is() -> None:
+    found = {**table_of(Anatomy(key_map=map_keys([0, 5], 64)), deleted=2), "provenance": {"segments": "ranges of id"}}
+    view = anatomy_of(found)
+
+    assert view is not None
+    assert view.key_map is not None
+    assert view.key_map.sentence == "2 of 64 segments differed (ranges of id, the least keys at the left)."
+    assert [cell.shade for cell in view.key_map.cells[:6]] == [5, 0, 0, 0, 0, 5]
 
 
 def test_result_of_before_rows_ahead_were_counted_is_read() -> None:

@@ -1,0 +1,125 @@
+"""Drift over a true time axis, with the pull's checkpoints and bound drawn in. Pure; knows no markup."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from hudi_reconcile.report.words.verdict import count_text
+
+Document = Mapping[str, Any]
+
+MOST_BARS = 100
+WIDTH = 1_000
+_DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBar:
+    """Drifted rows of some days: where it begins and how wide it is on an axis of `WIDTH`, and its height in percent."""
+
+    place: float
+    width: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMark:
+    """A moment of the pulls on the same axis. `kind` is `before`, `reached` or `bound`."""
+
+    place: float
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeView:
+    """The whole figure. `undated_rows` have no day."""
+
+    first: str
+    last: str
+    step: str
+    bars: tuple[TimeBar, ...]
+    marks: tuple[TimeMark, ...]
+    undated_rows: int
+
+
+def time_view(table: Document, cells: Sequence[Document]) -> TimeView | None:
+    """The figure of a table's drift; None where no drifted row has a day."""
+    rows: Counter[date] = Counter()
+    for cell in cells:
+        if cell["day"]:
+            rows[date.fromisoformat(cell["day"])] += cell["rows"]
+    if not rows:
+        return None
+    moments = [one for one in _moments(table) if abs((one[2].date() - max(rows)).days) <= 10 * _span_days(rows)]
+    days = [*rows, *(at.date() for _, _, at in moments)]
+    first, step = min(days), -(-((max(days) - min(days)).days + 1) // MOST_BARS)
+    count = (max(days) - first).days // step + 1
+    wide, by_bar = WIDTH / count, Counter[int]()
+    for day, found in rows.items():
+        by_bar[(day - first).days // step] += found
+    most = max(by_bar.values())
+    bars = tuple(
+        TimeBar(bar * wide, wide, 100 * found / most, f"{_days(first, bar, step)}: {count_text(found, 'drifted row')}")
+        for bar, found in sorted(by_bar.items())
+    )
+    marks = tuple(
+        TimeMark(_place(at, first) * wide / step, kind, f"{what} {at.isoformat(sep=' ', timespec='seconds')}")
+        for kind, what, at in moments
+    )
+    return TimeView(
+        first=first.isoformat(),
+        last=(first + timedelta(days=count * step - 1)).isoformat(),
+        step=count_text(step, "day"),
+        bars=bars,
+        marks=marks,
+        undated_rows=sum(cell["rows"] for cell in cells if not cell["day"]),
+    )
+
+
+# --- helpers ---
+
+
+def _span_days(rows: Mapping[date, int]) -> int:
+    """A mark that lies far outside would press all the drift into one bar."""
+    return max(30, (max(rows) - min(rows)).days)
+
+
+def _moments(table: Document) -> Iterator[tuple[str, str, datetime]]:
+    """The checkpoint before the pull, the one that pulls have reached, and the pull's bound, as far as they are times."""
+    pull = table.get("pull") or {}
+    told = (
+        ("before", "checkpoint before the pull", pull.get("checkpoint_before")),
+        ("reached", "checkpoint", table["checkpoint"]),
+        ("bound", "bound of the pull", pull.get("bound")),
+    )
+    for kind, what, text in told:
+        at = _moment(text)
+        if at is not None:
+            yield kind, what, at
+
+
+def _moment(text: object) -> datetime | None:
+    """The time of a watermark's text, in its own clock; None for a number, a text or nothing."""
+    shown = str(text or "").partition(",")[0].strip()
+    if "-" not in shown[1:]:  # a whole number may be a date of another calendar to Python
+        return None
+    try:
+        return datetime.fromisoformat(shown).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def _place(at: datetime, first: date) -> float:
+    """Days since the first."""
+    return (at - datetime(first.year, first.month, first.day)).total_seconds() / _DAY_SECONDS  # noqa: DTZ001 - its own clock
+
+
+def _days(first: date, bar: int, step: int) -> str:
+    low = first + timedelta(days=bar * step)
+    return low.isoformat() if step == 1 else f"{low.isoformat()} to {(low + timedelta(days=step - 1)).isoformat()}"
