@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.app.host import HostClock
@@ -19,7 +20,7 @@ from hudi_reconcile.app.stop import STOP
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.secrets import Environment, read_text_file
+from hudi_reconcile.config.secrets import LARGEST_SECRET_BYTES, Environment, ReadFile, read_text_file
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.source.jdbc import JdbcLogin, is_jdbc
 from hudi_reconcile.core.sweep.segments import Segmentation
@@ -29,6 +30,7 @@ from hudi_reconcile.core.tables.partitions import in_full
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc.engine import Connect, JdbcEngine, JdbcSource
 from hudi_reconcile.databases.registry import connection_of, open_engine, own_jars_of, refuse_mysql_by_jdbc
+from hudi_reconcile.lake.files import read_address
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
 from hudi_reconcile.ports import Comparer, Edges
@@ -95,7 +97,7 @@ def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agree
 def open_world(config: Config) -> Iterator[World]:
     """The database, for the length of a block."""
     source = config.source
-    password = "" if source.password is None else source.password.reveal(os.environ, read_text_file)
+    password = "" if source.password is None else source.password.reveal(os.environ, reader_of(config))
     world = World(config, password)
     try:
         yield world
@@ -180,6 +182,20 @@ def engine_for_doctor(config: Config, password: str, environ: Environment) -> It
         closing(engine_of(config, password, partial(open_database, jvm))) as engine,
     ):
         yield engine
+
+
+def reader_of(config: Config, environ: Environment = os.environ) -> ReadFile:
+    """Reads files of this machine, and of Hadoop's file systems by the JVM and the settings of the config's session."""
+
+    def read(path: Path | str) -> str:
+        if not isinstance(path, str):
+            return read_text_file(path)
+        prefix = "spark.hadoop."
+        settings = {k.removeprefix(prefix): v for k, v in config.spark.conf.items() if k.startswith(prefix)}
+        with bare_jvm(session_request(config), environ) as jvm:
+            return read_address(jvm, settings, path, LARGEST_SECRET_BYTES)
+
+    return read
 
 
 def session_request(config: Config) -> SessionRequest:

@@ -22,7 +22,7 @@ from hudi_reconcile.core.tables.masking import SHOW, Masking, masking_notes, sho
 from hudi_reconcile.core.tables.partitions import in_full
 from hudi_reconcile.core.tables.values import LakeTable, PartitionField
 from hudi_reconcile.databases.base import TableRequest
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import Pages, TableJob
 
 
 def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
@@ -46,7 +46,7 @@ def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob
         strategy=table.pull.strategy,
         watermark=_watermark(table),
         incrementing=_incrementing(table),
-        limit_rows=table.pull.limit,
+        pages=_pages(table),
         is_text_watermark=table.pull.watermark_text,
         overlap_micros=table.pull.overlap // timedelta(microseconds=1),
         adopt=table.lake.adopt,
@@ -73,6 +73,11 @@ def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob
         change_log=table.lake.cdc_logging if table.lake.cdc else None,
         audit_head=audit_head,
     )
+
+
+def _pages(table: TableConfig) -> Pages:
+    stop = table.pull.stop_after
+    return Pages(table.pull.limit, table.pull.most_pages, None if stop is None else stop.total_seconds())
 
 
 def duty_of(table: TableConfig) -> float:

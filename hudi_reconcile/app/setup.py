@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hudi_reconcile.app.connections import engine_for_doctor, needs_session, open_world, session_request
+from hudi_reconcile.app.connections import engine_for_doctor, needs_session, open_world, reader_of, session_request
 from hudi_reconcile.app.jobs import request_of
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.fields import Place
@@ -31,24 +31,32 @@ from hudi_reconcile.spark.jars import fetch_jars, list_jars
 from hudi_reconcile.spark.session import SessionRequest
 
 
-def props_call(path: Path, reports: Path, names: tuple[str, ...]) -> tuple[Call, tuple[str, ...]]:
+def props_call(
+    path: Path, reports: Path, names: tuple[str, ...], source_limit: int | None = None
+) -> tuple[Call, tuple[str, ...]]:
     """The call on the table of a properties file, and what its user should be told.
 
-    Raises ConfigError for a file that is wrong, UsageError for the name of another table.
+    Raises ConfigError for a file that is wrong, UsageError for the name of another table, and for a limit of rows that have no
+    order.
     """
-    found, notes = read_props(path, reports)
+    found, notes = read_props(path, reports, source_limit)
+    if source_limit is not None and found.config.tables[0].pull.limit is None:
+        raise UsageError(
+            "--source-limit needs an order of the rows, and this file pulls all of them each time",
+            fix="set …jdbc.incr.pull=true and …jdbc.table.incr.column.name, or leave --source-limit out",
+        )
     return Call(found.config, "reconcile.yaml", found.config.select(names), props=str(path)), notes
 
 
-def read_props(path: Path, reports: Path) -> tuple[FromProps, tuple[str, ...]]:
+def read_props(path: Path, reports: Path, source_limit: int | None = None) -> tuple[FromProps, tuple[str, ...]]:
     """What a properties file means. Its incremental column may be a time or a number: the database is asked which."""
-    found = load_props(path, reports)
+    found = load_props(path, reports, source_limit=source_limit)
     column = next(iter(found.config.tables[0].pull.watermark), None)
     if column is None:
         return found, found.notes
     is_number = _is_number(found.config, column)
     if is_number:
-        found = load_props(path, reports, incrementing=True)
+        found = load_props(path, reports, incrementing=True, source_limit=source_limit)
     if is_number is None:
         told = (
             f"{column} is taken for a time; if it is a number, write strategy: incrementing and incrementing: {column}"
@@ -128,7 +136,7 @@ def propose_config(request: CatalogRequest, folder: Path, environ: Environment) 
     """
     base = _source_base(request, folder, environ)
     secret = base.config.source.password
-    password = "" if secret is None else secret.reveal(environ, read_text_file)
+    password = "" if secret is None else secret.reveal(environ, reader_of(base.config, environ))
     with engine_for_doctor(base.config, password, environ) as engine:
         found = survey_tables(engine, request.schemas, request.choice.takes)
         place = engine.place

@@ -69,6 +69,8 @@ def _pull_lines(pull: Document | None) -> Iterator[str]:
         return
     pages = f", {pull['pages']} pages" if pull.get("pages", 0) > 1 else ""
     yield _field("pulled", f"{count_text(pull['rows'], 'row')}, {pull['mode']}{pages}")
+    if not pull.get("reached_bound", True):
+        yield _field("", "rows are left: the next pull goes on from the checkpoint")
     yield _field("checkpoint", f"{pull['checkpoint_before'] or 'none'} -> {pull['checkpoint_after'] or 'none'}")
     if pull["null_watermark_rows"]:
         yield _field("", f"{count_text(pull['null_watermark_rows'], 'row')} without a watermark")

@@ -36,13 +36,14 @@ _SECRET_NAME = re.compile(_HIDDEN_WORDS, re.IGNORECASE)
 _SECRET_PROPERTY = re.compile(rf"(?:{_HIDDEN_WORDS})[\w.-]*=", re.IGNORECASE)
 
 Environment = Mapping[str, str]
-ReadFile = Callable[[Path], str]
+ReadFile = Callable[[Path | str], str]  # a text is the address of a file on a Hadoop file system
 
 _LEGAL = "${env:NAME}, ${env:NAME:-default}, ${file:PATH}; $${ is a plain ${"
 _TOKEN = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _ENV = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _FILE = re.compile(r"file:(.+)", re.DOTALL)
-_LARGEST_SECRET_BYTES = 65_536
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+LARGEST_SECRET_BYTES = 65_536
 
 
 class MissingReferenceError(Exception):
@@ -150,15 +151,17 @@ class Secret:
         return format(HIDDEN, spec)
 
 
-def read_text_file(path: Path) -> str:
-    """The whole text of a small UTF-8 file: the reader that commands pass in.
+def read_text_file(path: Path | str) -> str:
+    """The whole text of a small UTF-8 file of this machine: the reader that commands pass in.
 
     Raises:
-        OSError: it cannot be opened, is larger than 64 KiB, or is no file (see `read_small`).
+        OSError: it cannot be opened, is larger than 64 KiB, is no file (see `read_small`), or is not of this machine.
         UnicodeDecodeError: it is not UTF-8.
     """
-    content = read_small(path, _LARGEST_SECRET_BYTES)
-    if len(content) > _LARGEST_SECRET_BYTES:
+    if isinstance(path, str):
+        raise OSError("only source.password is read from a Hadoop file system; copy the file to this machine")
+    content = read_small(path, LARGEST_SECRET_BYTES)
+    if len(content) > LARGEST_SECRET_BYTES:
         raise OSError("larger than 64 KiB")
     return content.decode("utf-8")
 
@@ -193,7 +196,7 @@ def _fill(reference: Reference, env: Environment, read_file: ReadFile, *, folder
         if value is None:
             raise MissingReferenceError(f"environment variable {reference.name} is not set, or empty")
         return value
-    path = folder / reference.name
+    path = reference.name if _ADDRESS.match(reference.name) else folder / reference.name
     try:
         text = read_file(path)
     except UnicodeDecodeError:

@@ -145,6 +145,8 @@ tables:
       # incrementing: null     # a column that only grows, such as order_id
       # overlap: 0s            # re-read this much behind the checkpoint
       # limit: null            # rows per page; each page is a commit of its own
+      # most_pages: null       # pages of one pull at most; the next pull goes on
+      # stop_after: null       # such as 20m: no further page begins then; the next pull goes on
       # watermark_text: false  # true: the watermark is ISO text of one form
       # on_error: fail         # fail | full (fall back to a full fetch where the checkpoint cannot be used)
       # full_mode: null        # upsert | overwrite (rows gone at the source go); default: overwrite for strategy full

@@ -152,7 +152,9 @@ class PullConfig(Section):
     limit: Annotated[int, Field(ge=1, le=_MOST_ROWS)] | None = Field(
         None, description="Rows per page; pages repeat until the bound taken at the start is reached."
     )
-    on_error: Literal["fail", "full"] = Field("fail", description="full: fall back to a full fetch.")
+    most_pages: Annotated[int, Field(ge=1)] | None = Field(None, description="Pages of one pull at most.")
+    stop_after: PositiveDuration | None = Field(None, description="No page begins this long after the pull began.")
+    on_error: Literal["fail", "full"] = Field("fail", description="full: read all where no window can be trusted.")
     full_mode: Literal["upsert", "overwrite"] | None = Field(
         None,
         description="What a full fetch does: upsert, or overwrite: what is gone at the source goes. Default: overwrite for "

@@ -117,7 +117,8 @@ class Corrections:
 class Pulled:
     """What one pull handed to Hudi. `pages` is in how many commits; `instant` is the last of them.
 
-    `created`: there was no table before, so whatever was compared before was another.
+    `created`: there was no table before, so whatever was compared before was another. `reached_bound` is False where pages
+    were left for the next pull.
     """
 
     rows: int
@@ -130,6 +131,7 @@ class Pulled:
     bound_why: str | None = None
     pages: int = 0
     created: bool = False
+    reached_bound: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,7 @@ class _Pull(_Part):
     bound_why: Text = None
     pages: Rows = 0
     created: bool = False
+    reached_bound: bool = True
 
 
 class _Cost(_Part):

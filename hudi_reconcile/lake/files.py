@@ -6,6 +6,7 @@ Acts only; what a file means is decided elsewhere.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,30 @@ class FileStat:
 
     name: str
     modified_ms: int
+
+
+def read_address(jvm: Any, settings: Mapping[str, str], address: str, most_bytes: int) -> str:
+    """The text of a small UTF-8 file on any file system of Hadoop; `settings` are Hadoop's.
+
+    Raises:
+        OSError: it cannot be opened, or is larger than that; the reason is that of Hadoop, by its class alone.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    conf = jvm.org.apache.hadoop.conf.Configuration()
+    for name, value in settings.items():
+        conf.set(name, value)
+    try:
+        path = jvm.org.apache.hadoop.fs.Path(address)
+        stream = path.getFileSystem(conf).open(path)
+        try:
+            data = bytes(stream.readNBytes(most_bytes + 1))
+        finally:
+            stream.close()
+    except Py4JJavaError as error:
+        raise OSError(", ".join(cause_names(error))) from error  # messages of stores may hold what signs a request
+    if len(data) > most_bytes:
+        raise OSError(f"larger than {most_bytes:,} bytes")
+    return data.decode("utf-8")
 
 
 class Files:

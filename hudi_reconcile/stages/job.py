@@ -28,10 +28,24 @@ class LandedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Pages:
+    """How a pull is cut: rows of a page, None for one page; and after how many pages, or seconds, no further one begins."""
+
+    limit_rows: int | None = None
+    most: int | None = None
+    stop_after_seconds: float | None = None
+
+    def suffice(self, pages: int, seconds: float) -> bool:
+        """Whether a pull that has made so many pages in that time goes no further."""
+        is_many = self.most is not None and pages >= self.most
+        return is_many or (self.stop_after_seconds is not None and seconds >= self.stop_after_seconds)
+
+
+@dataclass(frozen=True, slots=True)
 class TableJob:
     """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say.
 
-    `watermark` and `incrementing` are those that the strategy uses. `limit_rows` is what a page of a pull holds.
+    `watermark` and `incrementing` are those that the strategy uses. `pages` is how a pull is cut.
     `known` is what earlier runs saw of the table's columns. `where` is the source's predicate, `masking` says of which columns
     no value may be shown. `audit_head` is the head of the audit log when the run began.
     """
@@ -62,7 +76,7 @@ class TableJob:
     on_error: Literal["fail", "full"] = "fail"
     is_query: bool = False
     incrementing: str | None = None
-    limit_rows: int | None = None
+    pages: Pages = Pages()
     is_text_watermark: bool = False
     where: str | None = None
     masking: Masking = AS_NAMED
@@ -73,6 +87,11 @@ class TableJob:
     def moving(self) -> tuple[str, ...]:
         """The columns by which pulls go forward."""
         return self.watermark if self.incrementing is None else (*self.watermark, self.incrementing)
+
+    @property
+    def limit_rows(self) -> int | None:
+        """How many rows a page of a pull holds; None: all of its window."""
+        return self.pages.limit_rows
 
     def labels(self, kind: str) -> dict[str, str]:
         """What every commit of the run carries: what it is, by which run, and after which line of the audit log."""

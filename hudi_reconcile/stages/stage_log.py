@@ -30,6 +30,12 @@ def say_end(table: str, stage: str, seconds: float) -> None:
     log.info("%s: %s took %.1f s", table, stage, seconds, extra=extra)
 
 
+def say_page(table: str, pages: int) -> None:
+    """So many pages of a pull are in the lake, each with its checkpoint, and more are to come."""
+    extra = {"table": table, "stage": "write", "pages": pages}
+    log.info("%s: page %d is in the lake; a pull that is ended now goes on behind it", table, pages, extra=extra)
+
+
 @contextmanager
 def step_log(table: str, clock: Clock) -> Iterator[Callable[[str], None]]:
     """For the steps of a block: what to call as each begins, which ends the one before it; the block's end ends the last."""

@@ -80,7 +80,7 @@ from hudi_reconcile.ports import (
 )
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
-from hudi_reconcile.stages.job import PartialSweep, TableJob
+from hudi_reconcile.stages.job import Pages, PartialSweep, TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.partial import WHOLE
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
@@ -1006,7 +1006,8 @@ def job(**changes: Any) -> TableJob:
         "settle_seconds": 0.0, "max_deletes": 1000, "max_delete_share": 100.0, "max_upsert_share": 100.0, "savepoint": "never",
         "run_id": "run-1",
     }  # fmt: skip
-    return TableJob(**{**settings, **changes})
+    pages = Pages(*(changes.pop(name, None) for name in ("limit_rows", "most_pages", "stop_after_seconds")))
+    return TableJob(**{**settings, "pages": pages, **changes})
 
 
 def pulled(*rows: tuple[int, int | None, int | None], partitioned: bool = False) -> World:

@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.hoodiestreamer.properties import parse_properties
+from hudi_reconcile.demo.shop import Shop, open_shop
 from tests.integration.project import Project, in_lake, in_source
+from tests.support.docs import ROOT
 from tests.support.postgres import Database
 
 COLUMNS = ("order_id", "status", "updated_at")
@@ -38,34 +40,50 @@ def test_properties_file_pulls_and_the_config_made_of_it_sweeps_the_same_table(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The file of examples/, in the demo's database, within --source-limit first."""
     monkeypatch.chdir(tmp_path)
-    fill(pg)
-    server = pg.server
-    (tmp_path / "pw").write_text(f"{server.password}\n")
-    (tmp_path / "orders.properties").write_text(
-        f"hoodie.streamer.jdbc.url=jdbc:postgresql://{server.host}:{server.port}/{pg.name}\n"
-        f"hoodie.streamer.jdbc.user={server.user}\n"
-        "hoodie.streamer.jdbc.password.file=pw\n"
-        "hoodie.streamer.jdbc.driver.class=org.postgresql.Driver\n"
-        "hoodie.streamer.jdbc.table.name=orders\n"
-        "hoodie.streamer.jdbc.incr.pull=true\n"
-        "hoodie.streamer.jdbc.table.incr.column.name=updated_at\n"
-        "hoodie.streamer.jdbc.storage.level=MEMORY_AND_DISK\n"
-        "hoodie.streamer.jdbc.extra.options.fetchsize=50\n"
-        "hoodie.table.name=orders\nhoodie.base.path=lake/orders\n"
-        "hoodie.datasource.write.recordkey.field=order_id\nhoodie.keep.max.commits=120\n"
-    )
-    first = called(capsys, "pull", "--props", "orders.properties")
-    pg.execute("insert into orders values (900, 'new', '2025-02-01')", "delete from orders where order_id = 7")
-    second = called(capsys, "pull", "--props", "orders.properties")
-
-    assert [(code, found["tables"][0]["pull"]["rows"]) for code, found in (first, second)] == [(0, 200), (0, 1)]
-    assert len(list((tmp_path / "reports").glob("*/result.json"))) == 2
-    assert called(capsys, "init", "--from-props", "orders.properties")[0] == 0
-    code, swept = called(capsys, "sweep")
-    assert code == 1
-    assert {kind: count for kind, count in swept["tables"][0]["findings"].items() if count} == {"deleted": 1}
+    shop = open_shop(pg.server, 200)
+    try:
+        _pull_and_sweep(Database(pg.server, "shop"), shop, tmp_path, capsys)
+    finally:
+        with pg.connect(autocommit=True) as admin:
+            admin.execute("drop database shop with (force)")
+            admin.execute("drop role reader")
     _same_as_java(spark)
+
+
+def _pull_and_sweep(database: Database, shop: Shop, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "secrets").mkdir(mode=0o700)
+    secret = folder / "secrets" / "shop_password"
+    secret.write_text(f"{shop.reader_password}\n")
+    secret.chmod(0o600)
+    text = (ROOT / "examples" / "hoodiestreamer" / "orders.properties").read_text("utf-8")
+    place = f"jdbc:postgresql://{database.server.host}:{database.server.port}/shop"
+    assert "jdbc:postgresql://127.0.0.1:5432/shop" in text
+    (folder / "orders.properties").write_text(text.replace("jdbc:postgresql://127.0.0.1:5432/shop", place))
+
+    first = called(capsys, "pull", "--props", "orders.properties", "--source-limit", "150")
+    second = called(capsys, "pull", "--props", "orders.properties")
+    database.execute("delete from orders where order_id = 7")
+    third = called(capsys, "pull", "--props", "orders.properties")
+
+    told = [(code, *(found["tables"][0]["pull"][name] for name in ("rows", "pages", "reached_bound", "mode")))
+            for code, found in (first, second, third)]  # fmt: skip
+    assert told == [
+        (0, 150, 1, False, "full"), (0, 50, 1, True, "incremental"), (0, 0, 0, True, "incremental"),
+    ]  # fmt: skip
+    assert len(list((folder / "reports").glob("*/result.json"))) == 3
+    assert called(capsys, "init", "--from-props", "orders.properties")[0] == 0
+    config = folder / "reconcile.yaml"
+    written = config.read_text("utf-8")
+    assert f"${{file:{secret}}}" in written
+    config.write_text(written.replace(f"${{file:{secret}}}", f"${{file:{secret.as_uri()}}}"))  # read by Hadoop
+    code, swept = called(capsys, "sweep")
+    assert code == 1, swept
+    assert {kind: count for kind, count in swept["tables"][0]["findings"].items() if count} == {"deleted": 1}
+    config.write_text(written.replace(f"${{file:{secret}}}", f"${{file:{secret.as_uri()}.none}}"))
+    code, refused = called(capsys, "sweep")
+    assert (code, "FileNotFoundException" in refused["error"]["message"]) == (2, True), refused
 
 
 def _same_as_java(spark: SparkSession) -> None:

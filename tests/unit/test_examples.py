@@ -30,13 +30,15 @@ EXAMPLES = ROOT / "examples"
 def calls(path: Path) -> Iterator[list[str]]:
     """The tool's arguments wherever a line of the file calls it."""
     text = path.read_text("utf-8")
+    if path.suffix == ".properties":  # its calls stand in comments, each before what it does
+        text = re.sub(rf"(?m)^# +({TOOL} .*?)  .*$", r" \1", text)
     if path.suffix == ".py":
         text = text.replace('f"{TOOL}', f" {TOOL} -c x").replace(
             '["hudi-reconcile", "-c", config, "check"', f"{TOOL} check "
         )
     text = re.sub(r"args: \[(.*)\]", lambda found: found.group(1).replace(",", ""), text)
     for line in text.splitlines():
-        found = re.search(rf"(?:^|[\s/]){TOOL} ((?:-c|-q|-v|rules|check|run|audit) .*)$", line)
+        found = re.search(rf"(?:^|[\s/]){TOOL} ((?:-c|-q|-v|rules|check|run|audit|pull|init) .*)$", line)
         if found and not line.lstrip().startswith(("#", "TOOL")):
             yield shlex.split(re.split(r'[")]|, "--format', found.group(1))[0])
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from hudi_reconcile.app.connections import engine_for_doctor, session_request
+from hudi_reconcile.app.connections import engine_for_doctor, reader_of, session_request
 from hudi_reconcile.app.doctor.lake import (
     folder_check,
     lake_checks,
@@ -35,7 +35,7 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.overlay import NO_OVERLAY, Overlay
 from hudi_reconcile.config.paths import OWNERS_MODE
-from hudi_reconcile.config.secrets import Environment, read_text_file
+from hudi_reconcile.config.secrets import Environment
 from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import trust_of
@@ -127,7 +127,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     described: dict[str, SourceTable] = {}
     secret = config.source.password
     try:
-        password = "" if secret is None else secret.reveal(environ, read_text_file)
+        password = "" if secret is None else secret.reveal(environ, reader_of(config, environ))
     except ReconcileError as error:
         yield failed_check("password", error)
     else:

@@ -53,6 +53,12 @@ _NAMED = 3
     metavar="FILE",
     help="The table of HoodieStreamer properties; needs no config.",
 )
+@click.option(
+    "--source-limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --props: read N rows at most, as HoodieStreamer does; the next pull goes on.",
+)
 @click.option("--dry-run", is_flag=True, help="Print what the pull would read and create; do nothing.")
 @click.option(
     "--approve-deletes",
@@ -77,6 +83,7 @@ def pull(
     jobs: int,
     full: bool,
     props: Path | None,
+    source_limit: int | None,
     dry_run: bool,
     approve_deletes: int | None,
     allow_empty_source: bool,
@@ -88,7 +95,11 @@ def pull(
     from hudi_reconcile.app.commands import run_pull  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    call = choose_call(settings, choice, jobs) if props is None else _call_of_props(settings, props, choice)
+    if props is None and source_limit is not None:
+        raise UsageError("--source-limit goes with --props", fix="set tables[].pull: {limit: N, most_pages: 1}")
+    call = (
+        choose_call(settings, choice, jobs) if props is None else _call_of_props(settings, props, choice, source_limit)
+    )
     if dry_run:
         from hudi_reconcile.app.dry_runs import plan_pull  # noqa: PLC0415 - as above
 
@@ -220,7 +231,7 @@ def choose_call(settings: Settings, choice: TableChoice, jobs: int = 1) -> Call:
     return Call(config, str(settings.config_path), config.choose(choice), jobs=jobs)
 
 
-def _call_of_props(settings: Settings, props: Path, choice: TableChoice) -> Call:
+def _call_of_props(settings: Settings, props: Path, choice: TableChoice, source_limit: int | None) -> Call:
     if settings.config_path != DEFAULT_CONFIG:
         raise UsageError("--props stands in for a config, so -c has no meaning", fix="give one of the two")
     if not settings.is_plain:
@@ -229,7 +240,7 @@ def _call_of_props(settings: Settings, props: Path, choice: TableChoice) -> Call
         raise UsageError("--props names one table, so --tag and --exclude have no meaning", fix="leave them out")
     from hudi_reconcile.app.setup import props_call  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, notes = props_call(props, Path.cwd() / "reports", choice.patterns)
+    call, notes = props_call(props, Path.cwd() / "reports", choice.patterns, source_limit)
     for note in notes:
         complain(f"note: {note}")
     return call

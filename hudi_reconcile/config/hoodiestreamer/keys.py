@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from hudi_reconcile.config.hoodiestreamer.properties import Property
 from hudi_reconcile.config.problems import MOST_SHOWN
-from hudi_reconcile.core.errors import suggest_name
+from hudi_reconcile.core.errors import fold, suggest_name
+from hudi_reconcile.core.plan.lake_ownership import reserved_of
 
 PREFIXES = ("hoodie.datasource.jdbc.", "hoodie.streamer.jdbc.", "hoodie.deltastreamer.jdbc.")
 EXTRA = "extra.options."
@@ -48,6 +51,21 @@ _OWN = frozenset({
     "hoodie.combine.before.insert", "hoodie.datasource.write.insert.drop.duplicates", "hoodie.table.base.file.format",
     "hoodie.base.file.format", "hoodie.compaction.payload.class",
 })  # fmt: skip
+_STREAMER = ("hoodie.streamer.", "hoodie.deltastreamer.")
+# What decides, at HoodieStreamer, which rows or values arrive: read without it, another table would stand in the lake.
+_CHANGES_ROWS = {
+    "transformer.": "transformers run in HoodieStreamer alone; say it in SQL: table.name=(SELECT …) t",
+    "schemaprovider.": "schema providers and their post-processors run in HoodieStreamer alone; the columns are the source's own",
+    "schema.": "schema providers and their post-processors run in HoodieStreamer alone; the columns are the source's own",
+    "row.writer": "the tool writes rows in its own way",
+    "errortable.": "there is no error table: a row that cannot be written ends the pull",
+    "keygen.": "partitions are derived by lake.partition_by: [day(column)] in a config",
+    "source.": "the source is the JDBC table, and no other setting of a source is followed",
+}
+_ROW_WRITERS = ("hoodie.datasource.write.row.writer.", "hoodie.datasource.write.bulkinsert.row.writer.")
+# Read by code of other jars, which bring their own keys.
+_OPEN = ("hoodie.write.lock.", "hoodie.aws.", "hoodie.gcp.", "hoodie.metrics.", "hoodie.meta.sync.", "hoodie.datahub.")
+KEYS_FILE = Path(__file__).with_name("hudi_keys.txt")
 _LOOKS_JDBC = re.compile(r"hoodie\.[a-z]+\.jdbc\b", re.IGNORECASE)
 
 
@@ -62,7 +80,10 @@ class Wrong:
 
 @dataclass(slots=True)
 class Sorted:
-    """The properties by what they are for. `jdbc` and `write` are by the tool's own name of the key."""
+    """The properties by what they are for. `jdbc` and `write` are by the tool's own name of the key.
+
+    `odd` are options that Hudi does not know, as far as its own classes tell.
+    """
 
     jdbc: dict[str, Property] = field(default_factory=dict)
     extra: dict[str, Property] = field(default_factory=dict)
@@ -70,15 +91,30 @@ class Sorted:
     options: dict[str, Property] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
     wrong: list[Wrong] = field(default_factory=list)
+    odd: list[Wrong] = field(default_factory=list)
+
+
+@cache
+def hudi_keys() -> tuple[str, ...]:
+    """Every config key of the Hudi that is in the lock file, as its own classes declare them, older names included.
+
+    `python -m tests.support.hudi_keys` makes the file; its first line names the bundle.
+    """
+    return tuple(line for line in KEYS_FILE.read_text("utf-8").splitlines() if not line.startswith("#"))
 
 
 def sort_keys(properties: Iterable[Property]) -> Sorted:
-    """Every property in its place; what has none is in `wrong`, with the nearest legal spelling."""
+    """Every property in its place; what has none is in `wrong`, with the nearest legal spelling.
+
+    What HoodieStreamer would do to rows, and this tool would not, is in `wrong` too, whatever is trusted.
+    """
     found = Sorted()
     for one in properties:
         is_told = len(found.wrong) < MOST_SHOWN
         prefix = next((prefix for prefix in PREFIXES if one.key.startswith(prefix)), None)
-        if prefix is not None and one.key[len(prefix) :] in _JDBC:
+        if prefix is None and (text := _refusal(one.key)) is not None:
+            found.wrong.append(Wrong(one.line, one.key, text))
+        elif prefix is not None and one.key[len(prefix) :] in _JDBC:
             _put(found, found.jdbc, _JDBC[one.key[len(prefix) :]], one)
         elif prefix is not None and one.key.startswith(prefix + EXTRA) and len(one.key) > len(prefix + EXTRA):
             _put(found, found.extra, one.key[len(prefix + EXTRA) :], one)
@@ -86,10 +122,8 @@ def sort_keys(properties: Iterable[Property]) -> Sorted:
             found.wrong.append(Wrong(one.line, one.key, _unknown(one.key, prefix) if is_told else ""))
         elif one.key in _WRITE:
             _put(found, found.write, _WRITE[one.key], one)
-        elif one.key in _OWN:
-            found.unused.append(one.key)
         elif one.key.startswith("hoodie."):
-            _put(found, found.options, one.key, one)
+            _put_option(found, one, is_told=is_told)
         else:
             found.wrong.append(Wrong(one.line, one.key, _foreign(one.key) if is_told else ""))
     return found
@@ -105,6 +139,36 @@ def _put(found: Sorted, place: dict[str, Property], name: str, one: Property) ->
     if first.value != one.value:
         said = "is given twice" if first.key == one.key else f"says otherwise than {first.key}"
         found.wrong.append(Wrong(one.line, one.key, f"{said}, first on line {first.line}"))
+
+
+def _put_option(found: Sorted, one: Property, *, is_told: bool) -> None:
+    if one.key in _OWN:
+        found.unused.append(one.key)
+        return
+    if (text := _oddity(one.key, is_told=is_told)) is not None:
+        found.odd.append(Wrong(one.line, one.key, text))
+    _put(found, found.options, one.key, one)
+
+
+def _refusal(key: str) -> str | None:
+    """Why a setting of HoodieStreamer's cannot be followed; None for what is none. Letter case does not count."""
+    folded = fold(key)
+    if folded.startswith(_ROW_WRITERS):
+        return f"is not followed: {_CHANGES_ROWS['row.writer']}; remove the line"
+    prefix = next((prefix for prefix in _STREAMER if folded.startswith(prefix)), None)
+    if prefix is None or _LOOKS_JDBC.match(key):
+        return None
+    rest = folded[len(prefix) :]
+    known = next((text for start, text in _CHANGES_ROWS.items() if rest.startswith(start)), None)
+    return f"is not followed: {known or 'it is a setting of HoodieStreamer itself'}; remove the line if that is meant"
+
+
+def _oddity(key: str, *, is_told: bool) -> str | None:
+    folded = fold(key)
+    if folded in hudi_keys() or folded.startswith((*_OPEN, *reserved_of([folded]))):
+        return None  # reserved keys are refused by their own words
+    trust = f"{PREFIXES[1]}{WAIVERS[0]}=true passes it on"
+    return f"is no key of this Hudi{suggest_name(folded, hudi_keys()) if is_told else ''} ({trust})"
 
 
 def _unknown(key: str, prefix: str | None) -> str:

@@ -35,6 +35,7 @@ _LEVELS = frozenset(
     for base in ("MEMORY_ONLY", "MEMORY_ONLY_SER", "MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "DISK_ONLY")
     for copies in ("", "_2")
 ) | {"DISK_ONLY_3", "OFF_HEAP", "NONE"}
+_HELD_SO = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER")
 _GENERATORS = {
     "SIMPLE", "COMPLEX", "NON_PARTITION", "CUSTOM",
     "SimpleKeyGenerator", "ComplexKeyGenerator", "NonpartitionedKeyGenerator", "CustomKeyGenerator",
@@ -55,11 +56,14 @@ class PropsTree:
     origins: dict[Location, Property] = field(default_factory=dict)
     password: str | None = None
     incrementing: bool = False
+    source_limit: int | None = None
     schema: str | None = None
 
     def tree(self) -> Tree:
         """Everything that the properties say; wrong ones stand in `found.wrong` afterwards."""
         source = self._source()
+        if "trust_properties" not in source:
+            self.found.wrong += self.found.odd
         table = {
             "name": self._name(),
             "source": self._rows(),
@@ -151,9 +155,8 @@ class PropsTree:
             self._wrong(file, f"excludes {plain.key}; keep the file")
         if file is not None:
             path = re.sub(r"^file:/*", "/", file.value)
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
-                self._wrong(file, "is not a local path; copy the file here, readable by you alone")
-            return "${file:" + str(self.place.folder / path) + "}"
+            is_address = re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path)  # of a file system of Hadoop's
+            return "${file:" + (path if is_address else str(self.place.folder / path)) + "}"
         self.password = plain.value if plain is not None else where.password
         return None if self.password is None else self.password.replace("${", "$${")
 
@@ -196,15 +199,18 @@ class PropsTree:
         fallback = self.found.jdbc.get("incr.fallback.to.full.fetch")
         if fallback is not None and self._truth(fallback):
             pull["on_error"] = "full"
+        if self.source_limit is not None and pull["strategy"] != "full":
+            pull |= {"limit": self.source_limit, "most_pages": 1}
         return pull
 
     def _level(self, one: Property) -> None:
         name = one.value.upper()
         if name not in _LEVELS:
             self._wrong(one, f"is no storage level of Spark's{suggest_name(name, _LEVELS)}")
-        elif not name.startswith("MEMORY_AND_DISK"):
+        elif name not in _HELD_SO:
             self.notes.append(
-                f"{one.key}={name}: rows are held in memory and on disk all the same, so that none is read twice"
+                f"{one.key}={name} is not used: rows are held once, in memory and on disk (MEMORY_AND_DISK), so that none "
+                "is read twice"
             )
 
     def _lake(self) -> Tree:
@@ -303,24 +309,28 @@ class FromProps:
     clear_password: bool
 
 
-def load_props(path: Path, reports: Path, *, incrementing: bool = False) -> FromProps:
+def load_props(path: Path, reports: Path, *, incrementing: bool = False, source_limit: int | None = None) -> FromProps:
     """The config of a properties file; runs go below `reports`.
 
-    `incrementing`: the incremental column is a number that only grows, not a time; the file does not tell.
+    `incrementing`: the incremental column is a number that only grows, not a time; the file does not tell. `source_limit`: one
+    pull reads so many rows at most, as HoodieStreamer's option of that name has it.
 
     Raises:
         ConfigError: the file cannot be read, or anything in it is wrong; all problems at once.
     """
-    return parse_props(_text(path), Place(str(path), path.absolute().parent), reports, incrementing=incrementing)
+    place = Place(str(path), path.absolute().parent)
+    return parse_props(_text(path), place, reports, incrementing=incrementing, source_limit=source_limit)
 
 
-def parse_props(text: str, place: Place, reports: Path, *, incrementing: bool = False) -> FromProps:
+def parse_props(
+    text: str, place: Place, reports: Path, *, incrementing: bool = False, source_limit: int | None = None
+) -> FromProps:
     """As `load_props`, of a text. Touches no file."""
     try:
         found = sort_keys(parse_properties(text))
     except PropertiesError as error:
         raise _error([Wrong(error.line, "", str(error))], place) from None
-    build = PropsTree(found, place, incrementing=incrementing)
+    build = PropsTree(found, place, incrementing=incrementing, source_limit=source_limit)
     tree = build.tree()
     tree["reports"] = str(reports)
     if found.wrong:

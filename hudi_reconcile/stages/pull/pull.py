@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnverifiedError
 from hudi_reconcile.core.outcome import Outcome
@@ -20,14 +21,14 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
 from hudi_reconcile.core.tables.key_encoding import needs_spelling
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
-from hudi_reconcile.ports import Edges, Frame, Lake, NewTable, Source, Staged
+from hudi_reconcile.ports import Clock, Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.comparison import cut_of
 from hudi_reconcile.stages.hoodiestreamer import checkpoint_to_hand_back
 from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
 from hudi_reconcile.stages.pull.start import Start, carry, refuse_changed, start_of
-from hudi_reconcile.stages.stage_log import Laps
+from hudi_reconcile.stages.stage_log import Laps, say_page
 
 NO_APPROVAL = Approval()
 Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
@@ -35,7 +36,10 @@ Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What has been handed to Hudi so far, in how many commits, and the newest checkpoint."""
+    """What has been handed to Hudi so far, in how many commits, and the newest checkpoint.
+
+    `is_short`: pages of the window are left.
+    """
 
     existing: LakeTable | None
     after: CheckpointAt | None
@@ -45,6 +49,7 @@ class _Done:
     greatest_group_rows: int = 0
     write_seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    is_short: bool = False
 
 
 def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
@@ -64,12 +69,11 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
         if start.whole and start.existing is not None:
             refuse_unsafe_writers(job, lake)  # before all rows are read for nothing
         start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))
-        done = _Done(start.existing, start.before)
         if start.existing is not None and start.whole and is_overwrite(job):
             return _overwrite(job, start, edges, approval)
-        cut = cut_of(job, start.table, source)
+        done, cut = _Done(start.existing, start.before), cut_of(job, start.table, source)
         try:
-            for page in _pages(job, start, source):
+            for page in _pages(job, start, source, _ends(job, start, edges.clock)):
                 staged = source.staged(start.table, cut, page.window, start.bound)
                 _refuse_unfit(job, start, done, staged, source)
                 if staged.rows or done.existing is None or (start.schema and not done.pages):
@@ -78,6 +82,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                         done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
                         laps.end("write")
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
+                done = replace(done, is_short=page.rest is not None)
             return _result(job, _handed_back(start, done, edges), done)
         except (Exception, *STOPS) as error:
             if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
@@ -152,19 +157,28 @@ def _handed_back(start: Start, done: _Done, edges: Edges) -> Start:
     return replace(start, notes=(*start.notes, f"handed back to HoodieStreamer: {back.key}={back.value}"))
 
 
-def _pages(job: TableJob, start: Start, source: Source) -> Iterator[PageRange]:
-    """The start's window, whole or in pages. The last page of a whole read has no upper end."""
+def _pages(job: TableJob, start: Start, source: Source, ends: Callable[[int], bool]) -> Iterator[PageRange]:
+    """The start's window, whole or in pages, until it `ends`. The last page of a whole read has no end."""
     if job.limit_rows is None or start.bound is None:
         yield PageRange(start.window, None)
         return
     rest = replace(start.window, upper=Edge(Mark(start.bound)))
-    while True:
+    for pages in count(1):
         page = next_page(rest, job.limit_rows, lambda window, rows, at: source.ahead(start.table, window, rows, at))
         if page.rest is None:
             yield PageRange(replace(page.window, upper=None), None) if start.whole else page
             return
         yield page
+        say_page(job.name, pages)
+        if ends(pages):
+            return
         rest = page.rest
+
+
+def _ends(job: TableJob, start: Start, clock: Clock) -> Callable[[int], bool]:
+    """Whether so many pages are all of this pull. A full fetch over a table that is there is never cut: none goes on with it."""
+    begun, is_again = clock.monotonic_seconds(), start.whole and start.existing is not None
+    return lambda pages: not is_again and job.pages.suffice(pages, clock.monotonic_seconds() - begun)
 
 
 def _added(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt, lake: Lake) -> _Done:
@@ -269,5 +283,6 @@ def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
             bound_why=start.watermark.bound_why(start.moment),
             pages=done.pages,
             created=start.existing is None and done.pages > 0,
+            reached_bound=not done.is_short,
         ),
     )

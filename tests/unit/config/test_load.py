@@ -196,6 +196,8 @@ WRONG = [
     (8, "    pull: {strategy: timestamp}", 8, "tables[0].pull.strategy: timestamp needs `watermark`"),
     (8, "    pull: {strategy: incrementing}", 8, "tables[0].pull.strategy: incrementing needs `incrementing`"),
     (8, "    pull: {strategy: xmin, watermark: [a]}", 8, "tables[0].pull.watermark: says nothing beside strategy xmin"),
+    (8, "    pull: {watermark: [at], stop_after: 1h}", 8, "tables[0].pull.stop_after: needs `limit`"),
+    (8, "    pull: {watermark: [at], most_pages: 2}", 8, "tables[0].pull.most_pages: needs `limit`"),
     (8, "    pull: {strategy: xmin, overlap: 1s}", 8, "tables[0].pull.overlap: says nothing beside strategy xmin"),
     (8, "    pull: {strategy: timestmp, watermark: [a]}", 8, "did you mean 'timestamp'?"),
     (8, "    pull: {limit: 0}", 8, "tables[0].pull.limit: must be greater than or equal to 1"),

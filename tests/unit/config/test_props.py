@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.config.fields import Place
-from hudi_reconcile.config.hoodiestreamer.keys import PREFIXES
+from hudi_reconcile.config.hoodiestreamer.keys import KEYS_FILE, PREFIXES, hudi_keys
 from hudi_reconcile.config.hoodiestreamer.tree import FromProps, parse_props
 from hudi_reconcile.config.hoodiestreamer.url import source_url
 from hudi_reconcile.config.load import load_config, parse_config
+from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.config.show import as_yaml
 from hudi_reconcile.core.errors import ConfigError
+from hudi_reconcile.spark.jars import locked_jars
 
 PLACE = Place("orders.properties", Path("/props"))
 BASE = {
@@ -91,6 +93,54 @@ def test_keys_partitions_fallback_and_options_land_in_their_places() -> None:
     assert [name in told for name in ("lowerBound", "storage.level=DISK_ONLY", "precombine")] == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("hoodie.streamer.transformer.sql", "transformers run in HoodieStreamer alone"),
+        ("hoodie.deltastreamer.transformer.sql.file", "transformers run in HoodieStreamer alone"),
+        ("hoodie.Streamer.Transformer.SQL", "transformers run in HoodieStreamer alone"),
+        ("hoodie.streamer.schemaprovider.source.schema.file", "schema providers"),
+        ("hoodie.streamer.schemaprovider.spark_avro_post_processor.enable", "schema providers"),
+        ("hoodie.deltastreamer.source.kafka.value.deserializer.class", "the source is the JDBC table"),
+        ("hoodie.streamer.keygen.timebased.output.dateformat", "partitions are derived by lake.partition_by"),
+        ("hoodie.streamer.errortable.x", "there is no error table"),
+        ("hoodie.streamer.ingestion.tablesToBeIngested", "a setting of HoodieStreamer itself"),
+        ("hoodie.datasource.write.row.writer.enable", "the tool writes rows in its own way"),
+        ("hoodie.errortable.enable", "is set by the tool itself"),
+        ("include", "other files are not included"),
+    ],
+)
+@pytest.mark.parametrize("trusted", [None, "true"])
+def test_key_that_would_change_rows_at_hoodiestreamer_is_refused_by_name(
+    key: str, why: str, trusted: str | None
+) -> None:
+    (problem,) = refused(text_of(jdbc__trust__properties=trusted) + f"\n{key}=x\n")
+
+    assert f": {key}: " in problem
+    assert why in problem
+
+
+def test_key_that_hudi_does_not_know_is_refused_with_the_nearest_unless_it_is_trusted() -> None:
+    misspelt = text_of(upsert__shuffle__paralelism="2")
+
+    (problem,) = refused(misspelt)
+
+    assert "did you mean 'hoodie.upsert.shuffle.parallelism'?" in problem
+    assert "hoodie.streamer.jdbc.trust.properties=true passes it on" in problem
+    trusted = read(f"{misspelt}\nhoodie.streamer.jdbc.trust.properties=true")
+    assert trusted.config.tables[0].lake.options == {"hoodie.upsert.shuffle.paralelism": "2"}
+    legal = {"hoodie.UPSERT.shuffle.parallelism": "2", "hoodie.write.lock.zookeeper.url": "z", "hoodie.aws.x": "y"}
+    found = read(text_of() + "".join(f"\n{key}={value}" for key, value in legal.items()))
+    assert found.config.tables[0].lake.options == {key.lower(): value for key, value in legal.items()}
+
+
+def test_list_of_hudis_keys_is_that_of_the_bundle_in_the_lock_file() -> None:
+    head = KEYS_FILE.read_text("utf-8").splitlines()[0]
+
+    assert locked_jars()[0].coordinate in head, "make it again: python -m tests.support.hudi_keys"
+    assert {"hoodie.upsert.shuffle.parallelism", "hoodie.keep.max.commits"} <= set(hudi_keys())
+
+
 def test_without_an_incremental_column_every_row_is_fetched() -> None:
     assert read(text_of()).config.tables[0].pull.strategy == "full"
     assert read(text_of(jdbc__incr__pull="false", jdbc__table__incr__column__name="at")).config.tables[
@@ -157,7 +207,44 @@ def test_password_of_the_file_loses_its_newline_and_nothing_else(tmp_path: Path)
 
     secret = found.config.source.password
     assert secret is not None
-    assert secret.reveal({}, lambda path: path.read_text()) == " s${x}\\"
+    assert secret.reveal({}, read_text_file) == " s${x}\\"
+
+
+def test_password_file_on_a_file_system_of_hadoops_is_its_address_and_never_a_local_name() -> None:
+    read_from: list[Path | str] = []
+
+    def reader(path: Path | str) -> str:
+        read_from.append(path)
+        return "s3cret\n"
+
+    found = read(text_of(jdbc__password__file="hdfs://nn:8020/secrets/pw"))
+    secret = found.config.source.password
+
+    assert secret is not None
+    assert secret.reveal({}, reader) == "s3cret"
+    assert read_from == ["hdfs://nn:8020/secrets/pw"]
+    with pytest.raises(ConfigError, match=r"hdfs://nn:8020/secrets/pw cannot be read: only source\.password"):
+        secret.reveal({}, read_text_file)
+
+
+def test_source_limit_is_one_page_of_an_ordered_pull_and_nothing_beside_a_full_one() -> None:
+    ordered = text_of(jdbc__incr__pull="true", jdbc__table__incr__column__name="at")
+
+    (table,) = parse_props(ordered, PLACE, Path("r"), source_limit=500).config.tables
+    (whole,) = parse_props(text_of(), PLACE, Path("r"), source_limit=500).config.tables
+
+    assert (table.pull.limit, table.pull.most_pages) == (500, 1)
+    assert (whole.pull.limit, whole.pull.most_pages) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("level", "noted"),
+    [("MEMORY_AND_DISK", False), ("memory_and_disk_ser", False), ("MEMORY_AND_DISK_SER_2", True), ("DISK_ONLY", True)],
+)
+def test_storage_level_that_is_not_used_is_told(level: str, *, noted: bool) -> None:
+    notes = " ".join(read(text_of(jdbc__storage__level=level)).notes)
+
+    assert ("is not used: rows are held once, in memory and on disk" in notes) is noted
 
 
 def test_password_in_the_file_or_url_works_and_is_shown_nowhere() -> None:
@@ -168,7 +255,7 @@ def test_password_in_the_file_or_url_works_and_is_shown_nowhere() -> None:
         found = read(text)
         secret = found.config.source.password
         assert secret is not None
-        assert secret.reveal({}, Path.read_text) == "s3${cret"
+        assert secret.reveal({}, read_text_file) == "s3${cret"
         assert found.clear_password
         assert "cret" not in f"{found.config}{as_yaml(found.tree)}"
     assert "cret" not in "".join(refused(text_of(jdbc__password="s3cret", jdbc__password__file="f")))
@@ -270,4 +357,4 @@ def test_config_that_is_written_down_means_the_same(tmp_path: Path) -> None:
 
     assert again.tables == found.config.tables
     assert again.source.model_dump() == found.config.source.model_dump()
-    assert parse_config(as_yaml(found.tree), PLACE, {}, Path.read_text).config.source.url == found.config.source.url
+    assert parse_config(as_yaml(found.tree), PLACE, {}, read_text_file).config.source.url == found.config.source.url

@@ -120,6 +120,40 @@ def test_pages_of_numbers_end_at_the_greatest_that_was_there_at_the_start() -> N
     assert (found.rows, found.pages, found.checkpoint_after) == (4, 4, "6")
 
 
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("settings", "pages"),
+    [({"most_pages": 2}, 2), ({"stop_after_seconds": 0.007}, 2), ({"stop_after_seconds": 1e9}, 3)],
+)
+def test_pull_ends_at_a_page_and_the_next_one_goes_on_to_the_same_rows(
+    settings: dict[str, Any], pages: int, *, first: bool
+) -> None:
+    """The clock takes 1.5 ms each time that it is asked for a duration, and a page asks three times."""
+    world = filled((0, None), (1, 10))
+    if not first:
+        done(world)
+    for key in range(2, 8):
+        world.source.put(key, key, key * 10)
+    world.clock.now_micros, world.clock.step_micros = 1_000_000, 1_500
+
+    found = done(world, limit_rows=2 if not first else 3, **settings)
+    assert (found.pages, found.reached_bound, found.created) == (pages, pages == 3, first)
+    assert (world.lake_holds() == world.source_holds()) is found.reached_bound
+    while not found.reached_bound:
+        found = done(world, limit_rows=2, **settings)
+        assert found.mode == "incremental"
+    assert world.lake_holds() == world.source_holds()
+
+
+def test_full_fetch_over_a_table_is_never_left_in_the_middle() -> None:
+    world = filled(*((key, key * 10) for key in range(1, 7)))
+    done(world)
+
+    found = done(world, full=True, limit_rows=2, most_pages=1)
+
+    assert (found.pages, found.reached_bound) == (3, True)
+
+
 def test_kill_between_pages_costs_one_page() -> None:
     world = filled(*((key, key * 10) for key in range(1, 7)))
 
