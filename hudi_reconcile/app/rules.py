@@ -244,4 +244,4 @@ def _doubt(rule: Rule) -> str | None:
         expectation(rule.id, rule.check.type, rule.check.kwargs)
     except UnknownExpectationError as error:
         return str(error)
-    return None
+    return doubt(rule.check)

@@ -55,8 +55,10 @@ def _allow(value: object) -> object:
         return value
     if type(value) is int and value >= 0:
         return Allow(value)
-    if isinstance(value, str) or (isinstance(value, float) and 0 < value < 1):
+    if isinstance(value, str):
         return Allow(share=parse_share(value))
+    if isinstance(value, float) and 0 < (share := exact_number(value)) < 1:  # every digit of it, as the file has them
+        return Allow(share=share)
     raise ValueError("must be a count of rows (5) or a share of them (0.1%)")
 
 

@@ -18,7 +18,18 @@ from pyspark.sql import Column, DataFrame
 
 from hudi_reconcile.core.errors import suggest_name
 from hudi_reconcile.core.rules.reach import BATCH, find_reach_fault, sql_of, strip_semicolons
-from hudi_reconcile.core.rules.rules import Gx, InSet, Matches, NotNull, OnBatch, Rule, Sql, Unique, ValueRange
+from hudi_reconcile.core.rules.rules import (
+    Gx,
+    InSet,
+    Matches,
+    NotNull,
+    OnBatch,
+    Rule,
+    Sql,
+    Unique,
+    ValueRange,
+    named_columns,
+)
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.core.safe_text import places_of, trace_of
 from hudi_reconcile.rules.predicates import CLOCKS, column_named, members, type_of, within
@@ -52,7 +63,7 @@ def build_request(rows: DataFrame, rule: Rule, number: int) -> ExpectationReques
     """
     check = rule.check
     assert isinstance(check, OnBatch)
-    for column in _columns(check):
+    for column in named_columns(check):
         _refuse_missing(rows, column)
     try:
         return _asked(rows, rule.id, check, f"_hr_holds_{number}")
@@ -112,7 +123,7 @@ def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> Expect
         case Sql() | Gx():
             _refuse_reach(rows, check)
     return ExpectationRequest(
-        expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not _columns(check)
+        expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not named_columns(check)
     )
 
 
@@ -145,20 +156,6 @@ def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
 def _holding(rule_id: str, helper: str, holds: Column) -> ExpectationRequest:
     kwargs = {"column": helper, "value_set": [True]}
     return ExpectationRequest(expectation(rule_id, "expect_column_values_to_be_in_set", kwargs), (helper, holds))
-
-
-def _columns(check: OnBatch) -> tuple[str, ...]:
-    match check:
-        case Unique(columns):
-            return columns
-        case Sql():
-            return ()
-        case Gx(_, kwargs):
-            single = [kwargs[name] for name in ("column", "column_A", "column_B") if isinstance(kwargs.get(name), str)]
-            several = kwargs.get("column_list")
-            return (*single, *(several if isinstance(several, list) else ()))
-        case _:
-            return (check.column,)
 
 
 def _refuse_missing(rows: DataFrame, column: str) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from hudi_reconcile.core.rules.java_regex import regex_fault
 from hudi_reconcile.core.rules.rules import Check, Gx, Rule, Sql, ValueRange
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.ports import Frame
@@ -125,3 +130,22 @@ def test_queries_of_the_batch_and_expectations_on_it_are_legal(place: Place) -> 
 
     found = place.counted(Sql(LEGAL[0]), *(Gx(kind, kwargs) for kind, kwargs in LEGAL_EXPECTATIONS[:4]))
     assert [one.problem for one in found if one.problem] == []
+
+
+PIECES = (
+    "a", "(", "(?:", "(?<x>", "(?<x_y>", "(?P<y>", ")", "[", "]", "[^", "*", "+", "?", "{2}", "{2,1}", "{,3}", "{", "}", "|",
+    r"\d", r"\g", r"\k<x>", r"\pL", r"\u0041", r"\u{41}", r"\x{41}", "^", ".", "\\", "(?i)", "(?L)", "(?#c)", "(?=", "(?<=",
+    "&&", "-", r"\1", "??", "*+", "(?i-)", r"\0", r"\07", r"\cA", "(?ix:",
+)  # fmt: skip
+
+
+def test_regex_that_lint_calls_wrong_is_one_that_java_takes_not(spark: SparkSession) -> None:
+    pattern: Any = spark._jvm.java.util.regex.Pattern  # type: ignore[union-attr]
+    chosen = random.Random(24)  # noqa: S311 - the same in each run
+    texts = {"".join(chosen.choices(PIECES, k=chosen.randint(1, 6))) for _ in range(2_000)}
+    wrong = [text for text in texts if regex_fault(text)]
+
+    assert len(wrong) > 500
+    for text in wrong:
+        with pytest.raises((Py4JJavaError, PySparkException)):
+            pattern.compile(text)

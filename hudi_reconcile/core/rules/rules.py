@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any, Literal
 
 Severity = Literal["warn", "error"]
 Scalar = str | int | bool | Decimal
+_DIGITS = 500  # of a share as a file may write it, and of its product with a number of rows
 _SHOWN = 5  # of a list of values, in a sentence
 _UNITS = (
     ("d", timedelta(days=1)),
@@ -34,10 +35,12 @@ class Allow:
         """
         if self.share is None:
             return failed_rows <= self.rows
-        return failed_rows <= self.share * judged_rows
+        with localcontext(prec=_DIGITS):
+            return failed_rows <= self.share * judged_rows
 
     def __str__(self) -> str:
-        return str(self.rows) if self.share is None else f"{(self.share * 100).normalize():f}%"
+        with localcontext(prec=_DIGITS):
+            return str(self.rows) if self.share is None else f"{(self.share * 100).normalize():f}%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +187,9 @@ def named_columns(check: Check) -> tuple[str, ...]:
         case Unique(columns):
             return columns
         case Gx(_, kwargs):
-            single = [kwargs[name] for name in ("column", "column_A", "column_B") if name in kwargs]
-            listed = kwargs.get("column_list", ())
-            return tuple(map(str, (*single, *(listed if isinstance(listed, list | tuple) else ()))))
+            single = [kwargs[name] for name in ("column", "column_A", "column_B") if isinstance(kwargs.get(name), str)]
+            several = kwargs.get("column_list")
+            return (*single, *(several if isinstance(several, list) else ()))
         case _:
             return ()
 

@@ -9,7 +9,6 @@ A column's sum, least and greatest value on both sides: control totals of the co
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -17,10 +16,12 @@ from decimal import Decimal, localcontext
 from typing import Any, Literal, NamedTuple
 
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.rules.java_regex import regex_fault
 from hudi_reconcile.core.rules.rules import (
     ON_ONE_ROW,
     Allow,
     Check,
+    Gx,
     Matches,
     Rule,
     RuleSet,
@@ -152,20 +153,38 @@ def not_run(rules: RuleSet, why: str, fix: str) -> tuple[RuleResult, ...]:
     return tuple(judge_rule(rule, problem, (), date.min, hidden=True) for rule in rules.rules)
 
 
-# Where these stand, brackets are counted otherwise, or not at all: only Java can tell.
-_ONLY_JAVA_TELLS = re.compile(r"\\[Qc]|\(\?[a-zA-Z]*x|&&|\[\^?\]")
-_ESCAPED = re.compile(r"\\.", re.DOTALL)
-
-
 def doubt(check: Check) -> str | None:
     """Why no run of the check can be what its author means; None where nothing is certainly wrong."""
     match check:
         case ValueRange(_, low, high) if low is not None and high is not None and _is_above(low, high):
             return "min is above max: no value lies between them"
-        case Matches(_, regex) if why := _unbalanced(regex):
+        case Matches(_, regex) if why := regex_fault(regex):
             return f"regex: {why}"
+        case Gx(_, kwargs):
+            return _argument_doubt(kwargs)
         case _:
             return None
+
+
+def _argument_doubt(kwargs: Mapping[str, Any]) -> str | None:
+    """Arguments of an expectation that it takes, and that can only fail, or pass, whatever the rows hold."""
+    low, high = kwargs.get("min_value"), kwargs.get("max_value")
+    scalars = str | int | Decimal | float
+    if isinstance(low, scalars) and isinstance(high, scalars) and _is_above(_exact(low), _exact(high)):
+        return "min_value is above max_value: nothing lies between them"
+    if kwargs.get("value_set") == []:
+        return "value_set is empty"
+    if "regex" in kwargs and not isinstance(kwargs["regex"], str):
+        return "regex is no text"
+    listed = kwargs.get("regex_list")
+    for regex in (kwargs.get("regex"), *(listed if isinstance(listed, list) else ())):
+        if isinstance(regex, str) and (why := regex_fault(regex)):
+            return f"regex: {why}"
+    return None
+
+
+def _exact(value: str | Decimal | float) -> Scalar:
+    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def _is_above(low: Scalar, high: Scalar) -> bool:
@@ -179,30 +198,6 @@ def _is_above(low: Scalar, high: Scalar) -> bool:
     except ValueError:
         return False
     return first.replace(tzinfo=first.tzinfo or UTC) > last.replace(tzinfo=last.tzinfo or UTC)
-
-
-def _unbalanced(regex: str) -> str:
-    r"""What Java's syntax cannot make anything of; empty where brackets are even, or only Java can tell.
-
-    >>> _unbalanced("(["), _unbalanced("a)"), _unbalanced(r"[\[(](a|\))"), _unbalanced("[a-z[0-9]]")
-    ("'[' is not closed", "')' closes nothing", '', '')
-    """
-    if _ONLY_JAVA_TELLS.search(regex):
-        return ""
-    plain = _ESCAPED.sub("", regex)
-    if "\\" in plain:
-        return "ends in a backslash that escapes nothing"
-    groups = classes = 0
-    for char in plain:
-        if char == "[":
-            classes += 1
-        elif classes:
-            classes -= char == "]"
-        elif char in "()":
-            groups += 1 if char == "(" else -1
-            if groups < 0:
-                return "')' closes nothing"
-    return "'[' is not closed" if classes else "'(' is not closed" if groups else ""
 
 
 _DIGITS = 100  # for a difference of two sums
