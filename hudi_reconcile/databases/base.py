@@ -211,7 +211,7 @@ class TableFacts:
     `id_cache` is how many ids a session takes at once, where a column's ids come from a sequence that hands out more than one.
     `can_write` is by a grant: a superuser, who may do everything, is told of once (`ServerFacts.is_superuser`). `asks` is what
     a view calls that knows who reads it; `runs` what the planner may call as this role, though no statement of ours names it.
-    `has_indexes` is false of what reads other tables, as views and queries do.
+    `has_indexes` is false of what reads other tables, as views and queries do. `are_rows_counted`: their number is no estimate.
     """
 
     table: SourceTable
@@ -223,6 +223,7 @@ class TableFacts:
     asks: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     has_indexes: bool = True
+    are_rows_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

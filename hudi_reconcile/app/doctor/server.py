@@ -85,9 +85,8 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: D
             f"{name}: source", "fail", f"SELECT on {table.name} is not granted", f"GRANT SELECT ON {table.name}"
         )
         return
-    yield Check(
-        f"{name}: source", "ok", f"{table.name}, {len(table.columns)} columns, about {table.rows_estimate:,} rows"
-    )
+    rows = f"{table.rows_estimate:,} rows counted" if facts.are_rows_counted else f"about {table.rows_estimate:,} rows"
+    yield Check(f"{name}: source", "ok", f"{table.name}, {len(table.columns)} columns, {rows}")
     if facts.can_write:
         yield Check(
             f"{name}: role", "warn", f"the role can write {table.name}; reading is enough", "use a SELECT-only role"

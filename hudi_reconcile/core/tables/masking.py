@@ -7,6 +7,7 @@ and `customerEmail` is one. Pure; how a value is hidden is decided elsewhere.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,29 +23,62 @@ _PERSONAL: Final = """
     iban income lastname lname maiden mail mobile msisdn nationality nickname passport passwd password phone phoneno phonenumber
     postalcode postcode religion salary sex ssn street surname tel telefon telephone username zip zipcode
 """
+# The same in German, French, Italian, Spanish, Polish, Romanian, Dutch, Greek, Hungarian, Portuguese, Czech and Swedish, without
+# accents; German also with its digraphs. Words that mean something else in English or in catalogues as well are left out.
+_ELSEWHERE: Final = """
+    adresse anschrift ausweisnummer einkommen familienname gebdatum geburtsdatum geburtsname geburtsort geburtstag
+    gehalt geschlecht handynummer hausnummer kennwort kontonummer mobilnummer mobiltelefon nachname nationalitat nationalitaet
+    passnummer passwort personalausweis plz postleitzahl sozialversicherungsnummer staatsangehorigkeit staatsangehoerigkeit steuerid steuernummer
+    strasse telefonnummer vorname
+    codepostal courriel motdepasse naissance nationalite nomfamille prenom rue salaire sexe
+    cellulare codicefiscale cognome indirizzo nascita nazionalita reddito residenza sesso stipendio telefono
+    apellido apellidos calle celular contrasena correo direccion dni genero ingresos movil nacimiento nacionalidad salario sexo
+    adres dochod haslo imie imiona narodowosc nazwisko obywatelstwo pesel plec ulica urodzenia urodzenie wynagrodzenie
+    adresa cetatenie cnp nastere nasterii nationalitate parola prenume salariu strada venit
+    achternaam bsn burgerservicenummer geboorte geboortedatum geboorteplaats geslacht huisnummer inkomen mobiel nationaliteit
+    roepnaam salaris straat straatnaam telefoon telefoonnummer tussenvoegsel voornaam wachtwoord
+    afm amka diefthynsi dieythynsi eponymo fylo gennisis ithageneia kinito odos onoma tilefono
+    adoszam allampolgarsag csaladnev fizetes iranyitoszam jelszo keresztnev lakcim szuletes szuletesi tajszam telefonszam utca
+    utonev vezeteknev
+    apelido cep cpf endereco morada nacionalidade nascimento nif rua senha sobrenome telefone telemovel
+    heslo jmeno krestni mobil narodnost narozeni obcanstvi pohlavi prijmeni psc ulice
+    adress efternamn fodelsedag fodelsedatum fornamn gata gatuadress losenord mobilnummer nationalitet personnummer postnummer
+"""
+_GREEK: Final = "αμκα αφμ γεννησης γεννηση διευθυνση εθνικοτητα επωνυμο κινητο μισθος οδος ονομα τηλεφωνο φυλο"
 # Words that only together name what belongs to a person.
 _TOGETHER: Final = """
     account_number card_number credit_card driver_licence driver_license drivers_licence drivers_license national_id postal_code
     social_security tax_id
+    code_postal codice_fiscale codice_postale cod_postal codigo_postal de_passe kod_pocztowy mot_passe nom_famille numero_secu
+    rodne_cislo
 """
 # What is written as one word, in catalogues of capitals above all.
 _RUN_TOGETHER: Final = ("email", "birthdate", "dateofbirth", "phonenumber", "surname", "firstname", "lastname")
 _ADDRESSES: Final = ("emailaddr", "mailaddr")
 # `name` alone may be anybody's; beside one of these it is the name of a thing.
 _NAME: Final = "name"
+_NAMES: Final = frozenset(("name", "naam", "namn", "nev", "nom", "nombre", "nome", "nume"))
 _NAMED_THINGS: Final = """
     app application bank brand branch bucket category channel city class cluster column country currency database db department
     device domain event feature field file folder group host item job key language location method metric model module object
     package partition path plan process product program project property queue region role rule schema server service shop site
     source state status store system table tag target task team topic type unit version warehouse
+    archivo articolo articulo artikel artigo banca banco banque categoria categorie champ colonna colonne columna coluna empresa
+    entreprise fichier firma kategorie kategoria konto land magasin magazin marca marque pais pays paese prodotto producto produit
+    produkt produs produto projekt projet proyecto projeto rubrique societe spalte stad stadt tabel tabela tabelle tabella tabla
+    termek tienda ville ciudad cidade citta winkel negozio loja azienda bedrijf foretag spolecnost
 """
 # Before `name` these say that it is a person's, whatever thing the person belongs to.
 _PEOPLE: Final = ("applicant", "contact", "first", "given", "holder", "last", "middle", "owner", "patient", "recipient")
-PERSONAL_WORDS: Final = frozenset(_PERSONAL.split())
+PERSONAL_WORDS: Final = frozenset((*_PERSONAL.split(), *_ELSEWHERE.split()))
+_KNOWN: Final = PERSONAL_WORDS | frozenset(_GREEK.split())
 _THINGS: Final = frozenset(_NAMED_THINGS.split())
 _PAIRS: Final = frozenset(tuple(pair.split("_")) for pair in _TOGETHER.split())
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_WITHOUT_ACCENT: Final = str.maketrans(
+    {"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "æ": "ae", "œ": "oe"}
+)
 
 
 def is_personal(column: str) -> bool:
@@ -52,17 +86,30 @@ def is_personal(column: str) -> bool:
 
     >>> [is_personal(name) for name in ("customerEmail", "phone_2", "name", "product_name", "renamed", "IBANText")]
     [True, True, True, False, False, True]
+    >>> [is_personal(name) for name in ("Geburtsdatum", "prénomClient", "nom_produit", "Τηλέφωνο", "data_urodzenia")]
+    [True, True, False, True, True]
     """
-    words = list(words_of(column))
+    words = list(words_of(without_accents(column)))
     pairs = set(pairwise(words))
     # Several of them at the end of a name: `customer_emails`, and not `emails_sent_by`.
     known = {*words, *(word.removesuffix(plural) for word in words[-1:] for plural in ("s", "es"))}
-    if not known.isdisjoint(PERSONAL_WORDS) or not pairs.isdisjoint(_PAIRS):
+    if not known.isdisjoint(_KNOWN) or not pairs.isdisjoint(_PAIRS):
         return True
     if any(word.endswith(_RUN_TOGETHER) or word.startswith(_ADDRESSES) for word in words):
         return True
     persons = any((who, name) in pairs for who in _PEOPLE for name in (_NAME, "names"))
-    return persons or (_NAME in words and _THINGS.isdisjoint(words))
+    return persons or (not _NAMES.isdisjoint(words) and _THINGS.isdisjoint(words))
+
+
+def without_accents(text: str) -> str:
+    """The text in its letters alone.
+
+    >>> without_accents("Straße"), without_accents("imię"), without_accents("Ñame")
+    ('Strasse', 'imie', 'Name')
+    """
+    return "".join(
+        one for one in unicodedata.normalize("NFKD", text.translate(_WITHOUT_ACCENT)) if not unicodedata.combining(one)
+    )
 
 
 def words_of(name: str) -> Iterator[str]:

@@ -199,7 +199,9 @@ class JdbcEngine(Untold):
         """What `doctor` says of one table. Its rows are counted."""
         found, indexes = self._describe(request)
         leading = frozenset(index.columns[0] for index in indexes if not index.is_partial)
-        return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, indexed=leading)
+        return TableFacts(
+            found.table, found.key_proven, can_read=True, can_write=False, indexed=leading, are_rows_counted=True
+        )
 
     def indexes(self, request: TableRequest) -> Indexes | None:
         """What the driver's metadata tells of indexes; none at all says nothing, since some drivers tell of no index."""

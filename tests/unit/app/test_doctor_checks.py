@@ -94,6 +94,16 @@ def test_weakness_of_a_table_is_named_with_its_fix(facts: TableFacts, name: str,
     assert fix in found.fix
 
 
+def test_rows_are_said_to_be_counted_or_about_so_many() -> None:
+    (estimated, *_), (counted, *_) = (
+        list(table_checks("orders", facts, REQUEST)) for facts in (FACTS, replace(FACTS, are_rows_counted=True))
+    )
+
+    assert (estimated.detail, counted.detail) == (
+        "public.orders, 2 columns, about 1,200 rows", "public.orders, 2 columns, 1,200 rows counted",
+    )  # fmt: skip
+
+
 def test_table_that_may_not_be_read_fails_and_nothing_more_is_said_of_it() -> None:
     found = list(table_checks("orders", replace(FACTS, can_read=False, key_proven=False), REQUEST))
 

@@ -62,6 +62,40 @@ def test_column_named_like_personal_data_is_known(name: str) -> None:
     assert is_personal(name)
 
 
+LANGUAGES = {
+    "de": "vorname Nachname GEBURTSDATUM straße PLZ Telefonnummer E-Mail-Adresse Staatsangehörigkeit passwort",
+    "fr": "nom prénom PRENOM adresse_client date_naissance code_postal téléphone courriel mot_de_passe sexe",
+    "it": "nome cognome indirizzo data_di_nascita codice_fiscale cellulare nazionalità sesso",
+    "es": "nombre apellidos dirección calle fecha_nacimiento teléfono correo contraseña dni",
+    "pl": "imię nazwisko adres ulica data_urodzenia kod_pocztowy pesel płeć hasło",
+    "ro": "nume prenume adresă strada data_nașterii cnp parolă cod_postal",
+    "nl": "naam voornaam achternaam geboortedatum straat telefoonnummer bsn wachtwoord geslacht",
+    "el": "όνομα επώνυμο ΔΙΕΎΘΥΝΣΗ οδός τηλέφωνο ημερομηνία_γέννησης αφμ onoma tilefono",
+    "hu": "név vezetéknév keresztnév lakcím utca irányítószám születési_dátum telefonszám jelszó",
+    "pt": "nome sobrenome endereço rua data_nascimento telemóvel senha nif",
+    "cs": "jméno příjmení adresa ulice psč datum_narození rodné_číslo heslo",
+    "sv": "namn förnamn efternamn gatuadress postnummer födelsedatum personnummer lösenord",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "name"), [(code, name) for code, names in LANGUAGES.items() for name in names.split()]
+)
+def test_column_named_like_personal_data_in_another_language_is_known(language: str, name: str) -> None:
+    assert is_personal(name), language
+
+
+THINGS = (
+    "nom_produit NOME_PRODOTTO nombre_empresa naam_winkel nume_produs produktname preis prix prezzo precio cena cantidad menge "
+    "stato estado kundennummer numero_commande fecha_pedido datum données τιμή ár pris antal"
+)
+
+
+@pytest.mark.parametrize("name", THINGS.split())
+def test_column_of_a_thing_in_another_language_is_not(name: str) -> None:
+    assert not is_personal(name)
+
+
 @pytest.mark.parametrize(
     "name",
     [
