@@ -17,7 +17,7 @@ LIBRARY_TESTS := tests/unit $(filter-out tests/property/test_core_%,$(wildcard t
 LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
+.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
 
 ##@ Everyday
 
@@ -62,6 +62,9 @@ integration: setup ## the tests on real Spark, Hudi and databases
 
 conformance: setup ## every kind's edges on every engine here, in both modes, ANSI on and off; planted faults turn checks red
 	@$(BIN)/pytest -q tests/conformance
+
+support: setup ## docs/support.md from a run: SERVERS=FOLDER adds further versions of PostgreSQL and MariaDB
+	@CONFORMANCE_SERVERS="$(SERVERS)" SUPPORT_PAGE=docs/support.md $(BIN)/pytest -q tests/conformance/test_engines.py
 
 faults: setup ## the faults of docs/faults.md: passed / planned; rules taken away: killed / planted
 	@$(BIN)/pytest -q -n 2 --dist loadfile --faults tests

@@ -212,6 +212,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.ASCII)
 _EXACT = Context(prec=200)
 _HEX = re.compile(r"([0-9A-F]{2})+\Z", re.ASCII)
+_NOTHING = "''"
 _SECOND_MICROS, _DAY_MICROS = 1_000_000, 86_400_000_000
 
 
@@ -258,6 +259,8 @@ def _test(dialect: Dialect, column: Column, text: str) -> str | None:
         return f"{name} = '{text}'" if _UUID.match(text) else None
     if column.kind is Kind.BYTES and _HEX.match(text) and (said := dialect.bytes_literal(text)):
         return f"{name} = {said}"
+    if column.kind in (Kind.TEXT, Kind.CHAR) and not text:
+        return f"({dialect.says(column, _NOTHING)} or {name} is null)"
     if column.kind in (Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT) and is_plain(text):
         return dialect.says(column, "'" + text.replace("'", "''") + "'")
     return None

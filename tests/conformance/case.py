@@ -85,13 +85,14 @@ class Case:
         )
 
 
-def case_of(product: Product, request: pytest.FixtureRequest, folder: Path) -> Case:
+def case_of(product: Product, request: pytest.FixtureRequest, folder: Path, server: Any = None) -> Case:
+    """The engine's table, on the server that all tests have, or on another one's database."""
     captured: pytest.CaptureFixture[str] = request.getfixturevalue("capsys")
     if product.name.startswith("PostgreSQL"):
-        database: Any = request.getfixturevalue("latin_pg" if product.latin != "utf-8" else "pg")
+        database: Any = server or request.getfixturevalue("latin_pg" if product.latin != "utf-8" else "pg")
         project = Project.of(folder, database, captured)
     elif product.name == "MariaDB":
-        database = request.getfixturevalue("maria")
+        database = server or request.getfixturevalue("maria")
         project = Project.of(folder, database, captured)
         server = database.server
         project.source["url"] = f"mariadb+pymysql://{server.user}@{server.host}:{server.port}/{database.name}"

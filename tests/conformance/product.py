@@ -17,7 +17,10 @@ Rows = list[tuple[dict[str, Any], dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """An engine: its columns and two more of text, how it writes a value; `latin` is the encoding that its text keeps to."""
+    """An engine: its columns and two more of text, how it writes a value; `latin` is the encoding that its text keeps to.
+
+    `nameless` are types whose text does not say what a value is.
+    """
 
     name: str
     fields: tuple[Field, ...]
@@ -26,6 +29,7 @@ class Product:
     latin: str = "utf-8"
     quote: str = '"'
     modes: tuple[str, ...] = ("stream",)
+    nameless: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[Field, ...]:

@@ -63,6 +63,7 @@ POSTGRES = Product(
     _postgres_literal,
     text="text",
     modes=("stream", "pushdown"),
+    nameless=("regclass", "regrole", "refcursor"),
 )  # fmt: skip
 POSTGRES_LATIN1 = Product(
     "PostgreSQL, LATIN1",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tests.conformance.product import Product
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +18,9 @@ class Tried:
     cells: int
     equal: int
     found: int
+    product: Product
+    version: str
+    named: Mapping[str, str]
 
 
 TRIED: list[Tried] = []
@@ -23,11 +29,11 @@ MUTANTS: dict[str, str] = {}
 
 
 def lines() -> list[str]:
-    found = [f"{'engine':20}{'mode':10}{'ANSI':7}{'cells':>7}{'equal':>7}{'changes found':>15}"] if TRIED else []
-    found += [f"{t.engine:20}{t.mode:10}{t.ansi:7}{t.cells:7}{t.equal:7}{t.found:15}" for t in TRIED]
+    found = [f"{'engine':32}{'mode':10}{'ANSI':7}{'cells':>7}{'equal':>7}{'changes found':>15}"] if TRIED else []
+    found += [f"{t.engine:32}{t.mode:10}{t.ansi:7}{t.cells:7}{t.equal:7}{t.found:15}" for t in TRIED]
     if TRIED:
         sums = [sum(getattr(t, name) for t in TRIED) for name in ("cells", "equal", "found")]
-        found.append(f"{'in all':37}{sums[0]:7}{sums[1]:7}{sums[2]:15}")
+        found.append(f"{'in all':49}{sums[0]:7}{sums[1]:7}{sums[2]:15}")
     if MUTANTS:
         found += [f"mutant {name}: {by or 'SURVIVED'}" for name, by in MUTANTS.items()]
         found.append(f"mutants killed: {sum(map(bool, MUTANTS.values()))} of {len(MUTANTS)}")

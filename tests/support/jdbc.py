@@ -61,6 +61,14 @@ class JdbcDatabase:
         finally:
             connection.close()
 
+    def version(self) -> str:
+        """As the product's driver says it."""
+        connection = self._connection("")
+        try:
+            return str(connection.getMetaData().getDatabaseProductVersion()).split(" ")[0]
+        finally:
+            connection.close()
+
     def _connection(self, settings: str) -> Any:
         jvm: Any = self.spark._jvm
         registry = jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry

@@ -128,13 +128,19 @@ def find_program(*names: str) -> Path | None:
 
 
 @contextmanager
-def run_maria(server: Path, install: Path, *further: str) -> Iterator[MariaServer]:
-    """A fresh server for the length of a block; as root it runs as an unprivileged user. Durability is off."""
+def run_maria(server: Path, install: Path, *further: str, base: Path | None = None) -> Iterator[MariaServer]:
+    """A fresh server for the length of a block; as root it runs as an unprivileged user. Durability is off.
+
+    `base`: where its files lie, where that is not where the packages of the system put them.
+    """
+    root = () if base is None else (f"--basedir={base}",)
     home = Path(tempfile.mkdtemp(prefix="hr-mariadb-"))
     try:
         run = _Runner.in_folder(home)
         data = home / "data"
-        run.checked([str(install), "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"])
+        run.checked(
+            [str(install), "--no-defaults", *root, f"--datadir={data}", "--auth-root-authentication-method=normal"]
+        )
         password, script = secrets.token_hex(12), home / "init.sql"
         script.write_text(
             f"create user {_USER}@'127.0.0.1' identified by '{password}';"
@@ -142,7 +148,7 @@ def run_maria(server: Path, install: Path, *further: str) -> Iterator[MariaServe
         )
         port = free_port()
         files = [f"--datadir={data}", f"--socket={home / 's'}", f"--pid-file={home / 'pid'}", f"--init-file={script}"]
-        process = run.started([str(server), "--no-defaults", *files, f"--port={port}", *_SETTINGS, *further])
+        process = run.started([str(server), "--no-defaults", *root, *files, f"--port={port}", *_SETTINGS, *further])
         try:
             found = MariaServer(port=port, password=password)
             _wait(found, process, home / "log")
