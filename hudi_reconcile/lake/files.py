@@ -1,10 +1,14 @@
 """Small files beside and below a table, through Hadoop's FileSystem, so that every path Spark can read works here too.
 
 Acts only; what a file means is decided elsewhere.
+
+S3A of Hadoop 3.3 looks first and puts later. Where it is the file system, a file is made or changed by a conditional put of
+its own client, so that of several writers one succeeds.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +22,9 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.bridge import cause_names, describe_failure
 
+_log = logging.getLogger(__name__)
 _MAX_BYTES = 1 << 20
+_REFUSED = frozenset({409, 412})  # a condition does not hold, or another conditional write is under way
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,9 @@ class Files:
         self._path = path
         try:
             self._fs = self._java(path).getFileSystem(jsc.hadoopConfiguration())
-            self._local = str(self._fs.getUri().getScheme()) == "file"
+            scheme = str(self._fs.getUri().getScheme())
+            self._local = scheme == "file"
+            self._store = _Store(self._jvm, self._fs) if scheme == "s3a" else None
         except Py4JJavaError as error:
             raise self._failed(path, error) from error
 
@@ -93,9 +101,15 @@ class Files:
         return data.decode("utf-8", errors="replace"), int(stat.getModificationTime())
 
     def create(self, path: str, text: str) -> bool:
-        """Create the file with this text; False where it exists. Atomic on local disks and HDFS, not on S3A of Hadoop 3.3."""
+        """Create the file with this text; False where it exists.
+
+        Atomic on local disks, on HDFS, and through S3A on stores that honour conditional writes; one that does not is logged.
+        """
         if self._local:
             return _create_local(_local_path(path), text)
+        if self._store is not None:
+            store = self._store
+            return bool(self._call(path, lambda: store.create(self._key(path), text)))
         try:
             self._write(path, text, overwrite=False)
         except Py4JJavaError as error:
@@ -110,6 +124,28 @@ class Files:
             _replace_local(_local_path(path), text)
             return
         self._call(path, lambda: self._write(path, text, overwrite=True))
+
+    def swap(self, path: str, seen: str, text: str) -> bool:
+        """Write the file anew if it still holds what was seen. Only through S3A is the look a part of the write."""
+        if self._store is not None:
+            store = self._store
+            return bool(self._call(path, lambda: store.swap(self._key(path), seen, text)))
+        self.replace(path, text)
+        return True
+
+    def supplant(self, path: str, seen: str, text: str) -> bool:
+        """Put this text in the place of the one that was seen; False where another process was faster. Of several one wins."""
+        if self._store is not None:
+            return self.swap(path, seen, text)
+        aside = f"{path}.{uuid4().hex[:8]}.old"
+        if not self.rename(path, aside):
+            return False
+        moved = self.read(aside)
+        ours = moved is not None and moved[0] == seen
+        if not ours and moved is not None:
+            self.create(path, moved[0])  # it was a living one's: put it back
+        self.delete(aside)
+        return ours and self.create(path, text)
 
     def rename(self, path: str, target: str) -> bool:
         """Move a file; False where it is gone, so of several movers one wins."""
@@ -138,6 +174,9 @@ class Files:
         finally:
             stream.close()
 
+    def _key(self, path: str) -> str:
+        return str(self._java(path).toUri().getPath()).lstrip("/")
+
     def _java(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(path)
 
@@ -153,6 +192,64 @@ class Files:
             f"lake storage: {path} does not answer ({describe_failure(error)})",
             fix="check the path and its permissions",
         )
+
+
+class _Store:
+    """Objects of one bucket through the client that S3A made: its endpoint, its credentials."""
+
+    def __init__(self, jvm: Any, fs: Any) -> None:
+        self._jvm = jvm
+        self._bucket = str(fs.getBucket())
+        self._client = fs.getAmazonS3ClientForTesting("small files of hudi-reconcile")  # the one public door to it
+
+    def create(self, key: str, text: str) -> bool:
+        """Put the object if there is none. A store that does not honour the condition shows it by taking it twice."""
+        if not self._put(key, text, "If-None-Match", "*"):
+            return self._get(key)[0] == text  # the client asks again where it got no answer
+        if self._put(key, text, "If-None-Match", "*"):
+            _log.warning(
+                "s3a://%s does not honour conditional writes: a lease there only names its holder", self._bucket
+            )
+        return True
+
+    def swap(self, key: str, seen: str, text: str) -> bool:
+        """Put the object over the one that still reads as seen; False where it does not, or is gone."""
+        held, tag = self._get(key)
+        return held == seen and (self._put(key, text, "If-Match", f'"{tag}"') or self._get(key)[0] == text)
+
+    def _get(self, key: str) -> tuple[str | None, str]:
+        try:
+            found = self._client.getObject(self._bucket, key)
+        except Py4JJavaError as error:
+            if _status(error) == 404:  # noqa: PLR2004 - HTTP's number
+                return None, ""
+            raise
+        stream = found.getObjectContent()
+        try:
+            text = bytes(stream.readAllBytes()).decode("utf-8", errors="replace")
+        finally:
+            stream.close()
+        return text, str(found.getObjectMetadata().getETag())
+
+    def _put(self, key: str, text: str, header: str, value: str) -> bool:
+        data = bytearray(text.encode())
+        about = self._jvm.com.amazonaws.services.s3.model.ObjectMetadata()
+        about.setContentLength(len(data))
+        stream = self._jvm.java.io.ByteArrayInputStream(data)
+        put = self._jvm.com.amazonaws.services.s3.model.PutObjectRequest(self._bucket, key, stream, about)
+        put.putCustomRequestHeader(header, value)
+        try:
+            self._client.putObject(put)
+        except Py4JJavaError as error:
+            if _status(error) in _REFUSED:
+                return False
+            raise
+        return True
+
+
+def _status(error: Py4JJavaError) -> int | None:
+    java = error.java_exception
+    return int(java.getStatusCode()) if "AmazonS3Exception" in cause_names(error)[:1] else None
 
 
 def _local_path(path: str) -> Path:

@@ -146,11 +146,9 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
         claim = claim_on_damaged(modified_ms, now_ms=now_ms)
     else:
         claim = claim_on(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
-    if claim is Claim.HELD or not _supplant(files, path, text):
-        raise _held(path, lease)
     taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
-    if not files.create(path, lease_text(taken.heir)):
-        raise _held(path, _lease_at(files, path))
+    if claim is Claim.HELD or not files.supplant(path, text, lease_text(taken.heir)):
+        raise _held(path, lease if claim is Claim.HELD else _lease_at(files, path))
     return taken
 
 
@@ -219,24 +217,11 @@ class Renewal:
 
 def _renew(files: Files, path: str, lease: Lease) -> bool:
     """False where the lease is no longer ours; then nothing is written."""
-    found = _lease_at(files, path)
-    if found is None or found.token != lease.token:
+    seen = files.read(path)
+    found = None if seen is None else parse_lease(seen[0])
+    if seen is None or found is None or found.token != lease.token:
         return False
-    files.replace(path, lease_text(replace(lease, expires_ms=_now_ms() + LEASE_MS)))
-    return True
-
-
-def _supplant(files: Files, path: str, text: str) -> bool:
-    """Move the dead lease away; False where another process was faster. Of several movers one wins."""
-    aside = f"{path}.{uuid4().hex[:8]}.old"
-    if not files.rename(path, aside):
-        return False
-    moved = files.read(aside)
-    ours = moved is not None and moved[0] == text
-    if not ours and moved is not None:
-        files.create(path, moved[0])  # it was a living one's: put it back
-    files.delete(aside)
-    return ours
+    return files.swap(path, seen[0], lease_text(replace(lease, expires_ms=_now_ms() + LEASE_MS)))
 
 
 def _lease_at(files: Files, path: str) -> Lease | None:

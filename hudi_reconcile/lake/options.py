@@ -12,7 +12,7 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.plan.lake_locks import FILE_LOCK
+from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER
 from hudi_reconcile.core.plan.lake_ownership import lake_option_problems, override_options
 from hudi_reconcile.core.tables.values import READ_SEQ, LakePin, LakeTable
 from hudi_reconcile.lake import foreign_table
@@ -199,8 +199,9 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.write.lock.wait_time_ms": "150000",
         "hoodie.write.lock.num_retries": "150",
         "hoodie.write.lock.wait_time_ms_between_retry": "1000",
-        # Only these make a waiter of the file system's lock wait: its provider asks once, whatever the other numbers say.
-        "hoodie.write.lock.client.num_retries": "150",
+        # Only these make a waiter of the file system's lock wait: its provider asks once, whatever the other numbers say. Others
+        # wait by themselves, and each of these retries also waits for a lock service that does not answer.
+        "hoodie.write.lock.client.num_retries": "150" if _has_file_lock(options) else "1",
         "hoodie.write.lock.client.wait_time_ms_between_retry": "1000",
         # A retry inside Hudi would write the old images again; the caller compares anew instead.
         "hoodie.write.num.retries.on.conflict.failures": "0",
@@ -210,6 +211,10 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.write.auto.upgrade": "false",  # older readers of the table could no longer read it
         **retention(KEPT_COMMITS),
     }
+
+
+def _has_file_lock(options: WriteOptions) -> bool:
+    return options.overrides.get(PROVIDER, options.lock_provider) == FILE_LOCK
 
 
 @dataclass(frozen=True, slots=True)

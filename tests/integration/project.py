@@ -45,7 +45,7 @@ class Ran:
 class Project:
     """One table `orders`. `settings` are the table's in the config, `source` the source's; both may be changed.
 
-    `more` are further tables of the same config.
+    `more` are further tables of the same config, `top` its further sections.
     """
 
     folder: Path
@@ -54,6 +54,7 @@ class Project:
     settings: dict[str, Any] = field(default_factory=dict)
     source: dict[str, Any] = field(default_factory=dict)
     more: list[dict[str, Any]] = field(default_factory=list)
+    top: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(folder: Path, database: Database, captured: pytest.CaptureFixture[str]) -> Project:
@@ -80,7 +81,8 @@ class Project:
 
     def write_config(self) -> Path:
         path = self.folder / "reconcile.yaml"
-        path.write_text(json.dumps({"version": 1, "source": self.source, "tables": [self.settings, *self.more]}))
+        tables = [self.settings, *self.more]
+        path.write_text(json.dumps({"version": 1, "source": self.source, **self.top, "tables": tables}))
         return path
 
     def run(self, *arguments: str) -> Ran:

@@ -18,7 +18,7 @@ from hudi_reconcile.app.doctor.server import Check, failed_check
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.core.errors import LakeError, ReconcileError
-from hudi_reconcile.core.plan.lake_locks import choose_lock, client_classes
+from hudi_reconcile.core.plan.lake_locks import choose_lock, client_classes, scheme_of
 from hudi_reconcile.core.plan.lake_ownership import (
     NEWEST,
     SETTINGS,
@@ -37,6 +37,7 @@ from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import refuse_mismatch
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_LEASES = {"s3a": "the lease is exclusive where the store honours conditional writes"}
 _RIGHTS = 0o777
 _LARGEST_BYTES = 1_048_576
 
@@ -100,7 +101,9 @@ def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[
     except ReconcileError as error:
         yield failed_check(check, error)
         return
-    lease = "" if way.is_lease_exclusive else "; the lease only names the holder there"
+    lease = (
+        "" if way.is_lease_exclusive else f"; {_LEASES.get(scheme_of(path), 'the lease only names the holder there')}"
+    )
     yield Check(check, "ok", f"{way.provider} keeps writers of {path} apart (not tried){lease}")
 
 

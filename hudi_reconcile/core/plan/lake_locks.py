@@ -89,9 +89,9 @@ def choose_lock(path: str, options: Mapping[str, str], *, has_client: bool = Fal
 
 def lock_fix(path: str) -> str:
     """The lines of `lake.options` with which a lock works for this path."""
-    zookeeper = (
-        f"lake: {{options: {{{PROVIDER}: {ZOOKEEPER_LOCK}, hoodie.write.lock.zookeeper.url: HOST, "
-        "hoodie.write.lock.zookeeper.port: 2181, hoodie.write.lock.zookeeper.base_path: /hudi, "
+    zookeeper = (  # with the port in the address: Hudi 1.2 reads no other
+        f"lake: {{options: {{{PROVIDER}: {ZOOKEEPER_LOCK}, hoodie.write.lock.zookeeper.url: HOST:2181, "
+        "hoodie.write.lock.zookeeper.base_path: /hudi, "
         "hoodie.write.lock.zookeeper.lock_key: TABLE}}"
     )
     if scheme_of(path) in _ATOMIC:
