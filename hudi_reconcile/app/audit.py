@@ -9,20 +9,24 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 
 from hudi_reconcile.app.connections import hold_session, open_world
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.run import Call
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import read_key_ring, ring_of, store_of
 from hudi_reconcile.config.fields import format_duration
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, missing_key_error, read_links
+from hudi_reconcile.evidence.copies import fetch_runs, place_of
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.purge import Old, old_runs, purge
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.verify import Flaw
+from hudi_reconcile.evidence.verify import Flaw, Verified, verify
 from hudi_reconcile.lake.timeline import HEAD, KIND, PLAN, RUN, SWEEP, UNDO, Labelled, labelled_commits
 
 
@@ -62,6 +66,19 @@ def run_purge(config: Config, older_than: timedelta | None, *, do: bool) -> Purg
         }
         head = purge(store, old, facts)
     return Purged(old, age, utc_text(before), head)
+
+
+def verify_copies(config: Config, published: str | None, key_file: Path | None) -> Verified:
+    """As `audit verify`, of the copies in the store. Raises UsageError where the config names none."""
+    if config.outputs.copy_to is None:
+        raise UsageError("the config copies its runs nowhere", fix="outputs: {copy_to: s3://BUCKET/FOLDER}")
+    keys = ring_of(config, os.environ) if key_file is None else read_key_ring(key_file)
+    with TemporaryDirectory(prefix="hudi-reconcile-copies-") as folder:
+        fetch_runs(place_of(config.outputs.copy_to), Path(folder))
+        found = verify(Path(folder), published, keys)
+        for run_id in found.purged:  # purged here, and kept there
+            rmtree(Path(folder) / run_id, ignore_errors=True)
+        return verify(Path(folder), published, keys) if found.purged else found
 
 
 def _age(config: Config, older_than: timedelta | None) -> timedelta:

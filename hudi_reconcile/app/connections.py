@@ -35,6 +35,7 @@ from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
 from hudi_reconcile.ports import Comparer, Edges
 from hudi_reconcile.source.table_source import TableSource
+from hudi_reconcile.spark.evidence_files import files_of
 from hudi_reconcile.spark.jars import JarMode, JarRequest, certificate_bundle
 from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
 from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, cancel_jobs, jvm_of, open_session
@@ -90,7 +91,7 @@ class World:
 def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
     names = {one.column.name: one.column.lake_name for one in agreement.columns}
     masks = Masks(masking_of(table).of_columns(names, shown_columns(agreement, in_full(table.lake.partition_by))), key)
-    return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut)
+    return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut, files=files_of(session))
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
 from hudi_reconcile.report.words.verdict import reasons
 from hudi_reconcile.rules.quarantine import SparkQuarantine
+from hudi_reconcile.spark.evidence_files import files_of
 from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, check
 from hudi_reconcile.stages.job import LandedError
 
@@ -85,7 +86,9 @@ def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:
     """What holds corrections of the table back; None where no rule does."""
     today = day_of(one.edges.clock.utc_micros())
     chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
-    return SparkQuarantine(chosen, one.folder.held(one.table.name), one.session.alone) if chosen else None
+    if not chosen:
+        return None
+    return SparkQuarantine(chosen, one.folder.held(one.table.name), files_of(one.session), one.session.alone)
 
 
 def compared_of(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
@@ -129,7 +132,7 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestCo
     return check(
         job,
         one.edges,
-        SparkRules(one.session.alone),
+        SparkRules(files_of(one.session), one.session.alone),
         compared=compared,
         keys_folder=lambda rule: one.folder.rule_keys(name, rule),
     )

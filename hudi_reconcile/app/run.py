@@ -25,7 +25,7 @@ from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.app.outputs import deliver, ends_of
 from hudi_reconcile.app.pages import page_of
 from hudi_reconcile.app.stop import STOP, exit_code_of
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import copy_finished, store_of
 from hudi_reconcile.app.table_work import (
     Act,
     Work,
@@ -104,7 +104,7 @@ def perform(
         results.update(ready or {})
         done = _performed(command, call, act, results, settle, asks_source=asks_source)
     said = deliver(config.outputs, run_document(done.result), os.environ, ends_of(config, tables))
-    return replace(done, said=said)
+    return replace(done, said=(*said, *copy_finished(config)))
 
 
 def _performed(

@@ -12,10 +12,11 @@ from typing import Any
 from hudi_reconcile.app.host import utc_text
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Secret, read_text_file
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.plan.steps import document
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
+from hudi_reconcile.evidence.copies import copy_runs, place_of
 from hudi_reconcile.evidence.store import Store
 
 
@@ -36,6 +37,17 @@ def ring_of(config: Config, env: Mapping[str, str]) -> KeyRing:
     current = None if audit.key is None else audit_key(reveal(audit.key), "audit.key")
     old = tuple(audit_key(reveal(one), "audit.old_keys") for one in audit.old_keys)
     return KeyRing(current, old, audit.unsealed_head)
+
+
+def copy_finished(config: Config) -> tuple[str, ...]:
+    """Copy the runs that `outputs.copy_to` lacks; returns lines for stderr. What cannot be copied changes no exit code."""
+    if config.outputs.copy_to is None:
+        return ()
+    try:
+        copy_runs(config.reports, place_of(config.outputs.copy_to))
+    except ReconcileError as error:
+        return (f"warning: outputs.copy_to: {error.message}; {error.fix}",)
+    return ()
 
 
 def select_tables(result: Mapping[str, Any], names: Collection[str]) -> list[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from typing import Any
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
@@ -22,6 +23,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.deadline import Deadline, first_deadline, unbegun_error
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.pull.retry import table_wait_seconds
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
 from hudi_reconcile.core.safe_text import trace_of
@@ -29,6 +31,7 @@ from hudi_reconcile.core.source.connection import share_connections
 from hudi_reconcile.evidence.run_folder import RunFolder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges, FilesRead
+from hudi_reconcile.spark.cluster import explain_lost_executor
 from hudi_reconcile.spark.session import (
     Session,
     cancel_jobs,
@@ -212,11 +215,38 @@ def _fails_itself(world: World, error: ReconcileError) -> bool:
 
 
 def _one(world: World, session: Session, table: TableConfig, work: Work) -> None:
-    """Do the work with a table and note its result. Raises a stop of the process."""
-    begun = world.clock.monotonic_seconds()
-    sent_before = len(world.engine.sent)
+    """Do the work with a table, again where it ended in what may pass, and note its result. Raises a stop of the process."""
+    begun, sent_before = world.clock.monotonic_seconds(), len(world.engine.sent)
     own = deadline_of(table.name, table.time_limit, begun)
     limit = TimeLimit(table.name, first_deadline(own, work.until))
+    one, result, ending = _try(world, session, table, work, limit)
+    for attempt in count(1):
+        wait_seconds = None if isinstance(ending, STOPS) else _wait_of(work, one, result, attempt)
+        if wait_seconds is None or has_lost_java(session):
+            break
+        why = "" if result.error is None else result.error.message
+        log.warning("%s: %s; begun again in %.0f s", table.name, why, wait_seconds, extra={"table": table.name})
+        try:
+            limit.wait(wait_seconds)
+        except (ReconcileError, *STOPS):
+            break
+        work.folder.clear_table(table.name)
+        earlier = result
+        one, result, ending = _try(world, session, table, work, limit)
+        result = add_earlier(result, earlier)
+    with STOP.hold():  # what was done is told, whenever the signal comes
+        seconds = world.clock.monotonic_seconds() - begun
+        _end(
+            work, result if one is None else _with_cost(one, result, sent_before, seconds, can_ask_java=ending is None)
+        )
+    if isinstance(ending, STOPS):
+        raise ending
+
+
+def _try(
+    world: World, session: Session, table: TableConfig, work: Work, limit: TimeLimit
+) -> tuple[TableRun | None, TableResult, BaseException | None]:
+    """Do the work once: its result, and what ended it where that was no error of its own."""
     one: TableRun | None = None
     ending: BaseException | None = None
     try:
@@ -232,14 +262,35 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
         ending = _ending(session, error, limit)
         result = failure_result(table.name, ending or error)
-    result = _told_as_late(session, result, limit)
-    with STOP.hold():  # what was done is told, whenever the signal comes
-        seconds = world.clock.monotonic_seconds() - begun
-        _end(
-            work, result if one is None else _with_cost(one, result, sent_before, seconds, can_ask_java=ending is None)
+    return one, _told_as_late(session, result, limit), ending
+
+
+def _wait_of(work: Work, one: TableRun | None, result: TableResult, attempt: int) -> float | None:
+    """How long to wait before the table is begun again; None where it is not: nothing of ours is written twice or untold."""
+    is_open = result.error is not None and result.outcome is Outcome.UNVERIFIED and not result.corrections.instants
+    if one is None or not is_open or result.error is None or STOP.signal or one.limit.is_asked:
+        return None
+    return table_wait_seconds(result.error.type, result.error.message, attempt, work.lanes.config.run.retries)
+
+
+def add_earlier(result: TableResult, earlier: TableResult) -> TableResult:
+    """The result of a table that was begun again, with what the attempt before it pulled, and why that one ended."""
+    ended = "" if earlier.error is None else f"begun again: {earlier.error.message}"
+    pull, before = result.pull, earlier.pull
+    if pull is not None and before is not None:
+        pull = replace(
+            pull,
+            rows=before.rows + pull.rows,
+            mode=before.mode,
+            checkpoint_before=before.checkpoint_before,
+            instant=pull.instant or before.instant,
+            pages=before.pages + pull.pages,
+            created=before.created or pull.created,
         )
-    if isinstance(ending, STOPS):
-        raise ending
+    notes = tuple(
+        dict.fromkeys((*(one for one in earlier.notes if one.startswith("begun again")), ended, *result.notes))
+    )
+    return replace(result, pull=pull or before, notes=tuple(note for note in notes if note))
 
 
 @contextmanager
@@ -293,7 +344,8 @@ def _ending(session: Session, error: BaseException, limit: TimeLimit) -> BaseExc
         return error
     if STOP.signal:
         return STOP.error()
-    return explain_loss(session, error) or (limit.error() if limit.is_asked else None)
+    lost = explain_loss(session, error) or explain_lost_executor(error)
+    return lost or (limit.error() if limit.is_asked else None)
 
 
 def cost_of(

@@ -42,15 +42,16 @@ from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, SegmentDigest
+from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, RowFiles, SegmentDigest
 
 
 class SparkComparer:
     """Holds what is compared and how the key space is cut; every method is one Spark job or a lazy frame."""
 
     def __init__(
-        self, spark: SparkSession, table: str, masks: Masks, *, agreement: Agreement, cut: Segmentation
+        self, spark: SparkSession, table: str, masks: Masks, *, agreement: Agreement, cut: Segmentation, files: RowFiles
     ) -> None:
+        self._files = files
         self._spark = spark
         self._table = table
         self._masks = masks
@@ -111,11 +112,11 @@ class SparkComparer:
 
     def save(self, frame: Frame, path: str, rows: int) -> None:
         """Write findings as Parquet."""
-        findings.save(_frame(frame), path, rows=rows, shape=self._shape)
+        findings.save(_frame(frame), path, rows=rows, shape=self._shape, files=self._files)
 
     def load(self, path: str, files: Collection[str]) -> Frame:
         """Findings that were saved, of these files of the folder alone: Spark would read whatever else lies there."""
-        return Frame(self._spark.read.parquet(*(f"{path}/{name}" for name in files)))
+        return self._files.load([f"{path}/{name}" for name in files])
 
     def planned(self, frame: Frame, action: str | None) -> Frame:
         """The findings that are corrections."""

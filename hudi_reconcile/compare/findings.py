@@ -14,22 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
-from pathlib import Path
 
-from pyarrow import parquet
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import ComparisonShape, lake_values, source_values
-from hudi_reconcile.compare.equality import column_named, is_same, quoted, text_literal, value_of
+from hudi_reconcile.compare.equality import is_same, quoted, text_literal, value_of
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.pull.cursor import Value
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT, FindingKind, PendingRange
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
-
-ROWS_PER_FILE = 200_000
+from hudi_reconcile.ports import Frame, RowFiles
 
 
 def findings_of(
@@ -140,29 +137,18 @@ def _lake_image(shape: ComparisonShape, masks: Masks) -> str:
     return f"case when lake_copies > 0 then {image} end"
 
 
-def save(findings: DataFrame, path: str, *, rows: int, shape: ComparisonShape) -> None:
+def save(findings: DataFrame, path: str, *, rows: int, shape: ComparisonShape, files: RowFiles) -> None:
     """Write the findings as Parquet, ordered by kind and key, in as many files as their number asks for.
 
     `path` is a folder of this machine, as `file://`. Raises UnverifiedError where it does not hold all of them then: executors
     on other machines have written to disks of their own, and a plan of files that are not here could never be applied.
     """
-    order = [column_named(name) for name in ("kind", *shape.key_names)]
-    if rows <= ROWS_PER_FILE:
-        ordered = findings.coalesce(1).sortWithinPartitions(*order)
-    else:
-        ordered = findings.repartitionByRange(-(-rows // ROWS_PER_FILE), *order).sortWithinPartitions(*order)
-    ordered.write.mode("errorifexists").parquet(path)
-    kept_rows = _rows_in(Path(path.removeprefix("file://")))
+    kept_rows = files.save(Frame(findings), path, rows, ("kind", *shape.key_names))
     if kept_rows != rows:
         raise UnverifiedError(
-            f"{rows:,} findings were written, and this machine's evidence folder holds {kept_rows:,} of them: Spark's executors"
-            " write to their own disks",
-            fix="set reports: to a folder that the driver and all executors share, then sweep again",
+            f"{rows:,} findings were found, and this machine's evidence folder holds {kept_rows:,} of them",
+            fix="see that reports: names a local folder with room, then sweep again",
         )
-
-
-def _rows_in(folder: Path) -> int:
-    return sum(parquet.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
 
 
 def kind_of(pending: PendingRange | None) -> str:

@@ -57,6 +57,7 @@ from hudi_reconcile.config.selection import TableChoice, choose_tables, find_tab
 from hudi_reconcile.config.source import check_url, source_sql_findings, unverified_findings
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, find_respelled, fold
+from hudi_reconcile.core.pull.retry import TABLE_RETRIES
 from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
 from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
 
@@ -106,12 +107,21 @@ def _receiver(url: str) -> str:
     return url if parts.path.strip("/") else f"{url.rstrip('/')}/{_LINEAGE_PATH}"
 
 
+def _store(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in _STORES or parts.username or parts.password or "secret" in parts.query.lower():
+        known = ", ".join(f"{one}://" for one in _STORES)
+        raise ValueError(f"not an address without keys that starts with {known}; the machine gives the keys")
+    return address
+
+
 def _header(key: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ValueError("not one line of ASCII, which is all that a header holds")
     return key
 
 
+_STORES = ("s3", "gs", "abfs", "hdfs", "file")
 _LINEAGE_PATH = "api/v1/lineage"
 ApiKey = Annotated[
     Text,
@@ -172,6 +182,9 @@ class OutputsConfig(Section):
         None, description="OpenLineage events, to a file, to a service, or both."
     )
     webhook: WebhookConfig | None = Field(None, description="One message a run, in the shape of Slack's webhooks.")
+    copy_to: Annotated[Text, AfterValidator(_store)] | None = Field(
+        None, description="A folder in a store that gets each finished run and the log, such as s3://bucket/evidence."
+    )
     github: bool = Field(
         default=False, description="true: under GitHub Actions, the step's summary and one annotation a problem."
     )
@@ -288,6 +301,12 @@ class RunConfig(Section):
 
     time_limit: PositiveDuration | None = Field(
         None, description="Then what is worked on is ended, and no other table is begun: all of these are unverified."
+    )
+    retries: int = Field(
+        TABLE_RETRIES,
+        ge=0,
+        le=10,
+        description="How often a table is begun again whose connection broke or executor was lost.",
     )
 
 

@@ -118,7 +118,7 @@ source:
 #   conf: {}                   # further spark.* settings
 # jars: {mode: auto, paths: []}  # auto | packages | paths
 # reports: reports             # one folder for each run, its owner's alone; {path: reports, mode: "0750"}: a group reads too
-# run: {time_limit: null}      # such as 2h: then tables are ended, or not begun, and unverified; docs/stopping.md
+# run: {time_limit: null, retries: 2}  # such as 2h: then tables are ended, or not begun, and unverified; docs/stopping.md
 # audit: {key: null, old_keys: [], unsealed_head: null, retention: null, hold: false}  # docs/audit.md
 # outputs:                     # docs/rules.md
 #   junit: null                # a file
@@ -126,6 +126,7 @@ source:
 #   ndjson: null               # a file
 #   openlineage: null          # {namespace: shop, file: lineage.ndjson, url: null, api_key: null}
 #   webhook: null              # {url: "${env:SLACK_WEBHOOK}", on: [drift, unverified, incomplete, refused, usage]}
+#   copy_to: null              # a folder in a store, such as s3://bucket/evidence; docs/audit.md
 #   github: false
 
 # defaults: {}                 # keys of a table that every table inherits, such as sweep: {settle: 5s}; docs/many-tables.md

@@ -90,6 +90,10 @@ class SparkLostError(UnverifiedError):
     """Spark's Java ended while a table was worked on."""
 
 
+class ExecutorLostError(SparkLostError):
+    """An executor ended that held rows of a table's work alone; Spark itself goes on."""
+
+
 class TimeLimitError(UnverifiedError):
     """A table was ended, or not begun, since its own `time_limit` or that of the run was over."""
 

@@ -89,6 +89,12 @@ class RunFolder:
             make_folder(path, self._mode)
         return path
 
+    def clear_table(self, table: str) -> None:
+        """Remove what was written of a table, which is begun again."""
+        folder = self.path / table_folder(table)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+
     def findings_dir(self, table: str) -> Path:
         """Where Spark writes the table's findings; does not exist yet, as Spark wants it."""
         return self.table_dir(table) / FINDINGS_FOLDER

@@ -22,7 +22,7 @@ from hudi_reconcile.ports.lake import (
     Replaced,
     TakenBack,
 )
-from hudi_reconcile.ports.rules import HELD_RULES, Clock, KeysTarget, Quarantine, QuarantinedRows, RuleEngine
+from hudi_reconcile.ports.rules import HELD_RULES, Clock, KeysTarget, Quarantine, QuarantinedRows, RowFiles, RuleEngine
 from hudi_reconcile.ports.source import Inside, KeyFaults, NamedRows, ReadCost, Signs, Source, Staged
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "QuarantinedRows",
     "ReadCost",
     "Replaced",
+    "RowFiles",
     "RuleEngine",
     "SegmentDigest",
     "Signs",

@@ -5,7 +5,7 @@ The host's clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,6 +48,21 @@ class Quarantine(Protocol):
 
         Raises RefusedError where a rule cannot be asked of them.
         """
+        ...
+
+
+class RowFiles(Protocol):
+    """Evidence's rows, as Parquet in a folder of this machine, wherever Spark runs."""
+
+    def save(self, rows: Frame, folder: str, count: int, order: Sequence[str] = ()) -> int:
+        """Write the rows, `count` as far as is known, ordered by these columns, into a folder beside what is there.
+
+        Returns how many rows the folder holds afterwards.
+        """
+        ...
+
+    def load(self, files: Collection[str]) -> Frame:
+        """The rows of these files, all of one schema."""
         ...
 
 

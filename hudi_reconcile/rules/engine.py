@@ -8,11 +8,11 @@ The keys of rows that failed a rule: every one to Parquet, the first few to the 
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from functools import reduce
+from pathlib import Path
 from typing import Any, cast
 
 from pyspark.errors import PySparkException
@@ -24,7 +24,7 @@ from hudi_reconcile.core.rules.reach import BATCH
 from hudi_reconcile.core.rules.rules import OnBatch, Rule, Sql
 from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals
 from hudi_reconcile.core.safe_text import trace_of
-from hudi_reconcile.ports import Frame
+from hudi_reconcile.ports import Frame, RowFiles
 from hudi_reconcile.ports.rules import KeysTarget
 from hudi_reconcile.rules import expectations
 from hudi_reconcile.rules.expectations import (
@@ -57,7 +57,8 @@ class SparkRules:
     `alone` is held meanwhile, where other tables are worked on in the session: its settings are changed and a view is made.
     """
 
-    def __init__(self, alone: AbstractContextManager[object] | None = None) -> None:
+    def __init__(self, files: RowFiles, alone: AbstractContextManager[object] | None = None) -> None:
+        self._files = files
         self._alone = alone or nullcontext()
 
     def measured(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
@@ -91,7 +92,7 @@ class SparkRules:
                 return None
             if isinstance(rule.check, Sql) and not _are_keys(failed, frame, target.key):
                 return None
-            return write_keys(failed, target)
+            return write_keys(failed, target, self._files)
 
     def total(self, rows: Frame, column: str) -> Totals:
         """The column's exact sum and its ends on the lake."""
@@ -246,15 +247,14 @@ ROWS_PER_FILE = 200_000
 SAMPLE_ROWS = 10
 
 
-def write_keys(failed: DataFrame, target: KeysTarget) -> FailedKeys:
+def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> FailedKeys:
     """Write the keys, ordered, in as many files as their number asks for; count and sample come from what was written."""
-    order = [column_named(name) for name in target.key]
-    only = failed.select(*order)
-    files = max(1, math.ceil(target.rows / ROWS_PER_FILE))
-    spread = only.repartition(1) if files == 1 else only.repartitionByRange(files, *order)
-    spread.sortWithinPartitions(*order).write.mode("errorifexists").parquet(target.folder)
-    back = failed.sparkSession.read.schema(only.schema).parquet(target.folder)
-    return FailedKeys(back.count(), target.path, sample(back, target.key))
+    only = failed.select(*[column_named(name) for name in target.key])
+    only = only.repartition(1) if target.rows <= ROWS_PER_FILE else only
+    kept_rows = files.save(Frame(only), target.folder, target.rows, target.key)
+    names = sorted(Path(target.folder.removeprefix("file://")).glob("*.parquet"))
+    back = _spark(files.load([f"file://{name}" for name in names]))
+    return FailedKeys(kept_rows, target.path, sample(back, target.key))
 
 
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:

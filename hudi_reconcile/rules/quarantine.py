@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.rules.rules import OnBatch, Rule
-from hudi_reconcile.ports import HELD_RULES, Frame, QuarantinedRows
+from hudi_reconcile.ports import HELD_RULES, Frame, QuarantinedRows, RowFiles
 from hudi_reconcile.rules.predicates import breach_column, column_named
 from hudi_reconcile.rules.reach import confine_sql
 
@@ -23,8 +23,13 @@ class SparkQuarantine:
     """
 
     def __init__(
-        self, rules: tuple[Rule, ...], folder: str, alone: AbstractContextManager[object] | None = None
+        self,
+        rules: tuple[Rule, ...],
+        folder: str,
+        files: RowFiles,
+        alone: AbstractContextManager[object] | None = None,
     ) -> None:
+        self._files = files
         self._rules = rules
         self._alone = alone or nullcontext()
         self._folder = folder
@@ -41,7 +46,7 @@ class SparkQuarantine:
             found = listed.where(F.size(HELD_RULES) > 0).localCheckpoint(eager=True)
             counted = found.select(F.explode(HELD_RULES).alias("rule")).groupBy("rule").count().collect()
             if counted:
-                found.repartition(1).write.mode("append").parquet(self._folder)
+                self._files.save(Frame(found), self._folder, found.count())
         except PySparkException as error:
             raise _refused("the rows could not be judged", type(error).__name__) from None
         return QuarantinedRows(Frame(found), {row["rule"]: row["count"] for row in sorted(counted)})

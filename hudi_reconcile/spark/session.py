@@ -33,6 +33,7 @@ from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
 from hudi_reconcile.core.safe_text import of_message, text_of
 from hudi_reconcile.spark import jvm as gateway
 from hudi_reconcile.spark.class_archive import ClassArchive, find_archive, is_usable, list_parts
+from hudi_reconcile.spark.cluster import chain_of, explain_lost_rows, follow_cluster, is_from_java, read_machine
 from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, cache_folder, list_jars, locked_jars, verify
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
 from hudi_reconcile.spark.scratch import Scratch, make_scratch, scratch_folder
@@ -164,10 +165,7 @@ def stop_session(session: Session) -> None:
 def _launch(
     request: SessionRequest, master: str, environ: Mapping[str, str], scratch: Scratch
 ) -> tuple[SparkSession, JavaRuntime, gateway.Jvm]:
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
-
-    machine = Machine(cores=os.cpu_count() or 1, memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    machine = read_machine()
     with resources.as_file(resources.files("hudi_reconcile.spark") / "log4j2.properties") as log_settings:
         launch = Launch(
             master=master,
@@ -191,14 +189,35 @@ def _launch(
         jvm = replace(jvm, writes_archive=bool(locks))
     if is_local(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark takes any python3 on PATH
+    spark = _make_context(jvm, conf, request.conf, master)
+    jvm.output.pass_on()
+    return spark, java, jvm
+
+
+def _make_context(jvm: gateway.Jvm, conf: Mapping[str, str], user: Mapping[str, str], master: str) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
     try:
         context = SparkContext(conf=SparkConf(_jvm=jvm.gateway.jvm).setAll(list(conf.items())), gateway=jvm.gateway)
-    except BaseException:
+        spark = SparkSession(context)
+        if not is_local(master):
+            follow_cluster(spark, user, master)
+    except BaseException as error:
         gateway.end(jvm.gateway)
         _forget_gateway()
+        if is_from_java(error) and not is_local(master):
+            raise _unreachable(master, jvm) from error
         raise
-    jvm.output.pass_on()
-    return SparkSession(context), java, jvm
+    return spark
+
+
+def _unreachable(master: str, jvm: gateway.Jvm) -> UsageError:
+    shown = gateway.trouble_lines(jvm.output.tail())
+    return UsageError(
+        f"spark.master {master} gave no session{': ' if shown else ''}{shown}",
+        fix="see that the master runs and its port can be reached from here, and check spark.conf: hudi-reconcile doctor",
+    )
 
 
 def _find_archive(
@@ -258,10 +277,10 @@ def explain_loss(session: Session, error: BaseException) -> SparkLostError | Non
 
     A named error that Java had no part in stays what it is, whatever became of Java since.
     """
-    is_from_java = any(map(_is_from_java, _chain(error)))
-    if session.jvm is None or (isinstance(error, ReconcileError) and not is_from_java):
+    has_java_part = any(map(is_from_java, chain_of(error)))
+    if session.jvm is None or (isinstance(error, ReconcileError) and not has_java_part):
         return None
-    if not gateway.has_ended(session.jvm, patience_seconds=_LAST_SECONDS if is_from_java else 0):
+    if not gateway.has_ended(session.jvm, patience_seconds=_LAST_SECONDS if has_java_part else 0):
         return None
     tail = session.jvm.output.tail()
     again = "run the same command again: what is done stays"
@@ -275,27 +294,17 @@ def explain_loss(session: Session, error: BaseException) -> SparkLostError | Non
     return SparkLostError(f"Spark's Java ended while the table was worked on{': ' if shown else ''}{shown}", fix=again)
 
 
-def _is_from_java(error: BaseException) -> bool:
-    return type(error).__module__.startswith(("py4j.", "pyspark.")) or isinstance(error, ConnectionError)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what led to it, also where it was raised `from None`."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def _forget_gateway() -> None:
     from pyspark import SparkContext
 
+    SparkContext._active_spark_context = None  # noqa: SLF001 - it ended with its JVM
     SparkContext._gateway = None  # noqa: SLF001 - else the next context would talk to the ended JVM
     SparkContext._jvm = None  # noqa: SLF001
 
 
 def _keep_java_text(error: BaseException) -> None:
     # Errors from Java fetch their text from the JVM when they are printed, which is after the JVM has ended.
-    for one in _chain(error):
+    for one in chain_of(error):
         if type(one).__module__.startswith(("py4j.", "pyspark.")):
             one.add_note(text_of(one)[:_JAVA_TEXT_CHARS])
 
@@ -394,19 +403,6 @@ def translate_error(error: BaseException) -> ReconcileError | None:
     name, reason = found
     reason = of_message(reason, kind=name, whole=words)
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))
-
-
-def explain_lost_rows(words: str) -> SparkLostError | None:
-    """The error for Spark's words about rows that an executor held alone and took with it; None for other words.
-
-    What is read is kept where it was read, without a second copy, so that it is read once (`localCheckpoint`).
-    """
-    if "originally checkpointed this partition is no longer alive" not in " ".join(words.split()):
-        return None
-    return SparkLostError(
-        "a Spark executor was lost, and rows that it alone held: the table could not be finished",
-        fix="run the same command again: what is done stays; where it comes again, keep executors (no spot nodes, no preemption)",
-    )
 
 
 @contextmanager

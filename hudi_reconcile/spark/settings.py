@@ -19,6 +19,7 @@ TIME_ZONE_OPTION = "-Duser.timezone=UTC"
 _EXTENSIONS = "spark.sql.extensions"
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
+SHUFFLES = "spark.sql.shuffle.partitions"
 SUBSTITUTION = "spark.sql.variable.substitute"
 _TIMESTAMP_TYPE = "spark.sql.timestampType"
 _NAMES_AS_PATTERNS = "spark.sql.parser.quotedRegexColumnNames"
@@ -134,6 +135,15 @@ def with_retry(master: str) -> str:
     return master if found is None else f"local[{found[1]},{_LOCAL_TRIES}]"
 
 
+def shuffle_partitions(cores: int) -> int:
+    """Two for each core, and four at the least.
+
+    >>> shuffle_partitions(1), shuffle_partitions(16)
+    (4, 32)
+    """
+    return max(4, 2 * cores)
+
+
 def driver_memory(memory_bytes: int) -> str:
     """A quarter of the machine's memory, at least 1 and at most 4 GiB.
 
@@ -158,7 +168,12 @@ def scratch_options(scratch: str) -> str:
 
 def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
     if not is_local(launch.master):
-        return {"spark.master": launch.master}
+        # Evidence's rows come through the driver, and a plan goes back by it.
+        return {
+            "spark.master": launch.master,
+            "spark.driver.memory": driver_memory(machine.memory_bytes),
+            "spark.sql.warehouse.dir": f"{launch.scratch}/warehouse",
+        }
     return {
         "spark.master": with_retry(launch.master),
         "spark.driver.memory": driver_memory(machine.memory_bytes),
@@ -169,7 +184,7 @@ def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
         "spark.authenticate": "true",
         # Spark makes this folder even where nothing goes into it, by default in the working folder.
         "spark.sql.warehouse.dir": f"{launch.scratch}/warehouse",
-        "spark.sql.shuffle.partitions": str(max(4, 2 * machine.cores)),
+        SHUFFLES: str(shuffle_partitions(machine.cores)),
     }
 
 
@@ -181,9 +196,9 @@ def _driver_options(launch: Launch, given: str) -> str:
         # The second compiler pays only after minutes: a first sweep of a million rows took 31 instead of 55 CPU seconds.
         # With one compiler the JVM sets 48 MB aside for what it compiled, and sweeps that all the time once it is full.
         options += ["-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"] if launch.short else []
-        # As YARN ends its executors: a JVM without memory else works on for minutes, collecting garbage, and ends nothing.
-        options += [] if "OutOfMemoryError" in given else ["-XX:+ExitOnOutOfMemoryError"]
         options += [launch.java_options] if launch.java_options else []
+    # As YARN ends its executors: a JVM without memory else works on for minutes, collecting garbage, and ends nothing.
+    options += [] if "OutOfMemoryError" in given else ["-XX:+ExitOnOutOfMemoryError"]
     return " ".join(options)
 
 

@@ -21,6 +21,7 @@ from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.rules.engine import SparkRules
 from hudi_reconcile.rules.reach import OutOfReachError, refuse_reach
+from hudi_reconcile.spark.evidence_files import SparkFiles
 from tests.support.rule_queries import (
     LEGAL,
     LEGAL_EXPECTATIONS,
@@ -54,7 +55,7 @@ class Place:
     def counted(self, *checks: Check) -> list[Measured]:
         """What the engine says of each check."""
         rules = tuple(Rule(f"r{number}", check) for number, check in enumerate(checks))
-        found = SparkRules().measured(Frame(self.rows), rules)
+        found = SparkRules(SparkFiles(self.rows.sparkSession)).measured(Frame(self.rows), rules)
         return [found[rule.id] for rule in rules]
 
 

@@ -16,6 +16,7 @@ from hudi_reconcile.core.rules.rules import day_of
 from hudi_reconcile.core.rules.verdict import judge_rule
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.rules.engine import SparkRules
+from hudi_reconcile.spark.evidence_files import SparkFiles
 
 ROWS = 6_000  # two rows of an amount that is not unique, one of a pair in the wrong order, six of an unknown status
 NAMED = {"not_null", "unique", "between", "in_set", "matches", "sql"}
@@ -24,7 +25,7 @@ NAMED = {"not_null", "unique", "between", "in_set", "matches", "sql"}
 def ours(frame: DataFrame, folder: Path) -> dict[str, Verdict]:
     """Every verdict, and the keys on disk of the rules that failed."""
     rules = parse_rules(json.dumps(rules_file("orders")), "rules.yaml", None).rules
-    engine, found = SparkRules(), {}
+    engine, found = SparkRules(SparkFiles(frame.sparkSession)), {}
     counted = engine.measured(Frame(frame), rules)
     for rule in rules:
         result = judge_rule(rule, counted[rule.id], (), day_of(0))

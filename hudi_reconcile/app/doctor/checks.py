@@ -1,4 +1,4 @@
-"""Every precondition of a run, looked at without starting Spark and without writing anything."""
+"""Every precondition of a run, looked at without writing anything, and without starting Spark unless it is on a cluster."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.timeline import origin_of
 from hudi_reconcile.ports import Origin
+from hudi_reconcile.spark.cluster import Executors, look_at_executors, sees_file
 from hudi_reconcile.spark.jars import list_jars
-from hudi_reconcile.spark.jvm import find_java
-from hudi_reconcile.spark.session import SessionRequest, bare_jvm
+from hudi_reconcile.spark.jvm import SUPPORTED_MAJORS, find_java
+from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, open_session
 from hudi_reconcile.spark.settings import is_local
 
 _LOWEST_PYTHON = (3, 11)
@@ -75,6 +76,48 @@ def checks(
     yield folder_check("reports", config.reports)
     yield from _folder_modes(config, environ)
     yield from _source_and_lake(config, tables, environ)
+    if config.spark.master is not None and not is_local(config.spark.master):
+        yield from _cluster(config, tables, environ)
+
+
+def _cluster(config: Config, tables: tuple[TableConfig, ...], environ: Environment) -> Iterator[Check]:
+    """What a session on the cluster says: its executors, their Java, and whether they see the tables that are there."""
+    try:
+        with open_session(session_request(config), environ) as session:
+            yield Check("spark.master", "ok", f"{config.spark.master} gave a session of Spark {session.spark_version}")
+            yield from executor_checks(look_at_executors(session.spark))
+            yield Check("evidence", "ok", "its rows come through the driver: executors need not see reports")
+            for table in tables:
+                yield from _view(session, table)
+    except ReconcileError as error:
+        yield failed_check("spark.master", error)
+
+
+def executor_checks(found: Executors) -> Iterator[Check]:
+    """Whether all executors run a Java that Spark and Hudi know, in UTC."""
+    javas = ", ".join(found.javas)
+    majors = {one.partition(".")[0] for one in found.javas}
+    if majors <= {str(major) for major in SUPPORTED_MAJORS}:
+        yield Check("executors", "ok", f"{found.count} answered, Java {javas}")
+    else:
+        yield Check("executors", "fail", f"{found.count} answered, Java {javas}", "give each of them Java 17 or 21")
+    if set(found.time_zones) != {"UTC"}:
+        fix = "add -Duser.timezone=UTC to spark.executor.extraJavaOptions"
+        yield Check("executors' zone", "fail", f"they run in {', '.join(found.time_zones)}, not UTC", fix)
+
+
+def _view(session: Session, table: TableConfig) -> Iterator[Check]:
+    name, path = f"{table.name}: executors", table.lake.path
+    folder = local_path(path)
+    if folder is not None and not (folder / ".hoodie" / "hoodie.properties").is_file():
+        yield Check(name, "warn", f"{path} holds no table yet: not checked", "pull, then: hudi-reconcile doctor")
+    elif sees_file(session.spark, f"{path if folder is None else f'file://{folder}'}/.hoodie/hoodie.properties"):
+        yield Check(name, "ok", f"they read {path}")
+    elif folder is None:
+        yield Check(name, "warn", f"{path} cannot be read by them, or holds no table yet", "see their rights and jars")
+    else:
+        fix = "put the lake where driver and executors see it at the same path (a mount, HDFS, an object store)"
+        yield Check(name, "fail", f"{path} is a folder of this machine, which executors do not see", fix)
 
 
 def _folder_modes(config: Config, environ: Environment) -> Iterator[Check]:

@@ -37,6 +37,7 @@ def audit() -> None:
     help="The key that seals the log, where no config names it.",
 )
 @click.option("--lake", is_flag=True, help="Also hold the log against the heads that our commits in the lake carry.")
+@click.option("--copies", is_flag=True, help="Check the copies in outputs.copy_to, which are fetched for it.")
 @table_option
 @format_option
 @pass_settings
@@ -46,13 +47,19 @@ def verify(
     *,
     key_file: Path | None,
     lake: bool,
+    copies: bool,
     tables: tuple[str, ...],
     output_format: OutputFormat,
 ) -> Outcome:
     """Check every line of the log and every file of every run. Keep the printed head where nobody can change it."""
     if tables and not lake:
         raise UsageError("-t is for the lake's tables", fix="add --lake, or leave out -t: the log is one for all")
-    found = room_of(settings, key_file=key_file).verify(published)
+    if copies:
+        from hudi_reconcile.app.audit import verify_copies  # noqa: PLC0415 - keeps the work rooms out of --help
+
+        found = verify_copies(settings.load(), published, key_file)
+    else:
+        found = room_of(settings, key_file=key_file).verify(published)
     if lake:
         from hudi_reconcile.app.audit import find_lake_flaws  # noqa: PLC0415 - keeps Spark out of --help
 
@@ -66,11 +73,7 @@ def verify(
         emit(f"{where}{'' if flaw.run_id is None else f', run {flaw.run_id}'}: {flaw.what}")
     for one in found.purges:
         emit(f"line {one.line}: {one.by} purged {len(one.runs)} runs at {one.at_utc}, {one.runs[0]} to {one.runs[-1]}")
-    if found.unproven:
-        lines = "1 line is" if found.unproven == 1 else f"{found.unproven} lines are"
-        emit(
-            f"{lines} not sealed: audit.unsealed_head: {found.unproven_head} in the config, if that is the head you know"
-        )
+    _emit_unproven(found.unproven, found.unproven_head)
     sealed = f", {found.sealed} lines sealed" if found.sealed else ""
     emit(
         f"{'NOT INTACT' if found.flaws else 'intact'}: {found.lines} lines, {found.files} files{sealed}, head {found.head}"
@@ -80,6 +83,12 @@ def verify(
             f"the published head is that of {f'line {found.published_line}' if found.published_line else 'an empty log'}"
         )
     return outcome
+
+
+def _emit_unproven(count: int, last: str | None) -> None:
+    if count:
+        lines = "1 line is" if count == 1 else f"{count} lines are"
+        emit(f"{lines} not sealed: audit.unsealed_head: {last} in the config, if that is the head you know")
 
 
 @audit.command()

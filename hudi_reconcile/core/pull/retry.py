@@ -29,6 +29,8 @@ _CUT = re.compile(r"statement timeout|canceling statement|execution was interrup
 _MISSING = re.compile(r"(?:ERROR: )?(?:function|operator|relation|type|aggregate|collation)\b.* does not exist")
 
 ROUNDS = 4
+TABLE_RETRIES = 2
+_TABLE_WAITS_SECONDS = (5.0, 30.0)
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.5, 10.0
 
 
@@ -52,6 +54,20 @@ def wait_seconds(attempt: int) -> float:
     [0.5, 2.0, 8.0, 10.0]
     """
     return min(_FIRST_WAIT_SECONDS * 4.0 ** (attempt - 1), _LONGEST_WAIT_SECONDS)
+
+
+def table_wait_seconds(kind: str, message: str, attempt: int, retries: int) -> float | None:
+    """How long to wait before a table is begun again, whose work ended in that error; None where it would end so again.
+
+    `kind` is the error's class. `attempt` counts from 1. A broken connection may pass, and so does one lost executor: where
+    rows are lost twice, executors are taken away faster than a table is done.
+
+    >>> table_wait_seconds("SourceError", "connection refused", 1, 2), table_wait_seconds("SourceError", "no column", 1, 2)
+    (5.0, None)
+    """
+    is_passing = kind == "SourceError" and of_text(message) is Passing.BROKEN
+    most = retries if is_passing else min(retries, 1) if kind == "ExecutorLostError" else 0
+    return None if attempt > most else _TABLE_WAITS_SECONDS[min(attempt, len(_TABLE_WAITS_SECONDS)) - 1]
 
 
 def of_state(state: str | None, code: int | None = None) -> Passing:

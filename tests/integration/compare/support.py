@@ -16,6 +16,7 @@ from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import Frame, Look
+from hudi_reconcile.spark.evidence_files import SparkFiles
 
 COLUMNS: tuple[tuple[Column, T.DataType, tuple[int, int] | None], ...] = (
     (Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64), T.LongType(), None),
@@ -82,7 +83,9 @@ def comparer(
     spark: SparkSession, cut: Segmentation, found: Agreement | None = None, masks: Masks | None = None
 ) -> SparkComparer:
     none = Masks({}, b"")
-    return SparkComparer(spark, "orders", masks or none, agreement=found or agreement(), cut=cut)
+    return SparkComparer(
+        spark, "orders", masks or none, agreement=found or agreement(), cut=cut, files=SparkFiles(spark)
+    )
 
 
 def look(source: Frame, lake: Frame) -> Look:

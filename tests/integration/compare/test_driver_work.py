@@ -11,6 +11,7 @@ from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import Frame, Look
+from hudi_reconcile.spark.evidence_files import SparkFiles
 from tests.support.jvm_calls import counted_calls
 
 KINDS = ((Kind.INTEGER, "bigint"), (Kind.TEXT, "string"), (Kind.TIMESTAMP, "timestamp_ntz"), (Kind.BOOLEAN, "boolean"))
@@ -39,9 +40,8 @@ def test_calls_of_a_comparison_stay_under_their_ceiling(
     spark: SparkSession, width: int, clean: int, dirty: int
 ) -> None:
     columns, cut = items(width), RangeSegments("col 0", 0, 4, 2)
-    compare = SparkComparer(
-        spark, "t", Masks({}, b""), agreement=Agreement(columns, columns[:1], columns[2:3], ()), cut=cut
-    )
+    agreement = Agreement(columns, columns[:1], columns[2:3], ())
+    compare = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=cut, files=SparkFiles(spark))
     same, other = look_at(spark, columns, changed=False), look_at(spark, columns, changed=True)
 
     with counted_calls(spark) as of_clean:

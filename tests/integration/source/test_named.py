@@ -13,6 +13,7 @@ from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.source.table_source import TableSource
+from hudi_reconcile.spark.evidence_files import SparkFiles
 from tests.integration.source import test_mysql
 from tests.integration.source.support import source
 from tests.support.mariadb import MariaDatabase
@@ -51,7 +52,7 @@ def asked(spark: SparkSession, found: TableSource) -> tuple[tuple[Key, ...], int
     assert isinstance(rows, DataFrame)
     planned = digest_rows(rows, "source", ComparisonShape(agreement, CUT), "'delete' as action", "'ready' as status")
     rechecked = Frame(planned.localCheckpoint())
-    comparer = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=CUT)
+    comparer = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=CUT, files=SparkFiles(spark))
     keys = comparer.to_delete(rechecked, 10)
     assert keys is not None
     named = found.named(table, keys)

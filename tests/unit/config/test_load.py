@@ -69,7 +69,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
     }
     assert dump["spark"] == {"master": "local[*]", "conf": {}}
     assert dump["jars"] == {"mode": "auto", "paths": []}
-    assert (dump["run"], dump["tables"][0]["time_limit"]) == ({"time_limit": None}, None)
+    assert (dump["run"], dump["tables"][0]["time_limit"]) == ({"time_limit": None, "retries": 2}, None)
     assert dump["tables"][0]["policy"] == {
         "max_deletes": 1000,
         "max_delete_share": "5%",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.pull.retry import Passing, driver_reason, most_tries, of_state, of_text
+from hudi_reconcile.core.pull.retry import Passing, driver_reason, most_tries, of_state, of_text, table_wait_seconds
 
 SPARK = (
     "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 3 times\n\tat x\n"
@@ -53,3 +53,19 @@ def test_reason_is_the_innermost_drivers_first_line() -> None:
 
     assert driver_reason(text) == ("java.sql.SQLException", "inner")
     assert driver_reason(SPARK) is None
+
+
+def test_table_whose_connection_broke_is_begun_again_as_often_as_the_config_says_and_later_each_time() -> None:
+    refused = "the source does not answer: connection refused"
+
+    waits = [table_wait_seconds("SourceError", refused, attempt, 2) for attempt in (1, 2, 3)]
+
+    assert waits == [5.0, 30.0, None]
+    assert table_wait_seconds("SourceError", refused, 1, 0) is None
+    assert table_wait_seconds("SourceError", "permission denied for table t", 1, 2) is None
+    assert table_wait_seconds("LakeError", refused, 1, 2) is None
+
+
+def test_table_that_lost_an_executor_is_begun_again_once() -> None:
+    assert [table_wait_seconds("ExecutorLostError", "", attempt, 2) for attempt in (1, 2)] == [5.0, None]
+    assert table_wait_seconds("SparkLostError", "", 1, 2) is None

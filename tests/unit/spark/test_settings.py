@@ -89,13 +89,14 @@ def test_required_value_in_other_case_is_no_contradiction() -> None:
     assert session_conf({"spark.sql.session.timeZone": "utc"}, LOCAL, MACHINE)["spark.sql.session.timeZone"] == "UTC"
 
 
-def test_remote_master_gets_no_settings_of_this_machine() -> None:
+def test_remote_master_gets_no_settings_of_this_machine_but_the_memory_of_the_driver_in_it() -> None:
     remote = Launch(master="spark://host:7077", jars=(), log_settings="/log.properties", scratch="/tmp")
 
     conf = session_conf({}, remote, MACHINE)
 
     assert conf["spark.master"] == "spark://host:7077"
-    assert conf.keys() & {"spark.driver.host", "spark.driver.memory", "spark.sql.shuffle.partitions"} == set()
+    assert conf.keys() & {"spark.driver.host", "spark.sql.shuffle.partitions"} == set()
+    assert conf["spark.driver.memory"] == "2048m"
 
 
 def test_session_under_spark_submit_sets_neither_master_nor_jars_nor_java_options() -> None:

@@ -1,0 +1,71 @@
+"""A standalone cluster whose executors see the lake and not the evidence, and executors that die at bad moments."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.project import Project
+from tests.support.one_session import OneSession
+from tests.support.postgres import Database
+from tests.support.spark_cluster import SparkCluster, any_cluster
+
+RULES = """version: 1
+table: orders
+rules:
+  - {id: ord-001, check: not_null, column: note}
+"""
+
+
+@pytest.fixture
+def project(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    """A table of 400 rows, one of them without a note."""
+    pg.execute(
+        "create table orders (order_id bigint primary key, at_day date, note text, updated_at timestamp not null)",
+        "insert into orders select i, date '2025-01-01' + i::int, nullif('n' || i, 'n17'),"
+        " timestamp '2025-01-01' + i * interval '1 min' from generate_series(1, 400) i",
+    )
+    project = Project.of(tmp_path, pg, capsys)
+    (tmp_path / "orders.yaml").write_text(RULES)
+    (tmp_path / "reports").mkdir(mode=0o700)
+    project.settings["rules"] = "orders.yaml"
+    return project
+
+
+@pytest.fixture
+def cluster(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    with any_cluster(tmp_path_factory.mktemp("cluster"), project.folder / "reports") as found:
+        project.top = {"spark": {"master": found.master, "conf": dict(found.conf)}}
+        yield found
+
+
+def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cost_one_retry(
+    project: Project, cluster: SparkCluster, tmp_path: Path
+) -> None:
+    with OneSession(project.write_config(), tmp_path / "session.log") as session:
+        pulled = session.json("pull", kill=("rows read", cluster.folder))
+        project.database.execute(
+            "update orders set note = 'silent' where order_id between 20 and 29",
+            "delete from orders where order_id = 5",
+        )
+        swept = session.json("sweep", kill=("candidates found", cluster.folder))
+        listed = session.run("findings", "latest", "--format", "ndjson")[1].splitlines()
+        checked = session.json("check")
+        applied = session.json("apply", swept["run_id"], "--yes", kill=("corrections checked", cluster.folder))
+        after = session.json("sweep")
+        assert session.run("audit", "verify")[0] == 0
+
+    for document, outcome in ((pulled, "pulled"), (swept, "drift"), (applied, "corrected"), (after, "clean")):
+        assert document["outcome"] == outcome, (document, (tmp_path / "session.log").read_text()[-3000:])
+    for document in (pulled, swept, applied):
+        assert any("executor was lost" in note for note in document["tables"][0]["notes"]), document
+    assert pulled["tables"][0]["pull"]["rows"] == 400
+    assert Counter(json.loads(line)["kind"] for line in listed) == {"updated_without_watermark": 10, "deleted": 1}
+    assert applied["tables"][0]["corrections"]["applied"] == 11
+    (rule,) = checked["tables"][0]["rules"]
+    assert (rule["status"], rule["keys"]["rows"]) == ("fail", 1), rule
+    assert rule["keys"]["sample"] == [{"order_id": 17}]
