@@ -68,10 +68,10 @@ class DriverFiles:
         path.mkdir(exist_ok=True)
         # Python would show a timestamp in its own zone, where an hour may come twice: it travels as a number.
         found = frame.selectExpr(*(_travelling(name, kind) for name, kind in frame.dtypes)).toLocalIterator()
-        for _ in range(max(1, -(-count // ROWS_PER_FILE))):
+        batches, is_more = _batches(found, schema), True
+        while is_more:
             with parquet.ParquetWriter(path / f"part-{uuid4()}.snappy.parquet", schema, compression="snappy") as writer:
-                for batch in _batches(islice(found, ROWS_PER_FILE), schema):
-                    writer.write_batch(batch)
+                is_more = _write_some(writer, batches)
         return rows_in(folder)
 
     def load(self, files: Collection[str]) -> Frame:
@@ -126,6 +126,17 @@ def _arrow_schema(frame: Any) -> pa.Schema:
 def _travelling(name: str, kind: str) -> str:
     quoted = f"`{name.replace('`', '``')}`"
     return f"unix_micros(cast({quoted} as timestamp)) as {quoted}" if kind in _CLOCKS else quoted
+
+
+def _write_some(writer: parquet.ParquetWriter, batches: Iterator[pa.RecordBatch]) -> bool:
+    """Fill one file; whether there may be rows left."""
+    rows = 0
+    for batch in batches:
+        writer.write_batch(batch)
+        rows += batch.num_rows
+        if rows >= ROWS_PER_FILE:
+            return True
+    return False
 
 
 def _batches(rows: Iterator[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

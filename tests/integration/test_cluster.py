@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyspark
 import pytest
 
+from hudi_reconcile.spark.jars import JarRequest, list_jars
+from hudi_reconcile.spark.jvm import find_java
 from tests.integration.project import Project
+from tests.support.kill_places import ROOT
 from tests.support.one_session import OneSession
 from tests.support.postgres import Database
 from tests.support.spark_cluster import SparkCluster, any_cluster
 
+PATIENCE_SECONDS = 300
 RULES = """version: 1
 table: orders
 rules:
@@ -43,6 +52,34 @@ def cluster(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield found
 
 
+def submitted(project: Project, cluster: SparkCluster, *arguments: str) -> dict[str, Any]:
+    """The document of a command whose session `spark-submit` makes; the config says to join it."""
+    project.top = {"spark": {"master": None}}
+    script = project.folder / "nightly.py"
+    script.write_text("from hudi_reconcile.__main__ import main\n\nmain()\n")
+    jars = ",".join(str(jar.path) for jar in list_jars(JarRequest(), {}))
+    zone = [f"spark.{side}.extraJavaOptions=-Duser.timezone=UTC" for side in ("driver", "executor")]
+    conf = [
+        word
+        for line in (*zone, *(f"{key}={value}" for key, value in cluster.conf.items()))
+        for word in ("--conf", line)
+    ]
+    home = Path(pyspark.__file__).parent
+    submit = [str(home / "bin" / "spark-submit"), "--master", cluster.master, "--jars", jars, *conf, str(script)]
+    done = subprocess.run(
+        [*submit, "-c", str(project.write_config()), *arguments, "--format", "json"],
+        env={**os.environ, "JAVA_HOME": str(find_java(os.environ).home), "PYSPARK_PYTHON": sys.executable},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    document: dict[str, Any] = json.loads(done.stdout or "null")
+    assert document is not None, done.stderr[-3000:]
+    return document
+
+
 def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cost_one_retry(
     project: Project, cluster: SparkCluster, tmp_path: Path
 ) -> None:
@@ -54,7 +91,7 @@ def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cos
         )
         swept = session.json("sweep", kill=("candidates found", cluster.folder))
         listed = session.run("findings", "latest", "--format", "ndjson")[1].splitlines()
-        checked = session.json("check")
+        looked = session.json("doctor")
         applied = session.json("apply", swept["run_id"], "--yes", kill=("corrections checked", cluster.folder))
         after = session.json("sweep")
         assert session.run("audit", "verify")[0] == 0
@@ -66,6 +103,8 @@ def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cos
     assert pulled["tables"][0]["pull"]["rows"] == 400
     assert Counter(json.loads(line)["kind"] for line in listed) == {"updated_without_watermark": 10, "deleted": 1}
     assert applied["tables"][0]["corrections"]["applied"] == 11
-    (rule,) = checked["tables"][0]["rules"]
+    found = {check["name"]: check["status"] for check in looked["checks"]}
+    assert {found[name] for name in ("spark.master", "executors", "evidence", "orders: executors")} == {"ok"}, looked
+    (rule,) = submitted(project, cluster, "check")["tables"][0]["rules"]
     assert (rule["status"], rule["keys"]["rows"]) == ("fail", 1), rule
     assert rule["keys"]["sample"] == [{"order_id": 17}]

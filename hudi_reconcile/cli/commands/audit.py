@@ -75,13 +75,10 @@ def verify(
         emit(f"line {one.line}: {one.by} purged {len(one.runs)} runs at {one.at_utc}, {one.runs[0]} to {one.runs[-1]}")
     _emit_unproven(found.unproven, found.unproven_head)
     sealed = f", {found.sealed} lines sealed" if found.sealed else ""
-    emit(
-        f"{'NOT INTACT' if found.flaws else 'intact'}: {found.lines} lines, {found.files} files{sealed}, head {found.head}"
-    )
-    if found.published_line is not None:
-        emit(
-            f"the published head is that of {f'line {found.published_line}' if found.published_line else 'an empty log'}"
-        )
+    verdict, published_at = "NOT INTACT" if found.flaws else "intact", found.published_line
+    emit(f"{verdict}: {found.lines} lines, {found.files} files{sealed}, head {found.head}")
+    if published_at is not None:
+        emit(f"the published head is that of {f'line {published_at}' if published_at else 'an empty log'}")
     return outcome
 
 

@@ -13,6 +13,7 @@ from hudi_reconcile.cli.options import Settings, format_option, pass_settings
 from hudi_reconcile.cli.streams import ReaderGone, emit_json
 from hudi_reconcile.core.errors import (
     ConfigError,
+    ExecutorLostError,
     IncompleteError,
     LakeError,
     NotBuiltError,
@@ -65,6 +66,7 @@ ERRORS = [
     (SourceError, "unverified", 3),
     (LakeError, "unverified", 3),
     (SparkLostError, "unverified", 3),
+    (ExecutorLostError, "unverified", 3),
     (TimeLimitError, "unverified", 3),
     (IncompleteError, "incomplete", 4),
     (SupersededError, "incomplete", 4),
