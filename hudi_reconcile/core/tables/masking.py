@@ -28,8 +28,8 @@ _PERSONAL: Final = """
 _ELSEWHERE: Final = """
     adresse anschrift ausweisnummer einkommen familienname gebdatum geburtsdatum geburtsname geburtsort geburtstag
     gehalt geschlecht handynummer hausnummer kennwort kontonummer mobilnummer mobiltelefon nachname nationalitat nationalitaet
-    passnummer passwort personalausweis plz postleitzahl sozialversicherungsnummer staatsangehorigkeit staatsangehoerigkeit steuerid steuernummer
-    strasse telefonnummer vorname
+    passnummer passwort personalausweis plz postleitzahl sozialversicherungsnummer staatsangehorigkeit
+    staatsangehoerigkeit steuerid steuernummer strasse telefonnummer vorname
     codepostal courriel motdepasse naissance nationalite nomfamille prenom rue salaire sexe
     cellulare codicefiscale cognome indirizzo nascita nazionalita reddito residenza sesso stipendio telefono
     apellido apellidos calle celular contrasena correo direccion dni genero ingresos movil nacimiento nacionalidad salario sexo
