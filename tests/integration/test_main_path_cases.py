@@ -111,7 +111,16 @@ def test_keys_with_blank_parts_and_hudis_own_words_are_pulled_swept_repaired_and
     proved = project.json("sweep")
     undone = project.json("undo", applied.document["run_id"], "--yes")
     again = project.json("sweep")
+    pg.execute("alter table parts add qty int", "update parts set qty = 7, updated_at = '2025-02-01' where plant = ''")
+    grown, shown = (
+        project.json("pull"),
+        project.run("changes", "-t", "orders", "--type", "upsert", "--format", "ndjson"),
+    )
 
+    assert (grown.code, grown.table["pull"]["rows"], shown.code) == (0, 5, 0), (grown, shown)
+    changed = [json.loads(line) for line in shown.out.splitlines()]
+    assert len([one for one in changed if one["after"]["qty"] == 7]) == 5
+    assert {tuple(one["after"]) for one in changed} == {("plant", "lot", "note", "updated_at", "_hr_read_seq", "qty")}
     assert (pulled.code, pulled.table["pull"]["rows"], clean.code) == (0, 25, 0), (pulled, clean)
     assert drift.drift == {"updated_without_watermark": 2, "deleted": 2, "late_arriving": 1}, drift
     assert (applied.code, applied.document["outcome"], proved.code) == (0, "corrected", 0), applied
