@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -65,6 +66,13 @@ POSTGRES = Product(
     modes=("stream", "pushdown"),
     nameless=("regclass", "regrole", "refcursor"),
 )  # fmt: skip
+# Before version 14 a numeric holds no infinity.
+POSTGRES_13 = replace(
+    POSTGRES,
+    fields=tuple(
+        replace(field, steps=numbers(_NUMBER_TEXTS)) if field.name == "free" else field for field in POSTGRES.fields
+    ),
+)
 POSTGRES_LATIN1 = Product(
     "PostgreSQL, LATIN1",
     (

@@ -7,6 +7,8 @@ programs are found.
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,12 +18,12 @@ from typing import Any
 from hudi_reconcile.demo.postgres import run_postgres
 from tests.conformance.fields import PRODUCTS
 from tests.conformance.product import Product
-from tests.conformance.server_fields import MARIADB, POSTGRES
+from tests.conformance.server_fields import MARIADB, POSTGRES, POSTGRES_13
 from tests.support.jdbc import JdbcDatabase
 from tests.support.mariadb import MariaDatabase, fresh_maria, run_maria
 from tests.support.postgres import Database, fresh_database
 
-_PROGRAMS = {"postgres": POSTGRES, "mariadbd": MARIADB}
+_WITH_INFINITY = 14  # as a numeric
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +50,16 @@ class EngineVersion:
 def engine_versions() -> list[EngineVersion]:
     """What runs here, and each further server of the folder."""
     root = os.environ.get("CONFORMANCE_SERVERS")
-    found = [
-        (product, path)
-        for name, product in _PROGRAMS.items()
-        for path in Path(root or "/nowhere").glob(f"*/bin/{name}")
-    ]
-    return [
-        *map(EngineVersion, PRODUCTS),
-        *(EngineVersion(product, path.parent) for product, path in sorted(found, key=str)),
-    ]
+    at = Path(root or "/nowhere")
+    found = [path for name in ("mariadbd", "postgres") for path in sorted(at.glob(f"*/bin/{name}"))]
+    return [*map(EngineVersion, PRODUCTS), *(EngineVersion(_product(path), path.parent) for path in found)]
+
+
+def _product(program: Path) -> Product:
+    if program.name == "mariadbd":
+        return MARIADB
+    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    return POSTGRES_13 if int(re.findall(r"\d+", said)[0]) < _WITH_INFINITY else POSTGRES
 
 
 @contextmanager
@@ -64,7 +67,7 @@ def served(one: EngineVersion) -> Iterator[Any]:
     """A fresh database of a server of these programs; None where it is the one that all tests have."""
     if one.programs is None:
         yield None
-    elif one.product is POSTGRES:
+    elif one.product is not MARIADB:
         with run_postgres(bin_dir=one.programs) as server, fresh_database(server) as database:
             yield database
     else:
