@@ -14,10 +14,10 @@ FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
 LIBRARY_TESTS := tests/unit $(filter-out tests/property/test_core_%,$(wildcard tests/property/test_*.py))
 
 # What make test has no time for. faults runs again what make test ran, and counts.
-LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel
+LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
+.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
 
 ##@ Everyday
 
@@ -104,6 +104,11 @@ foreign: setup ## the tables of other tools that make test has no time for: corr
 
 writers: setup ## apply beside a second writer process, either held at each point of its write, on both types of tables
 	@$(BIN)/pytest -q tests/long/test_second_writer.py
+
+containers: setup ## PostgreSQL, MySQL 8 and MariaDB in containers: needs Docker, which CI has not, so that this lane has not been run
+	@$(BIN)/pytest -q tests/integration/source/test_xmin.py
+	@for image in mysql:8.4 mariadb:11.8; do TEST_MARIADB_IMAGE=$$image $(BIN)/pytest -q tests/integration/source/test_mysql.py \
+		tests/integration/test_every_kind_mysql.py tests/integration/test_mysql_main_path.py || exit 1; done
 
 examples: setup ## the examples in real Dagster and Airflow, and against the schemas of GitHub workflows and Kubernetes
 	@$(BIN)/pytest -q tests/long/test_example_hosts.py

@@ -33,7 +33,7 @@ _STOP_SECONDS = 20
 _POLL_SECONDS = 0.05
 _PORT_TRIES = 5
 _UNPRIVILEGED = ("postgres", "nobody")
-_SETTINGS = {
+SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
@@ -213,7 +213,7 @@ class _Server:
             raise SourceError(f"initdb failed: {self.log_end()}", fix="hudi-reconcile doctor")
 
     def start(self, password: str) -> tuple[subprocess.Popen[bytes], int]:
-        settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        settings = [f"-c{name}={value}" for name, value in SETTINGS.items()]
         for _ in range(_PORT_TRIES):  # another process may take the port between our look and the server's
             port = free_port()
             command = [str(self.binaries / "postgres"), "-D", str(self.home / "data"), "-p", str(port), *settings]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ _SETTINGS = (
     "--skip-log-bin",
     "--default-time-zone=+00:00",
 )
+# It is reached from outside of its container, and MySQL 8.4 knows neither of the other two.
+_OF_THE_IMAGE = ("--bind-address=127.0.0.1", "--skip-ssl", "--innodb-log-file-size=16M")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,7 @@ class MariaServer:
 
 @contextmanager
 def any_maria() -> Iterator[MariaServer]:
-    """The server named in TEST_MARIADB_URL, else one from installed binaries.
+    """The server named in TEST_MARIADB_URL, else a container of TEST_MARIADB_IMAGE, else one from installed binaries.
 
     Without any the tests are skipped with the reason, or fail where REQUIRE_MARIADB is set.
     """
@@ -75,8 +78,30 @@ def any_maria() -> Iterator[MariaServer]:
             password=where.password or "",
         )
         return
+    if image := os.environ.get("TEST_MARIADB_IMAGE"):
+        with docker_maria(image) as server:
+            yield server
+        return
     with run_maria(*_programs("set TEST_MARIADB_URL, or apt-get install mariadb-server")) as running:
         yield running
+
+
+@contextmanager
+def docker_maria(image: str) -> Iterator[MariaServer]:
+    """A container of MariaDB or MySQL, such as mysql:8.4, with the settings of our own server that both know."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from testcontainers.mysql import MySqlContainer  # noqa: PLC0415 - need not be installed
+
+        password = secrets.token_hex(12)
+        container: Any = MySqlContainer(image, username="root", password=password, dbname="hr_tests")
+        container.with_command([one for one in _SETTINGS if one not in _OF_THE_IMAGE])
+        container.start()
+    try:
+        host, port = container.get_container_host_ip(), int(container.get_exposed_port(3306))
+        yield MariaServer(host=host, port=port, user="root", password=password)
+    finally:
+        container.stop()
 
 
 @contextmanager

@@ -17,11 +17,12 @@ from typing import Any
 import psycopg
 from sqlalchemy import make_url
 
-from hudi_reconcile.demo.postgres import PostgresServer, run_postgres, wheel_bin_dir
+from hudi_reconcile.demo.postgres import SETTINGS, USER, PostgresServer, run_postgres, wheel_bin_dir
 
 _INSTALLED = Path("/usr/lib/postgresql")
 _ENGINE_SOCKET = "/var/run/docker.sock"
 _IMAGE = "postgres:17-alpine"
+_OF_THE_IMAGE = ("listen_addresses", "unix_socket_directories")  # it is reached, and asks itself, by its own
 
 
 @contextmanager
@@ -71,11 +72,14 @@ def engine_answers() -> bool:
 
 @contextmanager
 def docker_server() -> Iterator[PostgresServer]:
+    """A container with the settings of our own server: without them prepared transactions, for example, are off."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from testcontainers.postgres import PostgresContainer  # noqa: PLC0415 - need not be installed
 
-        container: Any = PostgresContainer(_IMAGE, driver="psycopg")
+        login: Any = {"username": USER, "password": secrets.token_hex(12), "dbname": "postgres"}
+        container: Any = PostgresContainer(os.environ.get("TEST_PG_IMAGE", _IMAGE), driver="psycopg", **login)
+        container.with_command(["postgres", *(f"-c{k}={v}" for k, v in SETTINGS.items() if k not in _OF_THE_IMAGE)])
         container.start()
     try:
         yield named_server(container.get_connection_url())
