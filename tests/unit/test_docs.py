@@ -112,6 +112,16 @@ def test_config_of_many_tables_is_valid_and_means_what_the_page_says(tmp_path: P
     assert [table.name for table in found.choose(TableChoice(tags=("finance",)))] == ["invoices"]
 
 
+@pytest.mark.parametrize("name", ["cluster.md", "stopping.md"])
+def test_whole_configs_of_a_page_are_valid(tmp_path: Path, name: str) -> None:
+    configs = [text for text in blocks(ROOT / "docs" / name, "yaml") if text.startswith("version:")]
+
+    assert configs
+    for text in configs:
+        (tmp_path / "reconcile.yaml").write_text(text)
+        load_config(tmp_path / "reconcile.yaml", {})
+
+
 def test_map_of_the_house_names_every_room_and_no_other() -> None:
     (house,) = [body for body in blocks(ROOT / "CONTRIBUTING.md", "") if body.startswith("hudi_reconcile/")]
     rooms = {path.name for path in (ROOT / "hudi_reconcile").iterdir() if (path / "__init__.py").exists()}
