@@ -65,7 +65,7 @@ class DriverFiles:
         frame = spread_rows(rows, count, ROWS_PER_TASK, order)
         schema = _arrow_schema(frame)
         path = Path(folder.removeprefix(_SCHEME))
-        path.mkdir(exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
         # Python would show a timestamp in its own zone, where an hour may come twice: it travels as a number.
         found = frame.selectExpr(*(_travelling(name, kind) for name, kind in frame.dtypes)).toLocalIterator()
         batches, is_more = _batches(found, schema), True

@@ -59,4 +59,4 @@ def test_rows_that_are_fewer_or_more_than_was_said_are_all_saved(spark: SparkSes
     files = DriverFiles(spark)
 
     assert files.save(Frame(frame(spark, 0)), f"file://{tmp_path}/none", 0) == 0
-    assert files.save(Frame(frame(spark)), f"file://{tmp_path}/more", 10, ("order id",)) == ROWS
+    assert files.save(Frame(frame(spark)), f"file://{tmp_path}/rules/more", 10, ("order id",)) == ROWS
