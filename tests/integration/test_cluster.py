@@ -53,7 +53,10 @@ def cluster(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def submitted(project: Project, cluster: SparkCluster, *arguments: str) -> dict[str, Any]:
-    """The document of a command whose session `spark-submit` makes; the config says to join it."""
+    """The result of a command whose session `spark-submit` makes; the config says to join it.
+
+    `spark-submit` puts what Python says on stderr into stdout, so that the document is not alone there.
+    """
     project.top = {"spark": {"master": None}}
     script = project.folder / "nightly.py"
     script.write_text("from hudi_reconcile.__main__ import main\n\nmain()\n")
@@ -67,7 +70,7 @@ def submitted(project: Project, cluster: SparkCluster, *arguments: str) -> dict[
     home = Path(pyspark.__file__).parent
     submit = [str(home / "bin" / "spark-submit"), "--master", cluster.master, "--jars", jars, *conf, str(script)]
     done = subprocess.run(
-        [*submit, "-c", str(project.write_config()), *arguments, "--format", "json"],
+        [*submit, "-c", str(project.write_config()), *arguments],
         env={**os.environ, "JAVA_HOME": str(find_java(os.environ).home), "PYSPARK_PYTHON": sys.executable},
         cwd=ROOT,
         capture_output=True,
@@ -75,8 +78,8 @@ def submitted(project: Project, cluster: SparkCluster, *arguments: str) -> dict[
         timeout=PATIENCE_SECONDS,
         check=False,
     )
-    document: dict[str, Any] = json.loads(done.stdout or "null")
-    assert document is not None, done.stderr[-3000:]
+    document: dict[str, Any] = json.loads(max((project.folder / "reports").glob("*/result.json")).read_text())
+    assert (document["command"], document["exit_code"]) == (arguments[0], done.returncode), done.stdout[-3000:]
     return document
 
 
