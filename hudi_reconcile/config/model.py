@@ -52,11 +52,11 @@ from hudi_reconcile.config.paths import (
     output_path_findings,
     reports_mode,
 )
-from hudi_reconcile.config.secrets import HIDDEN, Environment, Secret
+from hudi_reconcile.config.secrets import HIDDEN, Secret
 from hudi_reconcile.config.selection import TableChoice, choose_tables, find_table
 from hudi_reconcile.config.source import check_url, source_sql_findings, unverified_findings
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.errors import ConfigError, find_respelled, fold
+from hudi_reconcile.core.errors import find_respelled, fold
 from hudi_reconcile.core.pull.retry import TABLE_RETRIES
 from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
 from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
@@ -391,17 +391,10 @@ class Config(Section):
         """What a call laid over the file, for evidence: the `profile`, and the keys of --`set`, not their values."""
         return self._overlay
 
-    def require_variables(self, env: Environment) -> None:
-        """Raises ConfigError for every environment variable that a secret needs and that is not set. Files are not read."""
-        secrets = (self.source.password, self.audit.key, *self.audit.old_keys)
-        problems: list[str] = []
-        for secret in (one for one in secrets if one is not None):
-            try:
-                secret.reveal(env, lambda _: "")
-            except ConfigError as missing:
-                problems += missing.problems
-        if problems:
-            raise ConfigError(tuple(problems), fix="set the variables, then: hudi-reconcile config validate")
+    @property
+    def late_secrets(self) -> tuple[Secret, ...]:
+        """The secrets that are filled in when they are needed."""
+        return tuple(one for one in (self.source.password, self.audit.key, *self.audit.old_keys) if one is not None)
 
     def settle(self, secret_variables: frozenset[str], overlay: Mapping[str, str]) -> Config:
         """The same config, which knows where its secrets and its keys come from. Its layers are in the other keys now."""

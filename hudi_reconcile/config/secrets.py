@@ -17,7 +17,7 @@ import re
 import select
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -149,6 +149,18 @@ class Secret:
 
     def __format__(self, spec: str) -> str:
         return format(HIDDEN, spec)
+
+
+def require_variables(secrets: Iterable[Secret], env: Environment) -> None:
+    """Raises ConfigError for every environment variable that a secret needs and that is not set. Files are not read."""
+    problems: list[str] = []
+    for secret in secrets:
+        try:
+            secret.reveal(env, lambda _: "")
+        except ConfigError as missing:
+            problems += missing.problems
+    if problems:
+        raise ConfigError(tuple(problems), fix="set the variables, then: hudi-reconcile config validate")
 
 
 def read_text_file(path: Path | str) -> str:

@@ -208,10 +208,11 @@ def show(settings: Settings, output_format: OutputFormat) -> Outcome:
 @pass_settings
 def validate(settings: Settings, output_format: OutputFormat) -> Outcome:
     """Say `ok`, or everything that is wrong with the config, each with its line. A secret's variable that is not set is."""
-    from hudi_reconcile.config.trust import sentences  # noqa: PLC0415 - keeps pydantic out of --help
+    from hudi_reconcile.config.secrets import require_variables  # noqa: PLC0415 - keeps pydantic out of --help
+    from hudi_reconcile.config.trust import sentences  # noqa: PLC0415 - as above
 
     config = settings.load()
-    config.require_variables(os.environ)
+    require_variables(config.late_secrets, os.environ)
     tables, trust = [table.name for table in config.tables], sentences(config)
     if output_format == "json":
         document = {**head("config validate", Outcome.CLEAN), "file": str(settings.config_path), "tables": tables}
