@@ -97,7 +97,7 @@ def anatomy_of(table: Document) -> AnatomyView | None:
         unit=unit,
         heat=heat,
         key_map=_key_map(table, found.get("key_map")),
-        over_time=time_view(table, found["cells"]),
+        over_time=time_view(table, found["cells"], found["other_rows"]),
         lateness=_lateness(found["lateness"]),
         columns=bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
         left_out=f"{count_text(hidden, 'row')} of other days or partitions not shown" if hidden else "",

@@ -38,18 +38,18 @@ class TimeMark:
 
 @dataclass(frozen=True, slots=True)
 class TimeView:
-    """The whole figure. `undated_rows` have no day."""
+    """The whole figure. `unplaced_rows` have no day, or are in none of the cells that the result keeps."""
 
     first: str
     last: str
     step: str
     bars: tuple[TimeBar, ...]
     marks: tuple[TimeMark, ...]
-    undated_rows: int
+    unplaced_rows: int
 
 
-def time_view(table: Document, cells: Sequence[Document]) -> TimeView | None:
-    """The figure of a table's drift; None where no drifted row has a day."""
+def time_view(table: Document, cells: Sequence[Document], other_rows: int = 0) -> TimeView | None:
+    """The figure of a table's drift, `other_rows` of which are in no cell; None where no drifted row has a day."""
     rows: Counter[date] = Counter()
     for cell in cells:
         if cell["day"]:
@@ -78,7 +78,7 @@ def time_view(table: Document, cells: Sequence[Document]) -> TimeView | None:
         step=count_text(step, "day"),
         bars=bars,
         marks=marks,
-        undated_rows=sum(cell["rows"] for cell in cells if not cell["day"]),
+        unplaced_rows=sum(cell["rows"] for cell in cells if not cell["day"]) + other_rows,
     )
 
 

@@ -198,10 +198,10 @@ def test_drift_lies_on_an_axis_of_time_with_the_moments_of_the_pulls() -> None:
         "checkpoint": "2026-03-04T12:00:00Z, 17",
         "pull": {"checkpoint_before": "2026-03-02T00:00:00", "bound": "2026-03-04T18:00:00+00:00"},
     }
-    view = time_view(table, table["anatomy"]["cells"])
+    view = time_view(table, table["anatomy"]["cells"], 3)
 
     assert view is not None
-    assert (view.first, view.last, view.step, view.undated_rows) == ("2026-03-01", "2026-03-04", "1 day", 1)
+    assert (view.first, view.last, view.step, view.unplaced_rows) == ("2026-03-01", "2026-03-04", "1 day", 1 + 3)
     assert [(bar.place, bar.width, bar.height) for bar in view.bars] == [(0, 250, 100), (500, 250, 50)]
     assert [(mark.kind, mark.place) for mark in view.marks] == [("before", 250), ("reached", 875), ("bound", 937.5)]
 
