@@ -63,9 +63,6 @@ integration: setup ## the tests on real Spark, Hudi and databases
 conformance: setup ## every kind's edges on every engine here, in both modes, ANSI on and off; planted faults turn checks red
 	@$(BIN)/pytest -q tests/conformance
 
-support: setup ## docs/support.md from a run: SERVERS=FOLDER adds further versions of PostgreSQL and MariaDB
-	@CONFORMANCE_SERVERS="$(SERVERS)" SUPPORT_PAGE=docs/support.md $(BIN)/pytest -q tests/conformance/test_engines.py
-
 faults: setup ## the faults of docs/faults.md: passed / planned; rules taken away: killed / planted
 	@$(BIN)/pytest -q -n 2 --dist loadfile --faults tests
 
@@ -135,6 +132,9 @@ bench-rules: setup ## rules by check beside Great Expectations alone: the same v
 	@$(BIN)/python bench/bench_rules.py
 
 ##@ Evidence
+
+support: setup ## docs/support.md from a run: SERVERS=FOLDER adds further versions of PostgreSQL and MariaDB
+	@CONFORMANCE_SERVERS="$(SERVERS)" SUPPORT_PAGE=docs/support.md $(BIN)/pytest -q tests/conformance/test_engines.py
 
 sample-report: setup ## play the shop anew for reports/sample: a pull, drift, and the night's run with rules/orders.yaml
 	@$(BIN)/python -m tests.support.sample reports/sample
