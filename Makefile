@@ -17,7 +17,7 @@ LIBRARY_TESTS := tests/unit $(filter-out tests/property/test_core_%,$(wildcard t
 LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock clean
+.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -169,6 +169,10 @@ lock: setup ## resolve the dependencies anew into the lock files
 	@$(COMPILE) --upgrade requirements-build.in -o requirements-build.lock
 	@$(COMPILE) --upgrade --extra demo --extra test --extra dev pyproject.toml -o requirements.lock
 	@$(COMPILE) --upgrade --resolution lowest-direct --extra test pyproject.toml -o requirements-lowest.lock
+	@$(BIN)/python -m tests.support.constraints
+
+man: setup ## the man page docs/hudi-reconcile.1, made of the commands' own help; the wheel installs it
+	@$(BIN)/python -m tests.support.man > docs/hudi-reconcile.1
 
 clean: ## remove what setup, tests and demo made
 	rm -rf $(VENV) $(LOWEST) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
