@@ -136,7 +136,7 @@ def test_rows_that_the_watermark_hides_are_counted(
     assert [check["status"] for check in told] == ["warn", "warn"]
     assert "2 rows have no updated_at (NULL)" in told[0]["detail"]
     assert "1 row has updated_at ahead of the database's clock" in told[1]["detail"]
-    assert told[0]["fix"] == "after pulls: hudi-reconcile sweep -t orders"
+    assert told[0]["fix"] == f"after pulls: hudi-reconcile -c {tmp_path}/reconcile.yaml sweep -t orders"
 
 
 @pytest.mark.parametrize("does", ["refuses", "drops"])
