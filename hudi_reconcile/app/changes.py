@@ -20,6 +20,7 @@ from hudi_reconcile.changefeed.query import (
     answer_query,
     as_frame,
     count_by_commit,
+    count_keys_among,
     list_rows,
     pair_images,
     print_lines,
@@ -41,6 +42,7 @@ from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.evidence.run_folder import is_run_id
 from hudi_reconcile.evidence.trust import UntrustedError
 from hudi_reconcile.lake.changes.history import HudiHistory
+from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.spark.session import Session, SessionRequest, open_session, start_session
@@ -67,6 +69,8 @@ class ChangeQuery:
     merge: Merge | None = None
     reader: LogReader | None = None
     soft_deletes: str | None = None
+    check_keys: bool = False
+    in_utc: bool = False  # an end of the range was given as a time, which is UTC, and not as an instant of the table
 
     @property
     def fed(self) -> str:
@@ -78,7 +82,8 @@ class ChangeQuery:
     @staticmethod
     def of(table: TableConfig, kind: QueryType, start: str, end: str) -> ChangeQuery:
         """The query, its ends checked before Spark is started. Raises UsageError for what is no instant."""
-        return ChangeQuery(table, kind, instant_text(start, "--from"), instant_text(end, "--to"))
+        ends = instant_text(start, "--from"), instant_text(end, "--to")
+        return ChangeQuery(table, kind, *ends, in_utc=ends != (start.strip(), end.strip()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,16 +208,44 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
     try:
         with redact_failures(asked.table.lake.path):
             found = _found(asked, history, span)
+            doubled = _notes_of_doubled(asked, history, span, found)
     finally:
         # Others that were at work meanwhile may have taken or changed what was being read, with or without an error.
         meanwhile = history.meanwhile()
         span_of(asked.start, asked.end, commits, meanwhile.cut())
         meanwhile.check_undisturbed(span.commits)
+    zone_notes = _notes_of_zone(asked, meanwhile.zone(Files(session.spark, asked.table.lake.path)))
     folders, notes = _findings(config, asked.table, span.commits)
     names = {lake: source for source, lake in asked.table.compare.rename.items()}
     findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
     rows = add_provenance(found, span.commits, findings, corrections_only=asked.corrections_only)
-    return Answered(rows, span, (*span.notes, *notes), lake_masks(asked.table, history.table), history.table)
+    return Answered(
+        rows, span, (*span.notes, *zone_notes, *doubled, *notes), lake_masks(asked.table, history.table), history.table
+    )
+
+
+def _notes_of_zone(asked: ChangeQuery, ahead_minutes: int) -> tuple[str, ...]:
+    """What a reader of a table in another zone must know. Raises UsageError for an end in UTC, which would be misread there."""
+    if not ahead_minutes:
+        return ()
+    sign, (hours, minutes) = "-" if ahead_minutes < 0 else "+", divmod(abs(ahead_minutes), 60)
+    zone = f"UTC{sign}{hours:02d}:{minutes:02d}"
+    if asked.in_utc:
+        raise UsageError(
+            f"table {asked.table.name}: its writers' JVM is in zone {zone}, as its instants are, and an ISO time is in UTC",
+            fix="give --from and --to as Hudi's instants, as they are printed",
+        )
+    return (f"its writers' JVM is in zone {zone}: instants, and times made of them, are those of that zone's clock",)
+
+
+def _notes_of_doubled(asked: ChangeQuery, history: HudiHistory, span: Span, found: Frame) -> tuple[str, ...]:
+    """Keys of the answer that other files hold as well. Those that the range's commits wrote twice are refused before."""
+    if not (asked.check_keys and span.commits):
+        return ()
+    count = count_keys_among(found, history.elsewhere(span.commits))
+    keys = f"{count} keys of this answer are" if count != 1 else "1 key of this answer is"
+    where = f"{keys} in the table a second time, in files that no commit of the range wrote: sweep lists doubled keys"
+    return (where,) if count else ()
 
 
 def _found(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:

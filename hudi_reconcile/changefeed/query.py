@@ -80,6 +80,12 @@ def count_changes(rows: Frame) -> tuple[Mapping[str, int], int]:
     return {row[0]: row[1] for row in frame.groupBy("op").count().collect()}, keys
 
 
+def count_keys_among(rows: Frame, others: Frame) -> int:
+    """How many keys of the changes are among others too."""
+    keys = cast("DataFrame", rows).select("key").distinct()
+    return keys.join(cast("DataFrame", others), "key", "left_semi").count()
+
+
 def first_of(rows: Frame, limit: int) -> Frame:
     """The first changes by instant and key."""
     return Frame(cast("DataFrame", rows).orderBy("n", "key").limit(limit))

@@ -85,6 +85,12 @@ class Files:
         found = self._call(folder, lambda: self._fs.listStatus(self._java(folder)))
         return tuple(FileStat(str(one.getPath().getName()), int(one.getModificationTime())) for one in found)
 
+    def modified_ms(self, path: str) -> int | None:
+        """When a file was last modified (epoch milliseconds, the storage's clock); None where there is none."""
+        if not self.exists(path):
+            return None
+        return int(self._call(path, lambda: self._fs.getFileStatus(self._java(path))).getModificationTime())
+
     def read(self, path: str) -> tuple[str, int] | None:
         """Text and modification time in epoch milliseconds; None where there is no such file (any more)."""
         try:

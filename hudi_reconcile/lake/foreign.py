@@ -37,7 +37,7 @@ _CARRIED = ("hoodie.datasource.write.", "hoodie.keygen.", "hoodie.deltastreamer.
 _NOT_CARRIED = ("hoodie.datasource.write.drop.partition.columns",)
 # Types of partition columns that Hudi reads from the path as they were written; a timestamp of one with `=` is NULL.
 _TOLD_BY_PATH = frozenset({"string", "int", "bigint", "date", "boolean"})
-_NO_VALUE = frozenset({"", "__HIVE_DEFAULT_PARTITION__", "default"})  # in the file it may be NULL or an empty text
+_UNKNOWN_VALUE = frozenset({"", "default"})  # of early releases
 _PAYLOADS = frozenset({"OverwriteWithLatestAvroPayload", "DefaultHoodieRecordPayload", "EventTimeAvroPayload"})
 _PAYLOAD_KEYS = ("hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class")
 # Switched off in a commit, an index would be dropped from the table for everybody.
@@ -75,11 +75,14 @@ def files_hold_rows(table: LakeTable) -> bool:
 
 
 def path_tells_values(table: LakeTable, path: str) -> bool:
-    """True where Hudi shows the partition of a file, from its path below the table's, with the values that are in the file."""
+    """True where Hudi shows the partition of a file, from its path below the table's, with the values that are in the file.
+
+    But for folders without a value, which Hudi shows as NULL whatever text is in the file.
+    """
     folders = path.split("/")[:-1]
     values = [folder.partition("=")[2] if table.hive_style else folder for folder in folders]
     is_plain = table.encoded or not any(set(value) & set("%=") for value in values)
-    return is_plain and len(folders) == len(table.partition_fields) and not _NO_VALUE & set(values)
+    return is_plain and len(folders) == len(table.partition_fields) and not _UNKNOWN_VALUE & set(values)
 
 
 def _generator(properties: Mapping[str, str]) -> str:

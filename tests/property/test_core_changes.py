@@ -18,8 +18,10 @@ from hudi_reconcile.core.changes.queries import (
     changes_of,
     is_same_image,
     op_of,
+    soft_delete_condition,
 )
-from hudi_reconcile.core.tables.values import READ_SEQ
+from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable
 from tests.support.histories import History, commits, history_of
 
 
@@ -113,3 +115,19 @@ def test_key_whose_copies_come_one_after_the_other_is_refused_where_one_row_is_a
     assert len(answer("append-only", log)) == 2
     with pytest.raises(BrokenChainError):
         answer(kind, log)  # type: ignore[arg-type]
+
+
+def table_of(*columns: tuple[str, str]) -> LakeTable:
+    found = tuple(LakeColumn(*column) for column in columns)
+    return LakeTable("/t", "t", "copy_on_write", 9, found, ("id",), ("day",), ("ts",), "event_time")
+
+
+def test_rule_for_soft_deletes_is_of_columns_beside_key_partition_and_ordering_or_a_boolean_one() -> None:
+    table = table_of(("id", "int"), ("day", "date"), ("ts", "bigint"), ("a b", "string"), ("gone", "boolean"))
+
+    assert soft_delete_condition("all-null", table) == "row.`a b` is null and row.`gone` is null"
+    assert soft_delete_condition("gone", table) == "coalesce(row.`gone`, false)"
+    with pytest.raises(UsageError, match="no boolean column"):
+        soft_delete_condition("a b", table)
+    with pytest.raises(UsageError, match="every column"):
+        soft_delete_condition("all-null", table_of(("id", "int"), ("day", "date"), ("ts", "bigint")))

@@ -46,6 +46,9 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
     help="Rows count as deleted that are all NULL but for key, partition and ordering, or true in this boolean column.",
 )
 @click.option(
+    "--check-keys", is_flag=True, help="Count keys that files hold as well which no commit of the range wrote."
+)
+@click.option(
     "--merge",
     type=click.Choice(["skip_merge", "payload_combine"]),
     help="merge_on_read, type upsert: Hudi's own rows, as they lie in the files or merged.",
@@ -92,6 +95,7 @@ def changes(
         merge=given["merge"],
         reader=_reader(from_log=given["from_log"], from_files=given["from_files"]),
         soft_deletes=given["soft_deletes"],
+        check_keys=given["check_keys"],
     )
     target = (
         None
@@ -118,6 +122,7 @@ class _Options(TypedDict):
     from_log: bool
     from_files: bool
     soft_deletes: str | None
+    check_keys: bool
     merge: Literal["skip_merge", "payload_combine"] | None
     consumer: str | None
     commit_position: bool

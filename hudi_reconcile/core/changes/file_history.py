@@ -13,9 +13,11 @@ reading of each state tells what the writes did, and states of several file grou
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from hudi_reconcile.core.changes.range import BEGINNING, Commit, FileGroup, WrittenFile, instant_before
 
@@ -93,9 +95,32 @@ def _one_schema(chains: Sequence[Chain], writes: Sequence[Commit]) -> bool:
     schemas = {write.instant.requested: write.schema for write in writes}
     schema = schemas[max(schemas)] if schemas else None
     last = max(writes, key=lambda one: one.instant.completed, default=None)
-    if schema is None or last is None or last.schema != schema or _REPAIRED in schema:
+    if schema is None or last is None or _REPAIRED in schema:
         return False
-    return all(schemas[one.requested] == schema for one in versions_of(chains))
+    wanted = _without_nullability(schema)
+    found = {last.schema, *(schemas[one.requested] for one in versions_of(chains))}
+    return all(one is not None and _without_nullability(one) == wanted for one in found)
+
+
+def _without_nullability(avro: str) -> str:
+    """The schema without what says which columns may be NULL: a batch without NULLs is read as any other.
+
+    >>> _without_nullability('[{"name": "v", "type": ["null", "int"], "default": null}, {"name": "w", "type": "int"}]')
+    '[{"name": "v", "type": "int"}, {"name": "w", "type": "int"}]'
+    """
+    try:
+        return json.dumps(_bare(json.loads(avro)))
+    except ValueError:
+        return avro
+
+
+def _bare(node: Any) -> Any:
+    if isinstance(node, list):
+        kinds = [_bare(one) for one in node if one != "null"]
+        return kinds[0] if len(kinds) == 1 and len(node) > 1 else kinds
+    if isinstance(node, dict):
+        return {name: _bare(value) for name, value in node.items() if name != "default"}
+    return node
 
 
 def _readable(chains: Sequence[Chain]) -> bool:

@@ -202,6 +202,47 @@ def find_entangled(
     return None
 
 
+_HALF_HOUR_MILLIS = 1_800_000
+_MOST_HALF_HOURS = 28
+_WRITTEN_MILLIS = 10_000  # so long after the instant was taken its file may have been written
+
+
+def offset_minutes(completed: str, modified_utc_millis: int) -> int:
+    """By how much an instant is ahead of UTC, going by when its file was written: 0 where that tells no zone, as of a copy.
+
+    Hudi names instants in the zone of the writer's JVM (`hoodie.table.timeline.timezone` is LOCAL by default).
+
+    >>> offset_minutes("19700101020000000", 1_000), offset_minutes("19700101000000000", 600_000)
+    (120, 0)
+    """
+    ahead = epoch_micros(completed) // 1000 - modified_utc_millis
+    halves = -(-ahead // _HALF_HOUR_MILLIS)
+    is_zone = abs(halves) <= _MOST_HALF_HOURS and halves * _HALF_HOUR_MILLIS - ahead <= _WRITTEN_MILLIS
+    return 30 * halves if is_zone else 0
+
+
+def check_order(written: Sequence[tuple[str, int]]) -> None:
+    """Raises UsageError where instants, with when their files were written, are not in the order in which they came to be."""
+    in_time = [completed for completed, _ in sorted(written, key=lambda one: one[1])]
+    if in_time != sorted(in_time):
+        raise UsageError(
+            "the table's writers run in different time zones: the names of its commits are not in the order in which they came",
+            fix="give all of them one zone (-Duser.timezone=UTC), and ask for a range after the last commit of another",
+        )
+
+
+def find_commit_from_the_future(commits: Sequence[Commit]) -> Commit | None:
+    """One that was requested after it completed: so it looks where a writer's zone is ahead of UTC, up to table version 6.
+
+    A storage whose clock is a little behind is no zone.
+    """
+    for one in commits:
+        early = epoch_micros(one.instant.requested) - epoch_micros(one.instant.completed)
+        if early > _HALF_HOUR_MILLIS * 1000 - 10 * _WRITTEN_MILLIS * 1000:
+            return one
+    return None
+
+
 def _overlap(first: Instant, second: Instant) -> bool:
     return first.completed > second.requested or first.completed >= second.completed
 

@@ -21,6 +21,7 @@ from pyspark.sql.types import StructField, StructType
 
 from hudi_reconcile.core.changes.file_history import Chain, StateChain
 from hudi_reconcile.core.changes.range import Commit, FileGroup
+from hudi_reconcile.core.tables.partitions import DEFAULT
 from hudi_reconcile.lake.changes.read_points import AFTER, BEFORE, by_moment, read_each
 
 _FILES = "name string, chain int, place int, n int, then int"
@@ -32,8 +33,17 @@ Shape = Callable[[DataFrame, SparkColumn], DataFrame]  # rows as they are in fil
 class ChainedFiles:
     """The files of some chains of a table at a path, whose columns with Hudi's own are those of `schema`."""
 
-    def __init__(self, spark: SparkSession, path: str, schema: StructType, chains: Sequence[Chain]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        path: str,
+        schema: StructType,
+        chains: Sequence[Chain],
+        partitions: Sequence[str] = (),
+    ) -> None:
+        """`partitions` are the partition columns, one a folder, which are NULL where the folder says that there is no value."""
         self._spark = spark
+        self._partitions = partitions
         self._path = path
         # Hudi's own columns are marked as metadata; Spark would then hide the names of the files.
         self._schema = StructType([StructField(one.name, one.dataType) for one in schema.fields])
@@ -96,7 +106,13 @@ class ChainedFiles:
         """Whole files by their names: one that the cleaner took is an error. Folders' names are not taken for columns."""
         how = {"recursiveFileLookup": "true", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
         reader = self._spark.read.schema(self._schema).options(**how)
-        return reader.parquet(*[f"{self._path}/{path}" for path in paths])
+        found = reader.parquet(*[f"{self._path}/{path}" for path in paths])
+        if not any(DEFAULT in path for path in paths):
+            return found
+        folders = {name: f"split(_hoodie_partition_path, '/')[{place}]" for place, name in enumerate(self._partitions)}
+        return found.withColumns(
+            {name: F.expr(f"if(endswith({folder}, '{DEFAULT}'), null, `{name}`)") for name, folder in folders.items()}
+        )
 
 
 def has_plain_types(schema: StructType) -> bool:

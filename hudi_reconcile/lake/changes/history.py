@@ -100,7 +100,7 @@ class HudiHistory:
         self.table: LakeTable = table_of(self._path, properties, columns_of(now))
         self._names = tuple(column.name for column in self.table.columns)
         self._gone = [soft_delete_condition(soft_deletes, self.table)] if soft_deletes else []
-        self._is_flagged = _DELETED in now.columns
+        self._is_flagged = dict(now.dtypes).get(_DELETED) == "boolean"
 
     def commits(self) -> tuple[Commit, ...]:
         """Completed writes on the active timeline; compaction and clustering change no row and are none."""
@@ -213,7 +213,7 @@ class HudiHistory:
         chains = chains_of(commits, self._writes) if told and self.is_plain(commits) else None
         if not chains or not all(path_tells_values(self.table, one.path) for one in versions_of(chains)):
             return None
-        return ChainedFiles(self._spark, self._path, self._schema, chains)
+        return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
     def is_plain(self, commits: Sequence[Commit]) -> bool:
         """True where no rows went from one file group to another meanwhile but by the commits' own upserts and deletes."""
@@ -266,6 +266,13 @@ class HudiHistory:
             )
         )
 
+    def elsewhere(self, commits: Sequence[Commit]) -> Frame:
+        """`key` of each row in a file group that none of the commits wrote, as of the last of them."""
+        wrote = sorted({group for one in commits for group in one.groups})
+        known = F.broadcast(self._spark.createDataFrame(wrote, "part string, file_id string"))
+        rows = self._shaped(as_of(self._spark, self._path, max(one.instant.requested for one in commits)))
+        return Frame(rows.where("row is not null").join(known, ["part", "file_id"], "left_anti").select("key"))
+
     def raw(self, span: Span, merge: str) -> Frame:
         """What Hudi's incremental query gives for the range, in the columns of an answer: for merge_on_read."""
         rows = (
@@ -285,14 +292,10 @@ class HudiHistory:
 
     def _shaped(self, rows: DataFrame, *further: Column) -> DataFrame:
         """`row` is NULL where the row counts as deleted: its version is there, and it is not."""
-        gone = [*self._gone, *([f"coalesce({_DELETED}, false)"] if _DELETED in rows.columns else [])]
-        flag = [F.col(_DELETED)] if _DELETED in rows.columns else []
-        shaped = self._as_read(rows, *flag, *further)
-        if not gone:
-            return shaped
-        return shaped.withColumn("row", F.expr(f"if({' or '.join(f'({one})' for one in gone)}, null, row)")).drop(
-            _DELETED
-        )
+        flag = [_DELETED] if self._is_flagged and _DELETED in rows.columns else []  # it may have come later
+        gone = " or ".join([*(f"({one})" for one in self._gone), *(f"coalesce({one}, false)" for one in flag)])
+        shaped = self._as_read(rows, *map(F.col, flag), *further)
+        return shaped.withColumn("row", F.expr(f"if({gone}, null, row)")).drop(*flag) if gone else shaped
 
     def _as_read(self, rows: DataFrame, *further: Column) -> DataFrame:
         columns = dict(zip(self._names, as_newest_columns(rows, self.table.columns, self._path), strict=True))

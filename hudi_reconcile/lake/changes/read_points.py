@@ -14,9 +14,21 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from hudi_reconcile.core.changes.file_history import latest_before
-from hudi_reconcile.core.changes.range import BEGINNING, Commit, Cut, FileGroup, RowCounts, WrittenFile, cut_of
+from hudi_reconcile.core.changes.range import (
+    BEGINNING,
+    Commit,
+    Cut,
+    FileGroup,
+    RowCounts,
+    WrittenFile,
+    check_order,
+    cut_of,
+    find_commit_from_the_future,
+    offset_minutes,
+)
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.lake.bridge import Timeline, TimelineAction
+from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.timeline import PREFIX, instant_of
 
 T = TypeVar("T")
@@ -127,6 +139,32 @@ class Meanwhile:
         known = max((one.instant.requested for one in self.commits), default=BEGINNING)
         later = [Commit(instant_of(action)) for action in self.line.completed() if action.requested > known]
         return cut_of([*self.commits, *later], self.line.retained_from(), self.line.archived_upto())
+
+    def zone(self, files: Files) -> int:
+        """By how many minutes the table's instants are ahead of UTC; 0 where that is unknown.
+
+        Raises UsageError where writers in several zones made it, so that its instants tell no order.
+        """
+        early = find_commit_from_the_future(self.commits)
+        if early is not None:
+            raise UsageError(
+                f"commit {early.instant.requested} was requested after it completed, at {early.instant.completed} UTC:"
+                " its writer's JVM is in a zone ahead of UTC, or its clock is wrong",
+                fix="run the writers with -Duser.timezone=UTC; later ranges are told once such commits are archived",
+            )
+        done = self.line.completed()
+        ahead = [offset_minutes(*one) for one in self._files_of({done[0], done[-1]}, files)]
+        if any(ahead):
+            check_order(list(self._files_of(done, files)))
+        return max(ahead, key=abs, default=0)
+
+    def _files_of(self, actions: Iterable[TimelineAction], files: Files) -> Iterator[tuple[str, int]]:
+        """When actions completed, and when their files were written. Of old tables the one is the other."""
+        folder = self.line.properties().get("hoodie.timeline.path")
+        for one in actions if folder else ():
+            written = files.modified_ms(f"{self.path}/.hoodie/{folder}/{one.requested}_{one.completed}.{one.action}")
+            if one.completed is not None and written is not None:
+                yield one.completed, written
 
     def check_undisturbed(self, asked: Sequence[Commit]) -> None:
         """Raises LakeError where others changed what files hold as of the commits asked for."""

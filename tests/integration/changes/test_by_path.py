@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -254,3 +256,91 @@ def test_table_in_changelog_mode_is_refused_by_that_name(
 
     assert run(["changes", "--path", path, "--type", "upsert"]) == 2
     assert "changelog mode" in capsys.readouterr().err
+
+
+def test_writers_in_another_zone_are_named_and_an_iso_time_is_refused_there(
+    fruit: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files of the timeline as a JVM two hours ahead of UTC leaves them: named in its zone, written when they were."""
+    asked = ("--path", str(fruit), "--type", "min-delta")
+    before = listed(capsys, *asked)
+    for file in (fruit / ".hoodie" / "timeline").iterdir():
+        if file.is_file():
+            written = instant_seconds(file.name.partition("_")[2][:17]) if "_" in file.name else file.stat().st_mtime
+            os.utime(file, (written - 7200 + 0.5, written - 7200 + 0.5))
+
+    assert listed(capsys, *asked) == before
+    assert run(["changes", *asked]) == 0
+    assert "its writers' JVM is in zone UTC+02:00" in capsys.readouterr().err
+    assert run(["changes", *asked, "--from", "2020-01-01"]) == 2
+    assert "an ISO time is in UTC" in capsys.readouterr().err
+
+
+def instant_seconds(instant: str) -> float:
+    return datetime.strptime(instant + "000+0000", "%Y%m%d%H%M%S%f%z").timestamp()
+
+
+def test_key_that_another_file_holds_as_well_is_counted_where_that_is_asked_for(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "fruit")
+    options = {
+        "hoodie.table.name": "fruit",
+        "hoodie.datasource.write.recordkey.field": "name",
+        "hoodie.datasource.write.partitionpath.field": "part",
+        "hoodie.datasource.write.operation": "bulk_insert",
+    }
+    for batch in ([("jack", "apple", "a"), ("eve", "fig", "a")], [("jack", "banana", "b"), ("sarah", "orange", "b")]):
+        frame = spark.createDataFrame(batch, "name string, fruit string, part string").coalesce(1)
+        frame.write.format("hudi").options(**options).mode("append").save(path)
+    first = min(str(one.completed) for one in Timeline(spark, path).completed())
+    asked = ["changes", "--path", path, "--type", "min-delta", "--from", first, "--format", "ndjson"]
+
+    assert run(asked) == 0
+    assert "second time" not in capsys.readouterr().err
+    assert run([*asked, "--check-keys"]) == 0
+    assert "1 key of this answer is in the table a second time" in capsys.readouterr().err
+
+
+def test_two_writers_of_one_file_group_at_once_are_refused_and_what_came_after_is_told(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hudi's non-blocking writers: both write log files of the one bucket, and neither waits for the other."""
+    path = str(tmp_path / "fruit")
+    options = {
+        "hoodie.table.name": "fruit",
+        "hoodie.datasource.write.recordkey.field": "name",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.datasource.write.operation": "upsert",
+        "hoodie.index.type": "BUCKET",
+        "hoodie.bucket.index.num.buckets": "1",
+        "hoodie.compact.inline": "false",
+        "hoodie.metadata.enable": "false",
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.write.concurrency.mode": "NON_BLOCKING_CONCURRENCY_CONTROL",
+        "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+        "hoodie.clean.failed.writes.policy": "LAZY",
+    }
+
+    def write(batch: list[tuple[str, str, int]]) -> None:
+        frame = spark.createDataFrame(batch, "name string, fruit string, ts int").coalesce(1)
+        frame.write.format("hudi").options(**options).mode("append").save(path)
+
+    write([("jack", "apple", 1)])
+    together = [[("jack", "banana", 2)], [("jack", "cherry", 3)]]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, together))
+    write([("jack", "date", 4)])
+
+    _, one, other, last = sorted(Timeline(spark, path).completed(), key=lambda action: str(action.completed))
+    assert max(one.requested, other.requested) < str(one.completed)
+    asked = ["--path", path, "--type", "min-delta"]
+    assert run(["changes", *asked]) == 2
+    assert "wrote the same files at the same time" in capsys.readouterr().err
+    later = listed(capsys, *asked, "--from", str(other.completed))
+    assert [(change["op"], change["before"]["fruit"], change["after"]["fruit"]) for change in later] == [
+        ("u", "cherry", "date")
+    ]
+    assert last.completed == later[0]["instant"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import TableType
+from hudi_reconcile.lake.files import Files
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import assert_part, assert_ranges, service, span_between, whole_log
 
@@ -45,6 +47,17 @@ def test_copy_of_a_version_6_table_whose_files_have_new_times_is_refused_with_th
     for read in (history.versions, history.touched, history.alive):
         with pytest.raises(UsageError, match=r"without these times \(cp without -p\)"):
             read(whole.commits)
+
+
+def test_version_6_table_of_writers_ahead_of_utc_is_refused_by_that_name(spark: SparkSession, tmp_path: Path) -> None:
+    """A commit's name is in the zone of its writer, and its end, when its file was written, in UTC."""
+    lake = older(spark, tmp_path / "t", 6, "copy_on_write")
+    for file in (tmp_path / "t" / ".hoodie").iterdir():
+        written = file.stat().st_mtime - 7200
+        os.utime(file, (written, written))
+
+    with pytest.raises(UsageError, match="in a zone ahead of UTC"):
+        lake.history().meanwhile().zone(Files(spark, str(tmp_path / "t")))
 
 
 def older(spark: SparkSession, path: Path, version: int, kind: TableType) -> Lake:

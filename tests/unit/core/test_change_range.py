@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.changes.range import Commit, Cut, cut_of, find_entangled, instant_text, span_of
+from hudi_reconcile.core.changes.range import (
+    Commit,
+    Cut,
+    check_order,
+    cut_of,
+    find_commit_from_the_future,
+    find_entangled,
+    instant_text,
+    offset_minutes,
+    span_of,
+)
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import Instant
 
@@ -142,3 +152,34 @@ def test_commit_beside_which_its_files_were_compacted_is_found_and_one_that_came
     assert find_entangled([after_the_plan], [after_the_plan], [service]) is None
     assert find_entangled([at(1, 3, "a")], [at(1, 3, "a")], [service]) is None
     assert find_entangled([slow], [slow], [at(3, 7, "c")]) is None
+
+
+NOON_UTC_MILLIS = 1_767_268_800_000  # 2026-01-01 12:00
+
+
+@pytest.mark.parametrize(
+    ("completed", "minutes"),
+    [
+        ("20260101115958000", 0),
+        ("20260101135959000", 120),
+        ("20260101065955000", -300),
+        ("20260101172959900", 330),
+        ("20260101115000000", 0),  # written ten minutes later: a copy
+        ("20251224120000000", 0),
+    ],
+)
+def test_zone_of_a_writer_is_told_by_when_the_file_of_its_commit_was_written(completed: str, minutes: int) -> None:
+    assert offset_minutes(completed, NOON_UTC_MILLIS) == minutes
+
+
+def test_commits_of_writers_in_several_zones_are_refused_where_their_names_are_in_another_order() -> None:
+    check_order([("20260101120000000", 1_000), ("20260101140000000", 2_000)])
+    with pytest.raises(UsageError, match="different time zones"):
+        check_order([("20260101140000000", 1_000), ("20260101120100000", 2_000)])
+
+
+def test_commit_that_was_requested_hours_after_it_completed_is_found() -> None:
+    ahead = Commit(Instant("20260101140000000", "20260101120001000"))
+
+    assert find_commit_from_the_future([*COMMITS, ahead]) == ahead
+    assert find_commit_from_the_future([*COMMITS, at(9, 8)]) is None

@@ -71,6 +71,18 @@ def twice(one: Commit) -> Commit:
     return replace(one, files=(*one.files, replace(one.files[0], path="p/again.parquet")))
 
 
+REQUIRED = '{"type": "record", "name": "t", "fields": [{"name": "v", "type": "int"}]}'
+NULLABLE = '{"type": "record", "name": "t", "fields": [{"name": "v", "type": ["null", "int"], "default": null}]}'
+
+
+def test_batches_that_differ_in_what_may_be_null_alone_make_one_chain() -> None:
+    writes = [replace(one, schema=(REQUIRED, NULLABLE)[n % 2]) for n, one in enumerate(WRITES)]
+    other = [*writes[:-1], replace(writes[-1], schema=REQUIRED.replace('"int"', '"long"'))]
+
+    assert chains_of(writes, writes) == chains_of(WRITES, WRITES) is not None
+    assert chains_of(other, other) is None
+
+
 FILELESS = replace(WRITES[4], files=())
 
 

@@ -61,7 +61,11 @@ def test_files_hold_rows_where_hudi_tells_no_value_by_the_path_that_is_another_i
         ("2026/01/f.parquet", "", False),
         ("f.parquet", "", False),
         ("default/f.parquet", "", False),
-        ("region=__HIVE_DEFAULT_PARTITION__/f.parquet", "hive_style_partitioning", False),
+        (
+            "region=__HIVE_DEFAULT_PARTITION__/f.parquet",
+            "hive_style_partitioning",
+            True,
+        ),  # NULL, whatever is in the file
     ],
 )
 def test_path_tells_values_where_it_spells_them_as_the_file_does(path: str, styles: str, *, is_told: bool) -> None:
