@@ -48,6 +48,7 @@ from hudi_reconcile.config.paths import (
     OWNERS_MODE,
     REPORTS,
     ReportsPath,
+    StoreAddress,
     lake_path_findings,
     output_path_findings,
     reports_mode,
@@ -107,21 +108,12 @@ def _receiver(url: str) -> str:
     return url if parts.path.strip("/") else f"{url.rstrip('/')}/{_LINEAGE_PATH}"
 
 
-def _store(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.scheme not in _STORES or parts.username or parts.password or "secret" in parts.query.lower():
-        known = ", ".join(f"{one}://" for one in _STORES)
-        raise ValueError(f"not an address without keys that starts with {known}; the machine gives the keys")
-    return address
-
-
 def _header(key: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ValueError("not one line of ASCII, which is all that a header holds")
     return key
 
 
-_STORES = ("s3", "gs", "abfs", "hdfs", "file")
 _LINEAGE_PATH = "api/v1/lineage"
 ApiKey = Annotated[
     Text,
@@ -182,7 +174,7 @@ class OutputsConfig(Section):
         None, description="OpenLineage events, to a file, to a service, or both."
     )
     webhook: WebhookConfig | None = Field(None, description="One message a run, in the shape of Slack's webhooks.")
-    copy_to: Annotated[Text, AfterValidator(_store)] | None = Field(
+    copy_to: StoreAddress | None = Field(
         None, description="A folder in a store that gets each finished run and the log, such as s3://bucket/evidence."
     )
     github: bool = Field(

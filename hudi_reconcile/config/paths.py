@@ -11,10 +11,11 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, WithJsonSchema
 
-from hudi_reconcile.config.fields import Finding, Raw, local_path
+from hudi_reconcile.config.fields import Finding, Raw, Text, local_path
 
 _LINEAGE = ("openlineage", "file")
 _OURS = re.compile(r"\.|audit\.|\d{8}T\d{6}Z-")
@@ -88,6 +89,20 @@ ReportsPath = Annotated[
         }
     ),
 ]
+
+
+_STORES = ("s3", "gs", "abfs", "hdfs", "file")
+
+
+def _store(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in _STORES or parts.username or parts.password or "secret" in parts.query.lower():
+        known = ", ".join(f"{one}://" for one in _STORES)
+        raise ValueError(f"not an address without keys that starts with {known}; the machine gives the keys")
+    return address
+
+
+StoreAddress = Annotated[Text, AfterValidator(_store)]
 
 
 def resolve_lake_path(path: str, folder: Path) -> str:

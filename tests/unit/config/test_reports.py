@@ -96,3 +96,13 @@ def test_store_is_no_local_path(text: str) -> None:
 
 def test_local_path_may_hold_a_colon() -> None:
     assert load("reports: evidence/2026-11-23T10:00").config.reports == Path("/srv/evidence/2026-11-23T10:00")
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://key:secret@bucket/runs", "s3://bucket?secret_key=x", "https://h/runs", "runs"]
+)
+def test_address_of_copies_is_a_folder_of_a_store_and_holds_no_key(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"outputs\.copy_to") as caught:
+        load(f"outputs: {{copy_to: '{address}'}}")
+
+    assert "secret@" not in str(caught.value)
