@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hudi_reconcile.app.host import actor, hides_user
 from hudi_reconcile.app.store import store_of
-from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
@@ -22,6 +21,9 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.run_folder import RESULT_FILE
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.trust import approvals, is_own_sweep, misowned, refuse_edited
+
+if TYPE_CHECKING:  # whoever looks at a plan waits for no database driver and no Spark
+    from hudi_reconcile.app.table_work import TableRun
 
 
 def duties_of(one: TableRun, plan: Plan) -> Duties:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -588,3 +590,20 @@ def test_fix_of_a_call_with_another_config_names_that_config(
     assert run(["-c", "shop.yaml", "report", swept]) == 5
 
     assert "fix: look: hudi-reconcile -c shop.yaml audit verify" in capsys.readouterr().err
+
+
+LOOKS = ("history", "plan latest", "findings latest", "report latest", "audit verify", "diff latest")
+
+
+@pytest.mark.parametrize("command", LOOKS)
+def test_a_look_at_finished_runs_waits_for_no_spark_and_no_database_driver(reports: Path, command: str) -> None:
+    write_run(reports, all_stories()["drift"], stored=STORED)
+    code = (
+        "import sys; from hudi_reconcile.cli.main import run; run(sys.argv[1:]);"
+        "heavy = ('pyspark', 'py4j', 'sqlalchemy', 'psycopg', 'great_expectations', 'pandas');"
+        "sys.exit('loaded: ' + ' '.join(name for name in heavy if name in sys.modules))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=False)
+
+    assert done.stderr.splitlines()[-1] == "loaded: "
