@@ -12,12 +12,10 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
     ComparisonShape,
-    add_segment,
-    digest_rows,
+    digest_of,
     in_scope,
-    key_columns,
     lake_values,
-    select_segments,
+    place_rows,
     source_id,
     source_values,
     watermark_micros,
@@ -37,36 +35,39 @@ _IN_SCOPE = "in_scope"
 
 def source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
-    marks = (
+    facts = (
+        f"{digest_of('source', shape)} as source_digest",
         f"{watermark_micros('source', shape)} as source_micros",
         f"{source_id(shape)} as source_id",
         f"{in_scope(frame)} as {_IN_SCOPE}",
         f"{whole_row(name for name in frame.columns if name != IN_SCOPE)} as source_row",
+        f"'source' as {_SIDE}",
     )
-    rows = select_segments(digest_rows(frame, "source", shape, *marks), segments)
-    return rows.withColumnRenamed("digest", "source_digest").selectExpr("*", f"'source' as {_SIDE}")
+    return place_rows(frame, "source", shape, segments, *facts)
 
 
 def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The lake's rows of some segments, one line per copy: key, version, and what that copy holds as `image`."""
     own = [name for name in frame.columns if not name.startswith("_hoodie_") and name != IN_SCOPE]
-    facts = (
-        f"{in_scope(frame)} as {_IN_SCOPE}",
-        f"{SEQNO} as seqno",
+    image = (
+        f"{digest_of('lake', shape)} as digest",
         f"{watermark_micros('lake', shape)} as lake_micros",
         f"{COMMIT_TIME} as lake_commit_time",
         f"{PARTITION} as lake_partition_path",
         f"{whole_row(own)} as lake_row",
     )
-    rows = select_segments(digest_rows(frame, "lake", shape, *facts), segments)
-    image = "struct(digest, lake_micros, lake_commit_time, lake_partition_path, lake_row) as image"
-    return rows.selectExpr("segment", *shape.key_names, "seqno", _IN_SCOPE, image, f"'lake' as {_SIDE}")
+    facts = (
+        f"{SEQNO} as seqno",
+        f"{in_scope(frame)} as {_IN_SCOPE}",
+        f"struct({', '.join(image)}) as image",
+        f"'lake' as {_SIDE}",
+    )
+    return place_rows(frame, "lake", shape, segments, *facts)
 
 
 def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Key and version of the lake's rows of some segments, one line per copy; needs no other column of the table."""
-    placed = add_segment(frame.selectExpr(*key_columns("lake", shape), f"{SEQNO} as seqno"), shape)
-    return select_segments(placed, segments)
+    return place_rows(frame, "lake", shape, segments, f"{SEQNO} as seqno")
 
 
 def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: DataFrame) -> DataFrame:
@@ -82,49 +83,100 @@ def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: 
     for other in others:
         kept += [name for name in other.columns if name not in ("segment", *shape.key_names)]
         heap = heap.unionByName(other, allowMissingColumns=True)
-    facts = (
-        f"max(coalesce({_SIDE} = 'source', false)) as in_source",
-        f"count(case when {_SIDE} = 'source' then 1 end) as source_rows",
-        *[f"max({name}) as {name}" for name in ("source_digest", "source_micros", "source_id")],
-        "first(source_row, true) as source_row",
-        f"count(case when {_SIDE} = 'lake' then 1 end) as lake_copies",
-        f"coalesce(max({_IN_SCOPE}), false) as {_IN_SCOPE}",
-        "sort_array(collect_list(seqno)) as lake_seqnos",
-        "max_by(image, seqno) as image",
-        *[f"first({quoted(name)}, true) as {quoted(name)}" for name in kept],
-    )
+    facts = {
+        "in_source": f"max(coalesce({_SIDE} = 'source', false))",
+        "source_rows": f"count(case when {_SIDE} = 'source' then 1 end)",
+        **{name: f"max({name})" for name in ("source_digest", "source_micros", "source_id")},
+        "source_row": "first(source_row, true)",
+        "lake_copies": f"count(case when {_SIDE} = 'lake' then 1 end)",
+        _IN_SCOPE: f"coalesce(max({_IN_SCOPE}), false)",
+        "lake_seqnos": "sort_array(collect_list(seqno))",
+        "image": "max_by(image, seqno)",
+        **{name: f"first({quoted(name)}, true)" for name in kept},
+    }
     # One expression, taken apart again: each one more is some calls to the JVM.
-    grouped = heap.groupBy("segment", *shape.key_names).agg(F.expr(f"struct({', '.join(facts)}) as facts"))
+    listed = ", ".join(f"{fact} as {quoted(name)}" for name, fact in facts.items())
+    grouped = heap.groupBy("segment", *shape.key_names).agg(F.expr(f"struct({listed}) as facts"))
     image = ("lake_micros", "lake_commit_time", "lake_partition_path", "lake_row")
-    flat = grouped.selectExpr("segment", *shape.key_names, "facts.*")
-    return flat.selectExpr(
-        *[quoted(name) for name in flat.columns if name != "image"],
-        "image.digest as lake_digest",
-        *[f"image.{name} as {name}" for name in image],
-        f"lake_copies = 1 and {_same_row(shape)} as equal",
+    return grouped.selectExpr(
+        "segment",
+        *shape.key_names,
+        *[f"facts.{quoted(name)} as {quoted(name)}" for name in facts if name != "image"],
+        "facts.image.digest as lake_digest",
+        *[f"facts.image.{name} as {name}" for name in image],
+        f"facts.lake_copies = 1 and {_same_row(shape)} as equal",
     )
 
 
 def _same_row(shape: ComparisonShape) -> str:
     """By digest, or column by column where one has a tolerance; the digest itself stays exact: it tells what moved."""
-    by_digest = "coalesce(source_digest = image.digest, false)"
+    by_digest = "coalesce(facts.source_digest = facts.image.digest, false)"
     items = shape.agreement.columns
-    close = rows_are_close(items, source_values(items), lake_values(items, "image.lake_row"))
-    return by_digest if close is None else f"({by_digest} or (in_source and {close}))"
+    rows = (source_values(items, "facts.source_row"), lake_values(items, "facts.image.lake_row"))
+    close = rows_are_close(items, *rows)
+    return by_digest if close is None else f"({by_digest} or (facts.in_source and {close}))"
 
 
-def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
+def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Keys in scope whose images differ, with what identified both images. Materialised; one row per key.
 
     A key is in scope where any row of it is; it is judged by all of them, so a row that moved is neither missing nor new.
     """
-    differing = by_key(source, lake, shape).where(f"not equal and {_IN_SCOPE}")
-    return differing.selectExpr(*_first_look(shape), "false as was_silent").localCheckpoint(eager=True)
+    if any(item.tolerance is not None for item in shape.agreement.columns):
+        images = source_images(source, shape, segments), lake_images(lake, shape, segments)
+        found = by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
+        return found.localCheckpoint(eager=True)
+    return _narrow(source, lake, shape, segments).localCheckpoint(eager=True)
 
 
-def _first_look(shape: ComparisonShape) -> tuple[str, ...]:
-    images = ("source_digest", "source_micros", "lake_seqnos")
-    return ("segment", *shape.key_names, "true as was_candidate", *(f"{name} as first_{name}" for name in images))
+def _narrow(source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
+    """The same by digests alone: numbers are grouped, and no whole row."""
+    ours = (
+        f"{digest_of('source', shape)} as source_digest",
+        f"{watermark_micros('source', shape)} as source_micros",
+        "cast(null as bigint) as lake_digest",
+        "cast(null as bigint) as version",
+        f"{in_scope(source)} as {_IN_SCOPE}",
+    )
+    theirs = (
+        "cast(null as bigint) as source_digest",
+        "null as source_micros",
+        f"{digest_of('lake', shape)} as lake_digest",
+        f"{version_of(SEQNO)} as version",
+        f"{in_scope(lake)} as {_IN_SCOPE}",
+    )
+    heap = place_rows(source, "source", shape, segments, *ours).unionAll(
+        place_rows(lake, "lake", shape, segments, *theirs)
+    )
+    facts = (
+        "max(source_digest) as source_digest",
+        "max(source_micros) as source_micros",
+        "count(lake_digest) = 1 and coalesce(max(source_digest) = max(lake_digest), false) as equal",
+        "coalesce(sum(version), 0L) as versions",
+        f"max({_IN_SCOPE}) as {_IN_SCOPE}",
+    )
+    grouped = heap.groupBy("segment", *shape.key_names).agg(F.expr(f"struct({', '.join(facts)}) as facts"))
+    different = grouped.where(f"not facts.equal and facts.{_IN_SCOPE}")
+    first = [f"facts.{name} as first_{name}" for name in ("source_digest", "source_micros", "versions")]
+    return different.selectExpr(*_head(shape), *first, "false as was_silent")
+
+
+def _head(shape: ComparisonShape) -> tuple[str, ...]:
+    return ("segment", *shape.key_names, "true as was_candidate")
+
+
+def _first_look(shape: ComparisonShape, was_silent: str = "false") -> tuple[str, ...]:
+    images = ("source_digest", "source_micros")
+    first = [f"{name} as first_{name}" for name in images]
+    return (*_head(shape), *first, f"{_VERSIONS} as first_versions", f"{was_silent} as was_silent")
+
+
+def version_of(seqno: str) -> str:
+    """A version of a row as a number whose sum over a key's copies names them all; of 40 bits, so that none overflows."""
+    return f"shiftrightunsigned(xxhash64({seqno}), 24)"
+
+
+_VERSIONS = f"aggregate(lake_seqnos, 0L, (total, seqno) -> total + {version_of('seqno')})"
 
 
 def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
@@ -140,7 +192,7 @@ def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape:
     )
 
 
-_SAME_IMAGES = "(first_source_digest <=> source_digest and first_lake_seqnos <=> lake_seqnos)"
+_SAME_IMAGES = f"(first_source_digest <=> source_digest and first_versions <=> {_VERSIONS})"
 # The source's row changed between the looks while its watermark stayed.
 _CHANGED_SILENTLY = (
     "coalesce(was_candidate and first_source_digest <> source_digest and first_source_micros <=> source_micros, false)"
@@ -150,5 +202,5 @@ _CHANGED_SILENTLY = (
 def look_at_moving(found: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The facts of the findings that were moving, held against the look before; of no other key."""
     moving = found.where(f"kind = '{FindingKind.MOVING.value}'")
-    before = moving.selectExpr(*_first_look(shape), "silent as was_silent")
+    before = moving.selectExpr(*_first_look(shape, "silent"))
     return look_again(before, source, lake, shape).where("was_candidate")

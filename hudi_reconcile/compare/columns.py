@@ -5,7 +5,7 @@ Row texts as Spark columns, and the md5 numbers of them: the same bytes as core/
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,9 +49,9 @@ def values_of(side: Side, items: tuple[ComparedColumn, ...]) -> list[str]:
     return [source_name(item) if side == "source" else lake_name(item) for item in items]
 
 
-def source_values(items: tuple[ComparedColumn, ...]) -> list[str]:
-    """The items' values in the whole source row that a look keeps as `source_row`, as SQL."""
-    return [f"source_row.{source_name(item)}" for item in items]
+def source_values(items: tuple[ComparedColumn, ...], row: str = "source_row") -> list[str]:
+    """The items' values in the whole source row that a look keeps, as SQL."""
+    return [f"{row}.{source_name(item)}" for item in items]
 
 
 def lake_values(items: tuple[ComparedColumn, ...], row: str = "lake_row") -> list[str]:
@@ -71,17 +71,40 @@ def select_scope(frame: DataFrame) -> DataFrame:
 
 def digest_rows(frame: DataFrame, side: Side, shape: ComparisonShape, *extra: str) -> DataFrame:
     """`segment`, the canonical key, `digest`, and any extra columns of the frame, as SQL with their names."""
-    columns = shape.agreement.columns
-    digest = row_digest(columns, values_of(side, columns))
-    selected = frame.selectExpr(*key_columns(side, shape), f"{digest} as digest", *extra)
+    selected = frame.selectExpr(*key_columns(side, shape), f"{digest_of(side, shape)} as digest", *extra)
     return add_segment(selected, shape)
 
 
-def key_columns(side: Side, shape: ComparisonShape) -> list[str]:
-    """The canonical key of that side's own rows, as SQL with its names."""
+def place_rows(frame: DataFrame, side: Side, shape: ComparisonShape, segments: SegmentSet, *columns: str) -> DataFrame:
+    """The rows of some segments: `segment`, the canonical key, and columns of the frame, as SQL with their names.
+
+    As few frames on the way as can be: Spark analyses each of them anew. The key's form stands where it is needed, and no
+    name of ours, which a column of the table may have too.
+    """
+    segment = f"{segment_column(shape, key_values(side, shape))} as segment"
+    if len(segments.ids) > _MOST_LISTED:
+        return select_segments(frame.selectExpr(segment, *key_columns(side, shape), *columns), segments)
+    listed = ", ".join(map(str, segments.ids))
+    inside = f"{segment_column(shape, key_values(side, shape))} in ({listed})" if listed else "false"
+    return frame.where(inside).selectExpr(segment, *key_columns(side, shape), *columns)
+
+
+def digest_of(side: Side, shape: ComparisonShape) -> str:
+    """The digest of that side's own rows, as SQL."""
+    columns = shape.agreement.columns
+    return row_digest(columns, values_of(side, columns))
+
+
+def key_values(side: Side, shape: ComparisonShape) -> tuple[str, ...]:
+    """The canonical key of that side's own rows, as SQL."""
     key = shape.agreement.key
-    values = [canonical_value(item, value) for item, value in zip(key, values_of(side, key), strict=True)]
-    return [f"{value} as {name}" for name, value in zip(shape.key_names, values, strict=True)]
+    values = zip(key, values_of(side, key), strict=True)
+    return tuple(f"({canonical_value(item, value)})" for item, value in values)
+
+
+def key_columns(side: Side, shape: ComparisonShape) -> list[str]:
+    """The same with its names."""
+    return [f"{value} as {name}" for name, value in zip(shape.key_names, key_values(side, shape), strict=True)]
 
 
 def watermark_micros(side: Side, shape: ComparisonShape) -> str:
@@ -101,15 +124,15 @@ def add_segment(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
     return rows.selectExpr("*", f"{segment_column(shape)} as segment")
 
 
-def segment_column(shape: ComparisonShape) -> str:
-    """The segment of each row by its canonical key, as SQL."""
-    cut = shape.segmentation
+def segment_column(shape: ComparisonShape, values: Sequence[str] = ()) -> str:
+    """The segment of each row by its canonical key, as SQL; `values` say the key where its columns do not stand in the frame."""
+    cut, values = shape.segmentation, values or shape.key_names
     if isinstance(cut, RangeSegments):
-        return _range_segment(cut)
+        return _range_segment(cut, values[0])
     if cut.by == "md5":
-        keys = zip(shape.agreement.key, shape.key_names, strict=True)
-        return text_bucket(row_text([plain_text(item, name) for item, name in keys]), cut.count)
-    hashed = ", ".join((*null_marks(shape.key_names), *shape.key_names))
+        keys = zip(shape.agreement.key, values, strict=True)
+        return text_bucket(row_text([plain_text(item, value) for item, value in keys]), cut.count)
+    hashed = ", ".join((*null_marks(values), *values))
     return f"cast(pmod(xxhash64({hashed}), {cut.count}) as int)"
 
 
@@ -121,19 +144,19 @@ def whole_row(names: Iterable[str]) -> str:
 def keep_rows(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The lake's own rows of some segments, all columns; materialised, and failing rather than read again if lost."""
     # The row travels as one column: a table may have columns that are called as ours are.
-    placed = add_segment(frame.selectExpr(f"{whole_row(frame.columns)} as hr_row", *key_columns("lake", shape)), shape)
-    return select_segments(placed, segments).select("hr_row.*").localCheckpoint(eager=True)
+    placed = place_rows(frame, "lake", shape, segments, f"{whole_row(frame.columns)} as hr_row")
+    return placed.select("hr_row.*").localCheckpoint(eager=True)
 
 
-def _range_segment(cut: RangeSegments) -> str:
+def _range_segment(cut: RangeSegments, key: str) -> str:
     # Keys outside the inner segments are told by comparison: a difference of two far keys would overflow.
     first_high, last_low = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
     if first_high is None:
-        return f"case when k0 is null then {cut.count} else 0 end"
-    # Spark's div truncates toward zero; -(k0 + 1) floors without overflowing at the smallest bigint.
-    floor = f"case when k0 >= 0 then k0 div {cut.width} else -1 - (-(k0 + 1) div {cut.width}) end"
+        return f"case when {key} is null then {cut.count} else 0 end"
+    # Spark's div truncates toward zero; -(key + 1) floors without overflowing at the smallest bigint.
+    floor = f"case when {key} >= 0 then {key} div {cut.width} else -1 - (-({key} + 1) div {cut.width}) end"
     inner = f"({floor}) - ({cut.start // cut.width})"
-    cases = f"when k0 is null then {cut.count} when k0 < {first_high} then 0 when k0 >= {last_low} then {cut.count - 1}"
+    cases = f"when {key} is null then {cut.count} when {key} < {first_high} then 0 when {key} >= {last_low} then {cut.count - 1}"
     return f"cast(case {cases} else {inner} end as int)"
 
 

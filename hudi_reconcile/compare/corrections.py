@@ -94,11 +94,6 @@ def count_by(frame: DataFrame, column: str) -> dict[str, int]:
     return {row[0]: row["count"] for row in frame.groupBy(F.col(column).cast("string")).count().collect()}
 
 
-def differing_columns(findings: DataFrame) -> dict[str, int]:
-    """Rows by the columns in which they differ, by the columns' source names."""
-    return count_by(findings.select(F.explode("columns").alias("column")), "column")
-
-
 def expected_versions(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The record key columns under their lake names and `_hr_seqno`, one row per version that the plan compared.
 

@@ -33,12 +33,17 @@ def findings_of(
     facts: DataFrame, shape: ComparisonShape, *, table: str, pending: PendingRange | None, masks: Masks
 ) -> DataFrame:
     """One row per candidate key: what was found, and what apply needs to know of it."""
-    columns = differing_columns(shape.agreement.columns)
-    judged = facts.selectExpr("*", f"{kind_of(pending)} as kind", f"{columns} as columns")
-    images = {"source_values": source_values, "lake_values": lake_values}
-    for name, values in images.items():
-        judged = judged.withColumn(name, shown_values(shape.agreement.columns, values(shape.agreement.columns), masks))
-    judged = judged.selectExpr("*", f"{action_of('kind')} as action")
+    items = shape.agreement.columns
+    kind = kind_of(pending)
+    # As few frames on the way as can be: Spark analyses each of them anew.
+    judged = facts.select(
+        "*",
+        F.expr(f"{kind} as kind"),
+        F.expr(f"{action_of(kind)} as action"),
+        F.expr(f"{differing_columns(items)} as columns"),
+        shown_values(items, source_values(items), masks).alias("source_values"),
+        shown_values(items, lake_values(items), masks).alias("lake_values"),
+    )
     line = _struct(
         [
             ("table", text_literal(table)),
@@ -51,17 +56,8 @@ def findings_of(
         ]
     )
     return judged.selectExpr(
-        "kind",
-        "action",
-        "segment",
-        *shape.key_names,
-        "columns",
-        "source_digest",
-        "lake_digest",
-        "lake_copies",
-        "lake_seqnos",
-        "source_micros",
-        "lake_micros",
+        *("kind", "action", "segment", *shape.key_names, "columns", "source_digest", "lake_digest"),
+        *("lake_copies", "lake_seqnos", "source_micros", "lake_micros"),
         f"{_IS_SILENT} as silent",
         f"to_json({line}, map('ignoreNullFields', 'false')) as line",
     )

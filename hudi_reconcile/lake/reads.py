@@ -39,10 +39,10 @@ class SnapshotReader:
         self._read: dict[LakePin, DataFrame] = {}
 
     def rows(self, pin: LakePin) -> DataFrame:
-        """As `read_pinned`."""
-        found = read_pinned(self._spark, self._path, pin)
-        self._read.setdefault(pin, found)
-        return found
+        """As `read_pinned`, loaded once a pin: its files are listed once, and one that the cleaner took since is an error."""
+        if pin not in self._read:
+            self._read[pin] = read_pinned(self._spark, self._path, pin)
+        return self._read[pin]
 
     def files(self) -> set[str] | None:
         """Each file once; None where a frame cannot name its files, as those of bootstrapped tables cannot.

@@ -23,7 +23,7 @@ from hudi_reconcile.ports.lake import (
     TakenBack,
 )
 from hudi_reconcile.ports.rules import HELD_RULES, Clock, KeysTarget, Quarantine, QuarantinedRows, RowFiles, RuleEngine
-from hudi_reconcile.ports.source import Inside, KeyFaults, NamedRows, ReadCost, Signs, Source, Staged
+from hudi_reconcile.ports.source import Inside, KeyFaults, NamedRows, ReadCost, Signs, Source, Staged, Survey
 
 __all__ = [
     "AS_SOURCE",
@@ -55,6 +55,7 @@ __all__ = [
     "Signs",
     "Source",
     "Staged",
+    "Survey",
     "TakenBack",
 ]  # fmt: skip
 

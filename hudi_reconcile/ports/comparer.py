@@ -105,10 +105,6 @@ class Comparer(Protocol):
         """The findings that are corrections; of one action only where one is named."""
         ...
 
-    def differing_columns(self, findings: Frame) -> dict[str, int]:
-        """How many findings differ in a column, by the columns' source names."""
-        ...
-
     def anatomy(self, findings: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift of these findings lies, by partition, day and column, and how far below a checkpoint late rows do.
 

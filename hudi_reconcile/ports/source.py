@@ -32,6 +32,14 @@ Inside = Callable[[], tuple[SegmentSum, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class Survey:
+    """A table's own count of its rows, and its columns that hold values which the JDBC read would alter."""
+
+    rows: int
+    altered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KeyFaults:
     """Source keys that cannot name a row. Samples hold key columns only, as text, at most five."""
 
@@ -128,6 +136,13 @@ class Source(Protocol):
 
     def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         """Columns that hold values which the JDBC read would alter (infinity, BC, the 1582 gap)."""
+        ...
+
+    def survey(self, table: SourceTable) -> Callable[[], Survey]:
+        """Begin to count all rows and to look for such values, in one statement that runs beside what Spark reads.
+
+        The answer is there when the result is called, which raises what the statement raised.
+        """
         ...
 
     def rows(

@@ -17,7 +17,7 @@ from hudi_reconcile.sql import digests, reads
 from hudi_reconcile.sql.dialect import Digests
 
 SERIAL_ROWS = 500_000  # below this many rows a second statement costs more than it saves
-_SAMPLE_ROWS = 20_000
+_SAMPLE_ROWS = 5_000  # milliseconds of work: a sweep of a million rows takes one second
 _FILLER_BYTES = 2_000_000
 
 

@@ -5,8 +5,10 @@ Rows that may have one of some keys: counted by the database itself, and read on
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -28,7 +30,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import Moment, SourceTable
 from hudi_reconcile.databases.base import Engine, TableRequest, log_statement
-from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, Signs, Staged
+from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, Signs, Staged, Survey
 from hudi_reconcile.source import pull_reads, pushdown
 from hudi_reconcile.source.pull_reads import ReadWork, add_cost, read_parts, read_warnings, union_parts
 from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, ranges_read, read
@@ -160,6 +162,27 @@ class TableSource:
         sql, names = found
         return tuple(name for name, count in zip(names, self._one(sql).values(), strict=True) if count)
 
+    def survey(self, table: SourceTable) -> Callable[[], Survey]:
+        """Count all rows, and those of values that the JDBC read would alter, by one scan in a thread of its own."""
+        sql, names = reads.survey_query(self._dialect, table.name, table.columns, self._request.predicates)
+        answer: Future[Mapping[str, Any]] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self._one(sql))
+            except BaseException as error:  # noqa: BLE001  whoever waits for the answer gets it
+                answer.set_exception(error)
+
+        # No end of the process waits for it: where the sweep has failed, nobody wants the answer.
+        threading.Thread(target=ask, name="survey", daemon=True).start()
+
+        def wait() -> Survey:
+            found = answer.result()
+            altered = tuple(name for place, name in enumerate(names) if found[f"n{place}"])
+            return Survey(int(found["hr_rows"]), altered)
+
+        return wait
+
     def rows(
         self,
         table: SourceTable,
@@ -173,7 +196,8 @@ class TableSource:
         if (bucket := self._buckets(table, segmentation, segments)) is not None:
             query = reads.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
-        if segments is not None and isinstance(segmentation, RangeSegments):
+        # Of more than half of the segments, the whole table in parts comes sooner than range by range in one.
+        if isinstance(segmentation, RangeSegments) and segments and 2 * len(segments.ids) <= segmentation.count:
             return Frame(
                 self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.read_columns)
             )

@@ -185,6 +185,8 @@ def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
         # Spark makes this folder even where nothing goes into it, by default in the working folder.
         "spark.sql.warehouse.dir": f"{launch.scratch}/warehouse",
         SHUFFLES: str(shuffle_partitions(machine.cores)),
+        # A plan that is remade after each stage makes a job of each; there is little to coalesce where partitions are few.
+        "spark.sql.adaptive.enabled": "false",
     }
 
 

@@ -94,11 +94,22 @@ def uncarried_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]] | None:
     """Counts per column of the values that the JDBC read would alter, and the columns' names; None without any such column."""
+    counts, names = _uncarried(dialect, columns)
+    return (f"select {', '.join(counts)} from {table}{where_clause(predicates)}", names) if names else None
+
+
+def survey_query(
+    dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """The same with the count of all rows, `hr_rows`, before it: one scan for both."""
+    counts, names = _uncarried(dialect, columns)
+    return f"select {', '.join(('count(*) as hr_rows', *counts))} from {table}{where_clause(predicates)}", names
+
+
+def _uncarried(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found = [(column.name, test) for column in columns if (test := dialect.uncarried(column)) is not None]
-    if not found:
-        return None
-    counts = ", ".join(f"sum(case when {test} then 1 else 0 end) as n{i}" for i, (_, test) in enumerate(found))
-    return f"select {counts} from {table}{where_clause(predicates)}", tuple(name for name, _ in found)
+    counts = tuple(f"sum(case when {test} then 1 else 0 end) as n{place}" for place, (_, test) in enumerate(found))
+    return counts, tuple(name for name, _ in found)
 
 
 def count_query(table: str, predicates: tuple[str, ...]) -> str:

@@ -9,8 +9,8 @@ How the key space of a table is cut into segments, from its key and its extent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.result_parts import Precision, SchemaChange, Unverified
@@ -22,7 +22,7 @@ from hudi_reconcile.core.tables.partitions import PartitionScope, in_full
 from hudi_reconcile.core.tables.schema_drift import Columns, changes
 from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, encode_columns
 from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
-from hudi_reconcile.ports import Comparer, Frame, Lake, Look, Source
+from hudi_reconcile.ports import Comparer, Frame, Lake, Look, Source, Survey
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.watermark import Watermark
 
@@ -31,7 +31,8 @@ from hudi_reconcile.stages.watermark import Watermark
 class Scope:
     """One table's comparison before a row is read.
 
-    `described` is the source as it says itself, `table` as it is read, `types` as both sides declare it.
+    `described` is the source as it says itself, `declared` without what is not even read, `table` as it is read, `types` as
+    both sides declare it.
     """
 
     described: SourceTable
@@ -41,20 +42,27 @@ class Scope:
     schema: tuple[SchemaChange, ...]
     unverified: tuple[Unverified, ...]
     types: Mapping[str, Mapping[str, str]]
+    declared: SourceTable
+    left_out: frozenset[str]
     dropped: frozenset[str] = frozenset()
 
 
-def scope_of(
+def scope_of(job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: Past) -> Scope:
+    """The columns as they meet for a correction, which writes whole rows, with the values that the read would alter."""
+    scope = match_columns(job, described, lake_table, whole=True, past=past)
+    return tell_altered(job, scope, source.uncarried(scope.declared, None))
+
+
+def match_columns(
     job: TableJob,
     described: SourceTable,
     lake_table: LakeTable,
-    source: Source,
     *,
     whole: bool = False,
     past: Past = NOTHING_PULLED,
     also: frozenset[str] = frozenset(),
 ) -> Scope:
-    """Match the columns, and ask the source for values that the read would alter. `past` is the last pull's record.
+    """Match the columns; no value was looked at yet. `past` is the last pull's record.
 
     Excluded columns are not even read, but for key, watermark and those named `also`, or for `whole` rows, as a correction
     writes them. Raises UsageError for a tolerance on a column that cannot have one.
@@ -75,13 +83,19 @@ def scope_of(
         tolerance=job.tolerance,
         dropped=past.dropped,
     )
-    typed = {column.name for column in table.columns if column.kind is declared.column(column.name).kind}
-    altered = frozenset(source.uncarried(declared, None))
-    columns = Columns(declared, lake_table, agreement, job.partition_by, job.exclude, altered - typed, past.dropped)
-    unverified = (*agreement.unverified, *(_altered(name) for name in sorted(altered & typed - left_out)))
     types = _types(declared, lake_table)
-    listed = changes(columns, job.known)
-    return Scope(described, table, lake_table, agreement, listed, unverified, types, past.dropped)
+    found = Scope(described, table, lake_table, agreement, (), (), types, declared, left_out, past.dropped)
+    return tell_altered(job, found, ())
+
+
+def tell_altered(job: TableJob, scope: Scope, altered: Iterable[str]) -> Scope:
+    """The scope that knows which columns hold values that the read alters: these are not compared."""
+    declared, found = scope.declared, frozenset(altered)
+    typed = {column.name for column in scope.table.columns if column.kind is declared.column(column.name).kind}
+    known = (scope.lake_table, scope.agreement, job.partition_by, job.exclude, found - typed, scope.dropped)
+    unverified = (_altered(name) for name in sorted(found & typed - scope.left_out))
+    listed = changes(Columns(declared, *known), job.known)
+    return replace(scope, schema=listed, unverified=(*scope.agreement.unverified, *unverified))
 
 
 def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
@@ -232,7 +246,8 @@ class Sides:
 
     `pushdown`: a look at all segments digests the source's rows inside the source. `one_snapshot`: each look sees one
     moment of the source, however many connections read it. `scope`: the comparison is about some partitions only; what
-    differs there is judged by all rows of its key, wherever they lie.
+    differs there is judged by all rows of its key, wherever they lie. `survey` begins to count all rows and to look for values
+    that a read alters, where a look at all of them may do so beside it.
     """
 
     table: SourceTable
@@ -244,6 +259,7 @@ class Sides:
     pushdown: bool = False
     one_snapshot: bool = False
     scope: PartitionScope | None = None
+    survey: Callable[[], Callable[[], Survey]] | None = None
 
     def source_rows(self, segments: SegmentSet | None = None) -> Frame:
         """The source's rows of some segments, or of all."""

@@ -76,6 +76,7 @@ from hudi_reconcile.ports import (
     SegmentDigest,
     Signs,
     Staged,
+    Survey,
     TakenBack,
 )
 from hudi_reconcile.stages.apply.apply import apply
@@ -274,6 +275,10 @@ class FakeSource:
 
     def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         return self.altered
+
+    def survey(self, table: SourceTable) -> Callable[[], Survey]:
+        found = Survey(self.rows_now(table), self.altered)
+        return lambda: found
 
     def rows(
         self,
@@ -783,7 +788,7 @@ class FakeComparer:
         legal = {"upsert", "delete"} if action is None else {action}
         return Frame([row for row in rows_of(findings) if row["action"] in legal])
 
-    def differing_columns(self, findings: Frame) -> dict[str, int]:
+    def _differing(self, findings: Frame) -> dict[str, int]:
         names = [item.column.name for item in self.agreement.columns]
         both = [row for row in rows_of(findings) if row["in_source"] and row["lake_row"]]
         held = [[row["lake_row"][item.column.lake_name] for item in self.agreement.columns] for row in both]
@@ -795,7 +800,7 @@ class FakeComparer:
         assert rows == len(drift)
         cells = Counter(row["kind"] for row in drift)
         return Anatomy(
-            tuple(DriftCell(kind, None, None, n) for kind, n in cells.items()), 0, self.differing_columns(Frame(drift))
+            tuple(DriftCell(kind, None, None, n) for kind, n in cells.items()), 0, self._differing(Frame(drift))
         )
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:

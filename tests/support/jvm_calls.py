@@ -1,4 +1,7 @@
-"""How often Python asks the JVM: each call is about a fifth of a millisecond in which nothing else is done."""
+"""How often Python asks the JVM, and how many jobs Spark runs of it.
+
+A call is about a fifth of a millisecond in which nothing else is done.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ _FREED = "m\n"  # Python's garbage collector tells of an object that it dropped:
 
 @contextmanager
 def counted_calls(spark: SparkSession) -> Iterator[Counter[str]]:
-    """Counts `calls` within the block."""
+    """Counts `calls` and Spark's `jobs` within the block; those of other threads too."""
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    before = int(scheduler.numTotalJobs())
     gateway: Any = spark.sparkContext._gateway
     client, found = gateway._gateway_client, Counter[str]()
     send = client.send_command
@@ -28,3 +33,4 @@ def counted_calls(spark: SparkSession) -> Iterator[Counter[str]]:
         yield found
     finally:
         del client.send_command
+        found["jobs"] = int(scheduler.numTotalJobs()) - before

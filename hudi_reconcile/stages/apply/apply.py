@@ -186,7 +186,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     refuse_foreign(job, table, lake_table, edges.lake.origin, "apply")
     at = edges.lake.checkpoint()
     checkpoint = None if at is None else at.checkpoint
-    scope = scope_of(job, table, lake_table, edges.source, whole=True, past=Past.of(checkpoint))
+    scope = scope_of(job, table, lake_table, edges.source, past=Past.of(checkpoint))
     followed = columns_for_correction(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
@@ -306,7 +306,7 @@ def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Cours
     source_rows = work.sides.source.rows_now(work.sides.table)
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
     first = source_rows if isinstance(work.sides.cut, HashSegments) else found.source_rows
-    fetched = first + (3 * first if found.unequal.ids else first)
+    fetched = first + (3 * first if found.findings is not None else first)
     sides, scope = work.sides, work.scope
     precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0

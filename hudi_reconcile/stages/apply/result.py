@@ -17,7 +17,7 @@ from hudi_reconcile.stages.apply.progress import Tally
 from hudi_reconcile.stages.apply.recovery import Earlier
 from hudi_reconcile.stages.comparison import settings_notes
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.sweep.two_looks import Confirmed
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, unequal_of
 
 _LANDED = " (an earlier apply of the plan already committed some rows; this run did not check which)"
 _ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
@@ -96,7 +96,9 @@ def done_result(
         already_applied=again,
         plan_id=plan.plan_id,
         verified_at=None if verified is None else verified.pin.instant.completed,
-        segments={} if verified is None else {"verified": len(verified.digests), "unequal": len(verified.unequal.ids)},
+        segments={}
+        if verified is None
+        else {"verified": len(verified.digests), "unequal": len(unequal_of(verified.digests).ids)},
         notes=(*settings_notes(job), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )

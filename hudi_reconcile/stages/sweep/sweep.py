@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
@@ -27,10 +28,11 @@ from hudi_reconcile.stages.comparison import (
     Sides,
     hidden_digits,
     masked_notes,
+    match_columns,
     pending_notes,
     precision_of,
-    scope_of,
     settings_notes,
+    tell_altered,
 )
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
@@ -49,7 +51,7 @@ from hudi_reconcile.stages.sweep.partial import (
 )
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import Seen, check_query_stable, check_schema_stable
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, check_reread, in_part
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, check_reread, in_part, unequal_of
 from hudi_reconcile.stages.watermark import Watermark, check_replayed, replica_lag, watermark_of
 
 
@@ -85,6 +87,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     seen, watermark = open_scope(job, edges.source, edges.lake, partition_columns(job, part))
     scope = seen.scope
     if len(scope.agreement.key) < len(scope.table.key):
+        scope = tell_altered(job, scope, edges.source.uncarried(scope.declared, None))
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
     ground = ground_of(job, scope, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
@@ -92,18 +95,18 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.portion.walk)
     found = settled.found
     laps.end("compare", then="judge")
-    compared = in_part(found.walked, ground.cut)
-    precision = precision_of(scope, sides.comparer, lambda: sides.source_in_scope(compared))
+    compared, ground = in_part(found.walked, ground.cut), _told_altered(job, ground, found, edges.source)
+    precision = precision_of(ground.scope, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, settled, edges)
     end = _reached(job, ground, found, edges.source)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
-    unverified = (*scope.unverified, *hidden_digits(scope, precision), *missing, *not_compared(end))
+    unverified = (*ground.scope.unverified, *hidden_digits(ground.scope, precision), *missing, *not_compared(end))
     is_sound = found.steady and not found.missed_rows and not moving
     parts = anatomy_of(ground, found, sides.comparer)
     draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
-    is_settled = is_sound and not found.unexplained.ids
-    coverage = next_coverage(job, ground.portion, found, begun_micros) if is_settled else None
+    is_proven = is_sound and not found.unexplained.ids
+    coverage = next_coverage(job, ground.portion, found, begun_micros) if is_proven else None
     result = replace(
         _result(job, ground, found, unverified, draft),
         precision=precision,
@@ -115,6 +118,13 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     )
     fetched = _fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
     return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage)
+
+
+def _told_altered(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> SweepContext:
+    """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
+    declared = ground.scope.declared
+    altered = source.uncarried(declared, None) if found.altered is None else found.altered
+    return replace(ground, scope=tell_altered(job, ground.scope, altered))
 
 
 def _waiting(job: TableJob, ground: SweepContext, edges: Edges) -> Waiting:
@@ -148,6 +158,7 @@ def _sides(job: TableJob, ground: SweepContext, edges: Edges) -> Sides:
         pushdown=ground.mode.pushdown,
         one_snapshot=job.one_snapshot,
         scope=ground.portion.scope,
+        survey=None if ground.mode.pushdown else partial(edges.source.survey, ground.scope.declared),
     )
 
 
@@ -157,7 +168,7 @@ def _reached(job: TableJob, ground: SweepContext, found: Confirmed, source: Sour
 
 
 def _fetched(ground: SweepContext, found: Confirmed) -> int:
-    again = set(found.unequal.ids)
+    again = set(unequal_of(found.digests).ids)
     first = 0 if ground.mode.pushdown else found.source_rows
     if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
         return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
@@ -165,13 +176,16 @@ def _fetched(ground: SweepContext, found: Confirmed) -> int:
 
 
 def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
-    """What is compared, and the watermark. Raises LakeError where there is no table, RefusedError for a key that names no row."""
+    """What is compared, and the watermark; no value was looked at yet.
+
+    Raises LakeError where there is no table, RefusedError for a key that names no row.
+    """
     described = source.describe()
     watermark = watermark_of(job, described)
     refuse_key_faults(job.name, source.key_faults(described))
     at = lake.checkpoint()
     table, past = require_table(job, lake.look()), Past.of(None if at is None else at.checkpoint)
-    return Seen(scope_of(job, described, table, source, past=past, also=also), at), watermark
+    return Seen(match_columns(job, described, table, past=past, also=also), at), watermark
 
 
 def _keyless(job: TableJob, scope: Scope) -> TableResult:
@@ -245,7 +259,7 @@ def _result(
         columns=ground.scope.types,
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
-        segments={"compared": _segments_compared(ground, found), "unequal": len(found.unequal.ids)},
+        segments={"compared": _segments_compared(ground, found), "unequal": len(unequal_of(found.digests).ids)},
         provenance={
             "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
             "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
@@ -313,7 +327,7 @@ def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer) -> An
     known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
     reached = at.checkpoint.watermark_micros if at is not None and known else None
     parts = comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
-    return replace(parts, key_map=map_keys(found.unequal.ids, segments_of(ground.cut)))
+    return replace(parts, key_map=map_keys(unequal_of(found.digests).ids, segments_of(ground.cut)))
 
 
 def draft_plan(

@@ -13,9 +13,9 @@ What to say where a read of the source was not whole: rows that it counts and di
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.pull.cursor import next_window
@@ -26,7 +26,7 @@ from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation,
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.values import IN_SCOPE, CheckpointAt, LakePin, Moment
-from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest
+from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest, Survey
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import furthest_mark
 from hudi_reconcile.stages.watermark import Watermark
@@ -45,11 +45,10 @@ class Confirmed:
     many rows the first read lacked against the table's own count, None where nobody can tell. `find_unexplained` are segments
     whose digests differ while their rows are equal: digests that prove nothing. `scan_segments` are the segments that a budget
     sufficed for; None where there was no budget. `misread_rows` were equal when they were read again, though neither side had
-    changed: one of the reads was not whole.
+    changed: one of the reads was not whole. `altered` columns hold values that a read alters, None where nobody asked.
     """
 
     digests: tuple[SegmentDigest, ...]
-    unequal: SegmentSet
     findings: Frame | None
     kinds: Mapping[str, int]
     pin: LakePin
@@ -60,6 +59,7 @@ class Confirmed:
     unexplained: SegmentSet = NO_SEGMENTS
     walked: SegmentSet | None = None
     misread_rows: int = 0
+    altered: tuple[str, ...] | None = None
 
     @property
     def source_rows(self) -> int:
@@ -70,6 +70,11 @@ class Confirmed:
     def lake_rows(self) -> int:
         """Lake rows seen at the first look."""
         return sum(digest.lake_rows for digest in self.digests)
+
+
+def unequal_of(digests: tuple[SegmentDigest, ...]) -> SegmentSet:
+    """The segments whose digests differ."""
+    return SegmentSet.of(digest.segment for digest in digests if not digest.equal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +100,12 @@ class _First:
     """
 
     digests: tuple[SegmentDigest, ...]
-    unequal: SegmentSet
     kept: Frame | None
     candidates: Frame | None
     missed: int | None
     walked: SegmentSet | None
     suspected: bool = False
+    altered: tuple[str, ...] | None = None
 
 
 def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Scan | None = None) -> Confirmed:
@@ -109,12 +114,13 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     Raises LakeError where the table has no completed commit.
     """
     pin, checkpoint, moment, first = _looked(sides, segments, walk)
-    unequal = first.unequal
+    unequal = unequal_of(first.digests)
     if first.candidates is None or first.kept is None:
         steady = sides.lake.still(pin)
         return Confirmed(
-            first.digests, unequal, None, {}, pin, moment, checkpoint, steady, first.missed, walked=first.walked
-        )
+            first.digests, None, {}, pin, moment, checkpoint, steady, first.missed,
+            walked=first.walked, altered=first.altered,
+        )  # fmt: skip
     begun = moment
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pin_lake(sides.lake)
@@ -123,32 +129,28 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
     pending = pending_range(checkpoint, waiting, sides, moment)
     with one_moment(sides):
-        findings = _second_look(sides, first.candidates, Look(sides.source_rows(unequal), kept), unequal, pending)
-    kinds = sides.comparer.count(findings, "kind")
+        look = Look(sides.source_rows(unequal), kept)
+        findings, kinds = _second_look(sides, first.candidates, look, unequal, pending)
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
-    steady = sides.lake.still(pin) and sides.lake.still(later)
+    steady = all(sides.lake.still(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
     missed = _missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
+    misread = _misread(sides, kinds, begun) if later.instant == pin.instant else 0
     return Confirmed(
-        first.digests,
-        unequal,
-        findings,
-        kinds,
-        later,
-        moment,
-        checkpoint,
-        steady,
-        missed,
-        unproven,
-        first.walked,
-        _misread(sides, kinds, begun) if later.instant == pin.instant else 0,
-    )
+        first.digests, findings, kinds, later, moment, checkpoint, steady, missed,
+        unproven, first.walked, misread, first.altered,
+    )  # fmt: skip
 
 
 def _second_look(
     sides: Sides, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
-) -> Frame:
-    return _doubt_absent(sides, sides.comparer.findings(candidates, look, segments, pending))
+) -> tuple[Frame, Mapping[str, int]]:
+    findings = sides.comparer.findings(candidates, look, segments, pending)
+    kinds = sides.comparer.count(findings, "kind")
+    if not kinds.get("settled"):
+        return findings, kinds
+    findings = _doubt_absent(sides, findings)
+    return findings, sides.comparer.count(findings, "kind")
 
 
 def _doubt_absent(sides: Sides, findings: Frame) -> Frame:
@@ -171,7 +173,8 @@ def _looked(
     for left in reversed(range(_FIRST_LOOKS)):
         pin, checkpoint = pin_lake(sides.lake)
         moment = sides.source.moment()
-        first = _first_look(sides, pin, moment, segments, walk)
+        asks_beside = segments is None and left == _FIRST_LOOKS - 1
+        first = _first_look(sides if asks_beside else replace(sides, survey=None), pin, moment, segments, walk)
         if not first.suspected or not left:
             return pin, checkpoint, moment, first
     raise AssertionError(_FIRST_LOOKS)
@@ -182,10 +185,14 @@ def _first_look(
 ) -> _First:
     with one_moment(sides) as frozen:
         is_whole = walk is None or walk.is_endless
-        done, before = None, _counted_before(sides, segments) if is_whole else None
-        if walk is None:
+        done, altered, before = None, None, None
+        if walk is None and sides.survey and not sides.scope:
+            digests, before, altered = _surveyed(sides, pin, sides.survey)
+        elif walk is None:
+            before = _counted_before(sides, segments)
             digests = _digests(sides, pin, segments)
         else:
+            before = _counted_before(sides, segments) if is_whole else before
             digests, done = scan_segments(sides, pin, walk)
         missed, certain = None, True
         if not is_whole and sides.scope is None:
@@ -193,13 +200,13 @@ def _first_look(
         elif before is not None:
             certain = frozen or _is_still(sides, moment)
             missed = before - _read(digests) if certain else _suspected(sides, before, digests, segments)
-        unequal = SegmentSet.of(digest.segment for digest in digests if not digest.equal)
+        unequal = unequal_of(digests)
         suspected = bool(missed) and not certain
         if not unequal.ids:
-            return _First(digests, unequal, None, None, missed, done, suspected)
+            return _First(digests, None, None, missed, done, suspected, altered)
         kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
         candidates = sides.comparer.candidates(Look(sides.source_rows(unequal), kept), unequal)
-        return _First(digests, unequal, kept, candidates, missed, done, suspected)
+        return _First(digests, kept, candidates, missed, done, suspected, altered)
 
 
 @contextmanager
@@ -221,6 +228,18 @@ def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[S
     if sides.pushdown and segments is None:
         return digests_of(sides, pin)
     return sides.comparer.digests(sides.first_look(pin, segments), segments)
+
+
+def _surveyed(
+    sides: Sides, pin: LakePin, begin: Callable[[], Callable[[], Survey]]
+) -> tuple[tuple[SegmentDigest, ...], int | None, tuple[str, ...]]:
+    """The digests, the source's count beside their read, which may be a moment younger, and the columns that a read alters.
+
+    Where it finds more rows than were read, the next look counts before it reads.
+    """
+    look, answer = sides.first_look(pin), begin()
+    digests, found = sides.comparer.digests(look, None), answer()
+    return digests, found.rows, found.altered
 
 
 def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Mark, Order, full_window, next_window
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.ports import Survey
 from hudi_reconcile.source.table_source import TableSource
 from tests.integration.source.support import engine, source
 from tests.integration.source.test_engine import drop_role, role
@@ -126,6 +128,18 @@ def test_dates_that_the_driver_would_alter_are_named_by_column(
 
     with source(pg, "t") as found:
         assert found.uncarried(found.describe(), None) == altered
+        assert found.survey(found.describe())() == Survey(1, altered)
+
+
+def test_survey_raises_what_its_statement_raised_where_it_is_waited_for(table: Database) -> None:
+    with source(table, "t") as found:
+        described = found.describe()
+        table.execute("drop table t")
+
+        answer = found.survey(described)
+
+        with pytest.raises(SourceError, match="does not exist"):
+            answer()
 
 
 def test_window_narrows_where_altered_dates_are_looked_for(table: Database) -> None:

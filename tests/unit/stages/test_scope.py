@@ -11,7 +11,7 @@ from hudi_reconcile.core.result_parts import Precision
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
-from hudi_reconcile.stages.comparison import scope_of
+from hudi_reconcile.stages.comparison import match_columns, tell_altered
 from hudi_reconcile.stages.pull.schema import CannotFollowError
 from tests.fakes.world import COLUMNS, FakeLake, World, applied, job, pulled, swept
 
@@ -143,8 +143,8 @@ def test_whole_rows_keep_the_excluded_columns_that_a_comparison_does_not_read() 
     lake = world.lake.look()
     assert lake is not None
 
-    read = scope_of(job(**settings), world.source.describe(), lake, world.source)
-    written = scope_of(job(**settings), world.source.describe(), lake, world.source, whole=True)
+    read = match_columns(job(**settings), world.source.describe(), lake)
+    written = match_columns(job(**settings), world.source.describe(), lake, whole=True)
 
     assert [column.name for column in read.table.columns] == ["id", "at"]
     assert [column.name for column in written.table.columns] == ["id", "v", "at"]
@@ -161,7 +161,7 @@ def test_values_that_the_read_alters_are_unverified_in_typed_columns_and_fine_in
     with_lake_type(monkeypatch, "at", "string")
     lake = world.lake.look()
     assert lake is not None
-    scope = scope_of(job(watermark=()), world.source.describe(), lake, world.source)
+    scope = tell_altered(job(watermark=()), match_columns(job(watermark=()), world.source.describe(), lake), ("at",))
 
     assert (scope.unverified, scope.schema) == ((), ())
 

@@ -57,7 +57,7 @@ def test_lake_is_pinned_before_the_source_is_read_at_both_looks() -> None:
     wanted = ("lake.pin", "source.moment", "source.rows", "clock.sleep", "source.rows_now")
     calls = [call for call in world.journal.calls if call in wanted]
     assert calls == [
-        "lake.pin", "source.moment", "source.rows_now", "source.rows", "source.moment", "source.rows", "clock.sleep",
+        "lake.pin", "source.moment", "source.rows", "source.rows_now", "source.moment", "source.rows", "clock.sleep",
         "lake.pin", "source.moment", "source.rows",
     ]  # fmt: skip
 
