@@ -30,7 +30,8 @@ By value, to the last digit, in a type of the lake:
 
 """
 _TEXT = """
-As the source's own text, since no type of the lake holds every value (two spellings of one value differ):
+As the source's own text, since no type of the lake holds every value (two spellings of one value differ); a type
+that stands above as well is carried so where a value asks for it, such as a date of infinity:
 
 """
 _NAMED = """
@@ -87,9 +88,8 @@ def _named(tried: Sequence[Tried]) -> list[tuple[str, str, str]]:
 
 
 def _types(product: Product, *, own: bool) -> str:
-    kinds = {field.declared: field.kind for field in product.columns}
-    chosen = [declared for declared, kind in kinds.items() if (kind in (Kind.OWN_TEXT, Kind.NUMBER)) is own]
-    return ", ".join(f"`{one}`" for one in chosen)
+    chosen = [field.declared for field in product.columns if (field.kind in (Kind.OWN_TEXT, Kind.NUMBER)) is own]
+    return ", ".join(f"`{one}`" for one in dict.fromkeys(chosen))
 
 
 def _engine(name: str) -> str:
