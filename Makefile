@@ -17,7 +17,7 @@ LIBRARY_TESTS := tests/unit $(filter-out tests/property/test_core_%,$(wildcard t
 LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -118,6 +118,9 @@ bench: setup ## speed beside a hand-written join and reladiff, in one run
 
 bench-modes: setup ## stream, pushdown and auto beside each other, on loopback and on slow links
 	@$(BIN)/python bench/modes.py
+
+bench-nights: setup ## the second night by content proof beside a full sweep, 5,000,000 rows: nothing changed, clustered, scattered
+	@$(BIN)/python bench/second_night.py
 
 bench-pull: setup ## a million rows into Hudi beside hand-tuned Spark, and 1,000 changed rows beside a bare upsert
 	@$(BIN)/python bench/bench_pull.py

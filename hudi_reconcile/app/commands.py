@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hudi_reconcile.app.approvals import add_people, check_duties
-from hudi_reconcile.app.jobs import duty_of, job_of
+from hudi_reconcile.app.jobs import duty_of, job_of, proof_request
 from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, quarantine_of
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import plan_document, select_tables, store_of
@@ -28,9 +28,11 @@ from hudi_reconcile.core.result_queries import result_without_plan, unjudged_row
 from hudi_reconcile.core.rules.rules import RuleSet
 from hudi_reconcile.core.rules.verdict import not_run
 from hudi_reconcile.core.sweep import coverage
+from hudi_reconcile.core.sweep.proof import document as proof_document
 from hudi_reconcile.core.sweep.segments import share_seconds
 from hudi_reconcile.evidence.files import spark_address, tree_hashes
-from hudi_reconcile.evidence.history import known_columns, past_coverage
+from hudi_reconcile.evidence.history import known_columns, past_coverage, past_proof
+from hudi_reconcile.evidence.run_folder import write_proof
 from hudi_reconcile.evidence.store import COMPARED, plan_of
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
@@ -77,13 +79,20 @@ class Watch:
         asked, budget = self.asked, self.asked.budget_seconds
         duty = duty_of(one.table)
         if budget is None:
-            return PartialSweep(asked.partitions, max_duty=duty)
+            whole = whole_table(one, is_full=asked.is_full)
+            return replace(whole, partitions=asked.partitions, proof=None if asked.partitions else whole.proof)
         now = one.edges.clock.monotonic_seconds()
         if self.until is None:
             self.until = now + budget
         left = -(-(len(self.tables) - self.tables.index(one.table.name)) // self.jobs)
         earlier = past_coverage(one.store, one.table.name)
         return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier, duty)
+
+
+def whole_table(one: TableRun, *, is_full: bool = False) -> PartialSweep:
+    """A sweep of the whole table, which may stand on earlier ones unless it is full."""
+    proof = proof_request(one.table, lambda: past_proof(one.store, one.table.name), is_full=is_full)
+    return PartialSweep(max_duty=duty_of(one.table), proof=proof)
 
 
 NONE_LEFT: Mapping[str, TableResult] = {}
@@ -191,9 +200,11 @@ def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> Tab
 
 
 def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
-    """Write coverage, findings and plan; the plan binds the findings' files."""
+    """Write coverage, proof, findings and plan; the plan binds the findings' files."""
     if swept.coverage is not None:
         one.folder.write_coverage(one.table.name, coverage.document(one.table.name, swept.coverage))
+    if swept.proof is not None:
+        write_proof(one.folder, one.table.name, proof_document(one.table.name, swept.proof))
     result = replace(swept.result, cost=swept.result.cost + Cost(source_rows_fetched=swept.rows_fetched))
     if swept.findings is None or not swept.findings_rows:
         return result, None
@@ -238,7 +249,7 @@ def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
     Raises the pull's error where nothing can be compared either.
     """
     try:
-        swept, _ = _leave(one, sweep(_job(one), one.edges, PartialSweep(max_duty=duty_of(one.table))))
+        swept, _ = _leave(one, sweep(_job(one), one.edges, whole_table(one)))
     except ReconcileError:
         raise error from None
     outcome = gravest_outcome((error.outcome, swept.outcome))
@@ -265,7 +276,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         return _compared_all_the_same(one, error)
     try:
         one.limit.refuse()
-        swept, plan = _leave(one, sweep(_job(one), one.edges, PartialSweep(max_duty=duty_of(one.table))))
+        swept, plan = _leave(one, sweep(_job(one), one.edges, whole_table(one)))
     except ReconcileError as error:  # the pull has committed
         return replace(failure_of(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
     except (Exception, *STOPS) as ending:

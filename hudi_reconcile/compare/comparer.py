@@ -214,7 +214,7 @@ def _frame(frame: Frame) -> DataFrame:
 
 
 _LOW_HALF = (1 << 32) - 1
-_SUMS = ("source_rows", "lake_rows", "high", "low")
+_SUMS = ("source_rows", "lake_rows", "high", "low", "lake_high", "lake_low")
 
 
 def segment_digests(
@@ -229,15 +229,18 @@ def segment_digests(
     # Each side is summed before they meet: a union in front of the sums would cost a copy of every row.
     ours = _sums(digest_rows(select_scope(source), "source", shape), segments, sign=1)
     theirs = _sums(digest_rows(select_scope(lake), "lake", shape), segments, sign=-1)
-    met = ours.unionAll(theirs).groupBy("segment").agg(*[F.sum(name).alias(name) for name in _SUMS])
+    both = ", ".join(f"sum(sums.{name}) as {name}" for name in _SUMS)
+    met = ours.unionAll(theirs).groupBy("segment").agg(F.expr(f"struct({both}) as sums"))
     found = [
         SegmentDigest(
-            segment=row["segment"],
-            source_rows=row["source_rows"],
-            lake_rows=row["lake_rows"],
-            equal=row["source_rows"] == row["lake_rows"] and row["high"] == 0 and row["low"] == 0,
+            segment=segment,
+            source_rows=sums["source_rows"],
+            lake_rows=sums["lake_rows"],
+            equal=sums["source_rows"] == sums["lake_rows"] and sums["high"] == 0 and sums["low"] == 0,
+            lake_high=sums["lake_high"],
+            lake_low=sums["lake_low"],
         )
-        for row in met.collect()
+        for segment, sums in met.collect()
     ]
     return tuple(sorted(found, key=lambda item: item.segment))
 
@@ -245,20 +248,24 @@ def segment_digests(
 def source_digests(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
     """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
     found = _sums(digest_rows(select_scope(rows), "source", shape), None, sign=1).collect()
-    sums = (SegmentSum(row["segment"], row["source_rows"], row["high"], row["low"]) for row in found)
+    sums = (SegmentSum(segment, of["source_rows"], of["high"], of["low"]) for segment, of in found)
     return tuple(sorted(sums, key=lambda item: item.segment))
 
 
 def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFrame:
     chosen = rows if segments is None else select_segments(rows, segments)
     ours, theirs = ("count(1)", "0L") if sign > 0 else ("0L", "count(1)")
+    high, low = "sum(shiftright(digest, 32))", f"sum(digest & {_LOW_HALF}L)"
     sums = (
         f"{ours} as source_rows",
         f"{theirs} as lake_rows",
-        f"{sign} * sum(shiftright(digest, 32)) as high",
-        f"{sign} * sum(digest & {_LOW_HALF}L) as low",
+        f"{sign} * {high} as high",
+        f"{sign} * {low} as low",
+        f"{'0L' if sign > 0 else high} as lake_high",
+        f"{'0L' if sign > 0 else low} as lake_low",
     )
-    return chosen.groupBy("segment").agg(*map(F.expr, sums))
+    # One expression: each one more is some calls to the JVM.
+    return chosen.groupBy("segment").agg(F.expr(f"struct({', '.join(sums)}) as sums"))
 
 
 def count_hidden_rows(source: DataFrame, items: tuple[ComparedColumn, ...]) -> dict[str, int]:

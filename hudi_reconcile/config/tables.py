@@ -243,7 +243,11 @@ class SweepConfig(Section):
         7,
         ge=1,
         le=366,
-        description="Nights within which each segment is compared across the engines; today every sweep compares all of them.",
+        description="Sweeps, and days, within which each segment is compared across the engines; 1: all of them each time.",
+    )
+    proof: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="auto | always | never (carry segments of which neither side changed; auto: from 2,000,000 rows on)",
     )
     max_duty: Annotated[Share, AfterValidator(_more_than_no_share)] = Field(
         Decimal(1),

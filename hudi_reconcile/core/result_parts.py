@@ -190,6 +190,9 @@ class Covered:
     far; `oldest_utc` is the oldest last comparison of the others. `budget` is as it was
     given, for all tables, `budget_seconds` this table's share. With `partitions` only rows of those were looked at. The rows
     left out are by each side's own count, None where it was not asked.
+
+    `proven` segments were not compared again: they hold what they held when they were last compared and equal, on both sides.
+    They have `proven_rows` rows at the source, and `proven_since_utc` is the oldest of those comparisons.
     """
 
     segments: int
@@ -201,3 +204,6 @@ class Covered:
     partitions: tuple[str, ...] = ()
     lake_rows_left_out: int | None = None
     source_rows_left_out: int | None = None
+    proven: int = 0
+    proven_rows: int = 0
+    proven_since_utc: str | None = None

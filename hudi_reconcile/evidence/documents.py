@@ -262,6 +262,9 @@ class _Covered(_Part):
     partitions: list[str] = []
     lake_rows_left_out: Rows | None = None
     source_rows_left_out: Rows | None = None
+    proven: Rows = 0
+    proven_rows: Rows = 0
+    proven_since_utc: Text = None
 
 
 class _Uncorrected(_Part):

@@ -26,9 +26,12 @@ from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.result_queries import open_rules
 from hudi_reconcile.core.sweep.coverage import Coverage, parse
+from hudi_reconcile.core.sweep.proof import ContentProof
+from hudi_reconcile.core.sweep.proof import parse as parse_proof
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.store import COMPARED, UNUSABLE, Store
+from hudi_reconcile.evidence.run_folder import COVERAGE_FILE
+from hudi_reconcile.evidence.store import COMPARED, UNUSABLE, Store, proof_of
 from hudi_reconcile.evidence.trust import LOOK, UntrustedError
 
 UNREADABLE = "unreadable"
@@ -220,7 +223,7 @@ def past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
 def _documents(store: Store, table: str) -> Iterator[Coverage]:
     for run_id in islice(store.run_ids(), _MOST_COVERAGE_RUNS):
         with suppress(*UNUSABLE, ValueError):
-            document = store.coverage(run_id, table)
+            document = store.left(run_id, table, COVERAGE_FILE)
             if document is not None and document.get("table") == table:
                 yield parse(document)
         try:
@@ -228,6 +231,32 @@ def _documents(store: Store, table: str) -> Iterator[Coverage]:
                 return
         except UNUSABLE:  # it may have made the table: what lies before is then of another one
             return
+
+
+def past_proof(store: Store, table: str) -> tuple[ContentProof | None, str]:
+    """The newest content proof of a table, and why it is not believed where it is not: then there is none, not an older one.
+
+    A proof says what rows were equal, so that runs since then that left none do not end it.
+    """
+    for run_id in islice(store.run_ids(), _MOST_COVERAGE_RUNS):
+        try:
+            found = _proof_of_run(store, run_id, table)
+        except (*UNUSABLE, ValueError) as error:
+            why = error.doubt if isinstance(error, UntrustedError) else str(error)
+            return None, f"the content proof of run {run_id} is not believed: {why}"
+        if found is not None:
+            return found, ""
+    return None, ""
+
+
+def _proof_of_run(store: Store, run_id: str, table: str) -> ContentProof | None:
+    document = proof_of(store, run_id, table)
+    if document is None:
+        return None
+    found = parse_proof(document)
+    if (document.get("table"), found.run_id) != (table, run_id):
+        raise ValueError("it is the proof of another run or table")
+    return found
 
 
 def _made(result: Mapping[str, Any], table: str) -> bool:

@@ -182,6 +182,11 @@ class RunFolder:
         os.close(self._lock_descriptor)
 
 
+def write_proof(folder: RunFolder, table: str, document: Mapping[str, Any]) -> None:
+    """Write the table's `proof.json`, on one line: it is read by later sweeps."""
+    write_new(folder.table_dir(table) / PROOF_FILE, (json.dumps(document, separators=(",", ":")) + "\n").encode())
+
+
 def publish(reports: Path, run_id: str) -> Path:
     """Rename a complete run into place; the caller holds the store's lock. Never replaces a run."""
     final = reports / run_id
@@ -262,6 +267,7 @@ AUDIT_FILE = "audit.jsonl"
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
 COVERAGE_FILE = "coverage.json"
+PROOF_FILE = "proof.json"
 REPORT_FILE = "report.html"
 FINDINGS_FOLDER = "findings"
 HELD_FOLDER = "held"

@@ -44,6 +44,7 @@ from hudi_reconcile.evidence.run_folder import (
     COVERAGE_FILE,
     FINDINGS_FOLDER,
     PLAN_FILE,
+    PROOF_FILE,
     RESULT_FILE,
     STORE_LOCK,
     UNCORRECTED_FOLDER,
@@ -63,6 +64,8 @@ APPLIED = frozenset({"apply", "run"})
 RESULT_VERSION = 1
 PLAN_VERSION = 1
 COVERAGE_VERSION = 1
+PROOF_VERSION = 1
+LEFT_VERSIONS = {COVERAGE_FILE: COVERAGE_VERSION, PROOF_FILE: PROOF_VERSION}
 _SHOWN_IDS = 5
 
 Document = Mapping[str, Any]
@@ -180,9 +183,12 @@ class Store:
         """A table's `plan.json`; None where the run made no plan for it. Raises as `result` does."""
         return self._document(run_id, f"{table_folder(table)}/{PLAN_FILE}", PLAN_VERSION)
 
-    def coverage(self, run_id: str, table: str) -> Document | None:
-        """A table's `coverage.json`; None where the run left none. Raises as `result` does."""
-        return self._document(run_id, f"{table_folder(table)}/{COVERAGE_FILE}", COVERAGE_VERSION)
+    def left(self, run_id: str, table: str, name: str) -> Document | None:
+        """What a run left for later sweeps of a table, `coverage.json` or `proof.json`; None where it left none.
+
+        Raises as `result` does.
+        """
+        return self._document(run_id, f"{table_folder(table)}/{name}", LEFT_VERSIONS[name])
 
     def refuse_changed(self, run_id: str, *, is_shown: Callable[[str], bool]) -> None:
         """Hold the files of a run that a command shows against the run's line. `is_shown` takes a name inside its folder.
@@ -359,3 +365,17 @@ def _refused(table: str, why: str) -> RefusedError:
     return RefusedError(
         f"table {table}: {why}", fix=f"look: hudi-reconcile audit verify; then: hudi-reconcile sweep -t {table}"
     )
+
+
+def proof_of(store: Store, run_id: str, table: str) -> Document | None:
+    """A table's `proof.json`, which the run's line must name: of a folder that was copied by itself none counts. Or None.
+
+    Raises as `Store.result` does.
+    """
+    name = f"{table_folder(table)}/{PROOF_FILE}"
+    if name in store.log().files(run_id):
+        return store.left(run_id, table, PROOF_FILE)
+    if (store.reports / run_id / name).exists():
+        doubt = "no line of the audit log names it"
+        raise UntrustedError(f"{name} of run {run_id} cannot be trusted: {doubt}", doubt=doubt)
+    return None

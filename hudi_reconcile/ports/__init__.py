@@ -23,7 +23,17 @@ from hudi_reconcile.ports.lake import (
     TakenBack,
 )
 from hudi_reconcile.ports.rules import HELD_RULES, Clock, KeysTarget, Quarantine, QuarantinedRows, RowFiles, RuleEngine
-from hudi_reconcile.ports.source import Inside, KeyFaults, NamedRows, ReadCost, Signs, Source, Staged, Survey
+from hudi_reconcile.ports.source import (
+    Inside,
+    KeyFaults,
+    NamedRows,
+    ReadCost,
+    RowVersions,
+    Signs,
+    Source,
+    Staged,
+    Survey,
+)
 
 __all__ = [
     "AS_SOURCE",
@@ -50,6 +60,7 @@ __all__ = [
     "ReadCost",
     "Replaced",
     "RowFiles",
+    "RowVersions",
     "RuleEngine",
     "SegmentDigest",
     "Signs",

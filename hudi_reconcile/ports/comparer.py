@@ -17,12 +17,14 @@ from hudi_reconcile.ports.lake import Corrective, Frame
 
 @dataclass(frozen=True, slots=True)
 class SegmentDigest:
-    """Rows and checksum of one segment on both sides."""
+    """Rows and checksum of one segment on both sides. `lake_high` and `lake_low` are the halves of the lake's own digest."""
 
     segment: int
     source_rows: int
     lake_rows: int
     equal: bool
+    lake_high: int = 0
+    lake_low: int = 0
 
 
 @dataclass(frozen=True, slots=True)

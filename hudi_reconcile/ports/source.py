@@ -11,6 +11,7 @@ from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window
 from hudi_reconcile.core.pull.read_plan import ReadPlan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage
 from hudi_reconcile.core.rules.verdict import TotalTexts
+from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing
 from hudi_reconcile.core.sweep.segments import KeyExtent, Probe, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
@@ -37,6 +38,18 @@ class Survey:
 
     rows: int
     altered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowVersions:
+    """Which versions of its rows a source shows. `standing` is what they hang on, None where none can be relied on: `why`.
+
+    `read` digests them by segments, of key ranges alone: one entry per segment that holds a row, ordered.
+    """
+
+    standing: Standing | None
+    why: str
+    read: Callable[[Segmentation], tuple[SegmentVersions, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +212,10 @@ class Source(Protocol):
 
     def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
         """Begin to digest all rows inside the source; the answer is there when the result is called."""
+        ...
+
+    def row_versions(self, table: SourceTable, agreement: Agreement) -> RowVersions:
+        """The versions of the compared rows; asks the catalog, reads no row."""
         ...
 
     def zone_offset_micros(self, utc_micros: int) -> int:

@@ -1,18 +1,24 @@
-"""Digests computed by the database itself, in statements that run side by side, and the probe that says what they cost."""
+"""Digests computed by the database itself, in statements that run side by side, and the probe that says what they cost.
+
+Which versions of rows the database shows, segment by segment, and what those versions hang on.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
+from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing, wrap_digest
 from hudi_reconcile.core.sweep.segments import HashSegments, Probe, RangeSegments, Segmentation, spread
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Engine
-from hudi_reconcile.ports import Inside
+from hudi_reconcile.ports import Inside, RowVersions
 from hudi_reconcile.sql import digests, reads
 from hudi_reconcile.sql.dialect import Digests
 
@@ -42,15 +48,55 @@ def begin(
         digests.digest_query(database, table.name, what, predicates=(*where, *part))
         for part in _parts(engine, table, cut)
     ]
-    pool = ThreadPoolExecutor(max_workers=len(parts), thread_name_prefix="digest inside")
-    answers = [pool.submit(engine.rows, sql) for sql in parts]
-    pool.shutdown(wait=False)
+    answers = _send(engine, parts)
 
     def wait() -> tuple[SegmentSum, ...]:
         found = [one for answer in answers for one in digests.sums_of(answer.result(), None)]
         return tuple(sorted(found, key=lambda one: one.segment))
 
     return wait
+
+
+def row_versions(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> RowVersions:
+    """What the versions of the table's rows hang on, and how to read them; why there are none to rely on where so it is."""
+    database = engine.digests
+    asked = None if database is None else database.version_facts(table.name, tuple(one.name for one in table.columns))
+    if database is None or asked is None:
+        return RowVersions(None, f"{engine.dialect.NAME} shows no versions of these rows", _no_versions)
+    try:
+        row = dict(engine.rows(asked)[0])
+    except SourceError as error:
+        return RowVersions(None, f"what row versions hang on could not be read: {error.message}", _no_versions)
+    transactions, odd = int(row.pop("hr_transactions")), row.pop("hr_odd")
+    missing = [name for name, value in row.items() if value is None]
+    if odd or missing:
+        return RowVersions(None, "; ".join(odd or (f"the server does not tell {', '.join(missing)}",)), _no_versions)
+    standing = Standing({name.removeprefix("hr_"): str(value) for name, value in row.items()}, transactions)
+
+    def read(cut: Segmentation) -> tuple[SegmentVersions, ...]:
+        what = digests.Digested(agreement.columns, agreement.key, cut)
+        parts = [
+            digests.version_query(database, table.name, what, (*where, *part)) for part in _parts(engine, table, cut)
+        ]
+        rows = [one for answer in _send(engine, parts) for one in answer.result()]
+        found = (
+            SegmentVersions(int(one["hr_segment"]), int(one["hr_rows"]), wrap_digest(int(one["hr_sum"])))
+            for one in rows
+        )
+        return tuple(sorted(found, key=lambda one: one.segment))
+
+    return RowVersions(standing, "", read)
+
+
+def _no_versions(_cut: Segmentation) -> tuple[SegmentVersions, ...]:
+    raise ValueError("there are no row versions to read: RowVersions.why says why")
+
+
+def _send(engine: Engine, parts: list[str]) -> list[Future[Sequence[Mapping[str, Any]]]]:
+    pool = ThreadPoolExecutor(max_workers=len(parts), thread_name_prefix="digest inside")
+    answers = [pool.submit(engine.rows, sql) for sql in parts]
+    pool.shutdown(wait=False)
+    return answers
 
 
 def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> Probe:

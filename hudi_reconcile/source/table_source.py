@@ -30,7 +30,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import Moment, SourceTable
 from hudi_reconcile.databases.base import Engine, TableRequest, log_statement
-from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, Signs, Staged, Survey
+from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, RowVersions, Signs, Staged, Survey
 from hudi_reconcile.source import pull_reads, pushdown
 from hudi_reconcile.source.pull_reads import ReadWork, add_cost, read_parts, read_warnings, union_parts
 from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, ranges_read, read
@@ -98,6 +98,10 @@ class TableSource:
     def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
         """Begin to digest all rows inside the source."""
         return pushdown.begin(self._engine, table, agreement, cut, self._request.predicates)
+
+    def row_versions(self, table: SourceTable, agreement: Agreement) -> RowVersions:
+        """The versions of the rows that are read."""
+        return pushdown.row_versions(self._engine, table, agreement, self._request.predicates)
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         """How far the configured zone is ahead of UTC at that time."""

@@ -139,3 +139,15 @@ class Digests(Protocol):
         `narrow`: it has two numbers a row. Otherwise whole texts, and computing them twice may cost less than keeping them.
         """
         ...
+
+    def version_facts(self, table: str, columns: tuple[str, ...], /) -> str | None:
+        """A SELECT of what the versions of a table's rows hang on, one row; None where rows have none that could be known again.
+
+        `hr_odd` are reasons why these columns' rows may read otherwise though their versions stay; `hr_transactions` counts.
+        Of the others each is a fact by its name without `hr_`: where one is another, no earlier version means anything.
+        """
+        ...
+
+    def version_number(self) -> str:
+        """The number of the row's version, by a hash that spreads it over 64 bits. A row that changes gets one it never had."""
+        ...

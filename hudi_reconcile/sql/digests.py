@@ -59,6 +59,21 @@ def digest_query(
     )
 
 
+def version_query(database: Digests, table: str, what: Digested, predicates: tuple[str, ...]) -> str:
+    """SELECT of `hr_segment`, `hr_rows` and `hr_sum`, of the numbers of the rows' versions; only the key's column is read.
+
+    Of a key that is cut into ranges. Raises ValueError of any other: a source tells no hash segment without its whole key.
+    """
+    if not isinstance(what.cut, RangeSegments):
+        raise ValueError("row versions are summed by ranges of an integer key")
+    key = next(i for i, item in enumerate(what.items) if item.column.name == what.cut.column)
+    name = database.DIALECT.quote(what.cut.column)
+    keys = f"select {name} as r{key}, {database.version_number()} as hr_v from {table}{where_clause(predicates)}"
+    # Unmerged, or the planner expects as many groups as keys, and sorts.
+    rows = database.unmerged(f"select {_segment(database, what)} as hr_segment, hr_v from ({keys}) hr_t", narrow=True)
+    return f"select hr_segment, count(*) as hr_rows, sum(hr_v) as hr_sum from ({rows}) hr_v group by hr_segment"
+
+
 def width_query(database: Digests, table: str, what: Digested) -> str:
     """SELECT of `hr_rows` and `hr_bytes`: how many rows there are, and the length of their row texts together."""
     inner = database.unmerged(_texts(database, table, what, (), segments=None), narrow=False)

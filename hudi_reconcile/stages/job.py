@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -11,6 +11,7 @@ from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.safe_text import text_of
 from hudi_reconcile.core.sweep.coverage import Coverage
+from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.core.tables.values import ChangeLog, PartitionField, TableType
@@ -102,11 +103,26 @@ class TableJob:
 
 
 @dataclass(frozen=True, slots=True)
+class ProofRequest:
+    """Content proof is wanted of tables of `least_rows` and more.
+
+    Each segment is compared within `rotation` sweeps. `maker` is the tool that makes digests. `known` gives the newest proof
+    that may be believed, or none, and why an earlier one is not; it is asked only where a proof is of use.
+    """
+
+    rotation: int
+    least_rows: int
+    maker: str
+    known: Callable[[], tuple[ContentProof | None, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class PartialSweep:
     """Which part of a table a sweep is asked to compare; all of it, without end, where nothing is said.
 
     `partitions` are paths as Hudi stores them. `budget_seconds` is what is left for this table. `earlier` is what past
-    sweeps left to go on from, newest first. `max_duty` is the share of the time that the first look may read.
+    sweeps left to go on from, newest first. `max_duty` is the share of the time that the first look may read. Without `proof`
+    every segment is compared, and none is proven for later sweeps.
     """
 
     partitions: tuple[str, ...] = ()
@@ -114,3 +130,4 @@ class PartialSweep:
     budget_text: str = ""
     earlier: tuple[Coverage, ...] = ()
     max_duty: float = 1.0
+    proof: ProofRequest | None = None

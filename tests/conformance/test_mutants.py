@@ -110,10 +110,10 @@ def _lower(digest: Any) -> Any:
     return digest.bitwiseAND(F.lit((1 << canon.HALF_BITS) - 1).cast("bigint"))
 
 
-def _truncated(cut: Any) -> Any:
+def _truncated(cut: Any, key: str) -> Any:
     first, last = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
-    inner = f"(k0 div {cut.width}) - ({cut.start // cut.width})"
-    return f"cast(case when k0 < {first} then 0 when k0 >= {last} then {cut.count - 1} else {inner} end as int)"
+    inner = f"({key} div {cut.width}) - ({cut.start // cut.width})"
+    return f"cast(case when {key} < {first} then 0 when {key} >= {last} then {cut.count - 1} else {inner} end as int)"
 
 
 def _own_zone(_item: ComparedColumn, micros: Any) -> Any:

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any, Literal, cast
 from zlib import crc32
 
-from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.errors import RefusedError, SourceError, SupersededError
 from hudi_reconcile.core.plan.apply_outcome import REASONS
 from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.plan.plan import Approval, Plan
@@ -25,6 +26,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.drift import Facts, PendingRange, classify, repair_of
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell
+from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables import kinds
 from hudi_reconcile.core.tables.agreement import Agreement
@@ -73,6 +75,7 @@ from hudi_reconcile.ports import (
     Origin,
     ReadCost,
     Replaced,
+    RowVersions,
     SegmentDigest,
     Signs,
     Staged,
@@ -145,6 +148,11 @@ class FakeClock:
         self.slept_seconds += seconds
 
 
+def spread_bits(text: str) -> int:
+    """63 bits: sums of CRCs of texts that are alike are often equal."""
+    return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1
+
+
 @dataclass(slots=True)
 class FakeSource:
     """One table as a dict. `at` of a row is its watermark in microseconds; every change is a transaction of its own.
@@ -169,6 +177,9 @@ class FakeSource:
     by_clock: bool = False  # no two moments have one name, as where the engine names them by its clock
     moments: int = 0
     no_digests: str = ""
+    no_versions: str = ""
+    hides_versions: bool = False
+    version_facts: dict[str, str] = field(default_factory=dict)
     measured: Probe = field(default_factory=lambda: Probe(100.0, 0.0, 1e-6))
     mistold: set[int] = field(default_factory=set)  # rows that the source's own digest writes in another way
     cores: int = 2
@@ -219,6 +230,22 @@ class FakeSource:
         ]
         found = FakeComparer(self.journal, {}, agreement, cut).sums([*rows, *told], "c")
         return lambda: found
+
+    def row_versions(self, table: SourceTable, agreement: Agreement) -> RowVersions:
+        if self.no_versions:
+            return RowVersions(None, self.no_versions, lambda _: ())
+
+        def read(cut: Segmentation) -> tuple[SegmentVersions, ...]:
+            assert isinstance(cut, RangeSegments)
+            self.journal.reached("source.row_versions")
+            if self.hides_versions:
+                raise SourceError("column xmin does not exist", fix="none")
+            held: dict[int, list[int]] = {}
+            for row in self._now().values():
+                held.setdefault(cut.segment_of(row["id"]), []).append(spread_bits(str(row["xmin"])))
+            return tuple(SegmentVersions(one, len(marks), sum(marks)) for one, marks in sorted(held.items()))
+
+        return RowVersions(Standing({"server": self.identity, **self.version_facts}, self.transaction), "", read)
 
     def describe(self) -> SourceTable:
         self.journal.reached("source.describe")
@@ -707,7 +734,8 @@ class FakeComparer:
                         if self._segment(key) == segment))
                 for side in sides
             )  # fmt: skip
-            found.append(SegmentDigest(segment, len(ours), len(theirs), ours == theirs))
+            (told,) = sum_digests((segment, spread_bits(one)) for one in theirs) or (SegmentSum(segment, 0, 0, 0),)
+            found.append(SegmentDigest(segment, len(ours), len(theirs), ours == theirs, told.high, told.low))
         return tuple(found)
 
     def sums(self, rows: list[Row], side: str) -> tuple[SegmentSum, ...]:

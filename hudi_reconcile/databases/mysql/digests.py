@@ -145,3 +145,13 @@ def unmerged(select: str, *, narrow: bool) -> str:
     table, 5.8 s with the texts in others too (on disk), and 14.7 s with none.
     """
     return f"{select} limit {_ALL_ROWS}" if narrow else select
+
+
+def version_facts(_table: str, _columns: tuple[str, ...]) -> str | None:
+    """InnoDB shows no number of a row's version."""
+    return None
+
+
+def version_number() -> str:
+    """There is none."""
+    raise ValueError("MySQL and MariaDB show no versions of rows: version_facts() says so first")

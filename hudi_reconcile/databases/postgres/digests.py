@@ -94,3 +94,63 @@ def filler(octets: int) -> str:
 def unmerged(select: str, *, narrow: bool) -> str:  # noqa: ARG001 - it keeps no rows, however wide
     """OFFSET keeps the planner from pulling the select up into the outer one."""
     return f"{select} offset 0"
+
+
+# One row. A row of an ordinary table that changes is written anew, by a transaction with a number that the row never had: `xmin`.
+# What makes rows read otherwise without writing them is among the facts (a column's missing value, an enum's labels) or a
+# reason against it (an expression computed at each read, output functions outside pg_catalog). After a crash or a restore of
+# the disk numbers could be given again: then the server was started again. `members` are a table's partitions and children.
+_FACTS = """
+with recursive members(oid) as (
+  select {table}::regclass::oid union select i.inhrelid from pg_inherits i join members m on i.inhparent = m.oid),
+shown as (
+  select a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attgenerated, a.attmissingval::text as missing
+    from pg_attribute a join members m on m.oid = a.attrelid
+   where a.attnum > 0 and not a.attisdropped and a.attname = any ({columns}::name[])),
+kinds(oid) as (
+  select s.atttypid from shown s
+  union select case when t.typtype = 'd' then t.typbasetype else t.typelem end
+          from kinds k join pg_type t on t.oid = k.oid where t.typtype = 'd' or (t.typcategory = 'A' and t.typelem <> 0)),
+types as (
+  select t.oid, t.typname, t.typtype,
+         t.typtype not in ('e', 'd') and t.typcategory <> 'A'
+           and (t.typtype not in ('b', 'r', 'm') or t.typnamespace <> 'pg_catalog'::regnamespace) as is_odd,
+         (select string_agg(e.enumlabel, ',' order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels
+    from kinds k join pg_type t on t.oid = k.oid)
+select (select array_agg(why order by why) from (
+          select 'the server is a replica' where pg_is_in_recovery()
+          union select c.oid::regclass::text || ' keeps no versions of its rows'
+            from members m join pg_class c on c.oid = m.oid left join pg_am a on a.oid = c.relam
+           where c.relkind not in ('r', 'p') or (c.relkind = 'r' and a.amname <> 'heap')
+          union select 'column ' || s.attname || ' is computed at each read' from shown s where s.attgenerated = 'v'
+          union select 'type ' || t.typname || ' is written by functions outside pg_catalog' from types t where t.is_odd
+        ) w(why)) as hr_odd,
+       pg_snapshot_xmax(pg_current_snapshot())::text as hr_transactions,
+       (select system_identifier::text from pg_control_system())
+         || ' ' || case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end as hr_server,
+       extract(epoch from pg_postmaster_start_time())::text as hr_start,
+       {table}::regclass::oid::text || ' ' || (select md5(string_agg(oid::text, ',' order by oid)) from members) as hr_table,
+       (select md5(string_agg(concat_ws('|', attrelid, attnum, attname, atttypid, atttypmod, attgenerated, missing), ';'
+                              order by attrelid, attnum)) from shown)
+         || (select md5(string_agg(concat_ws('|', oid, typname, labels), ';' order by oid)) from types) as hr_catalog
+"""
+
+
+def version_facts(table: str, columns: tuple[str, ...]) -> str | None:
+    """By the catalog and the server's own state. NULL facts, as on a replica, are those of a table that has `hr_odd`."""
+    if table.startswith("("):
+        return None
+    names = ", ".join(_literal(name) for name in columns)
+    return _FACTS.format(table=_literal(table), columns=f"array[{names}]")
+
+
+def version_number() -> str:
+    """`xmin` by its distance from a number of the same moment, hashed: half the time of its text. Never NULL.
+
+    The distance of a row frozen by a server before 9.4 grows with each transaction: such a segment is compared each time.
+    """
+    return "hashint8extended((select age('1000'::xid)) - age(xmin)::int8, 0)"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -134,6 +134,11 @@ def _of(table: str, past: Iterable[Document]) -> Iterator[tuple[Document, Docume
     return ((run, one) for run in past for one in run["tables"] if one["name"] == table)
 
 
+def _whole(coverage: Document | None) -> str:
+    proven = (coverage or {}).get("proven", 0)
+    return f"every row, {count_text(proven, 'segment')} by content proof" if proven else "every row"
+
+
 def _point(run: Document, one: Document, written: int) -> Point:
     coverage = one["coverage"]
     was_compared = one["whole"] or coverage is not None
@@ -145,7 +150,7 @@ def _point(run: Document, one: Document, written: int) -> Point:
         tone=tone_of(one["outcome"]),
         drift=sum(one["findings"].values()) if was_compared else None,
         written=written,
-        compared="every row" if one["whole"] else part,
+        compared=_whole(coverage) if one["whole"] else part,
         is_whole=one["whole"],
     )
 

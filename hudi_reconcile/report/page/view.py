@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, is_whole_comparison
 from hudi_reconcile.core.sweep.coverage import Coverage, coverage_age
 from hudi_reconcile.core.sweep.drift import KIND_CORRECTION, KIND_MEANING
 from hudi_reconcile.report.page.control_totals import ControlTotals, control_totals
@@ -293,7 +293,14 @@ def count_left_out(run: Document, tables: Sequence[Document]) -> Number:
         return Number("Not compared", f"{gaps:,}", "columns, segments or tables")
     if all(not_compared(run, table) == (NOTHING_LEFT_OUT,) for table in tables):
         return Number("Not compared", "0", "nothing left out")
+    if all(is_whole_comparison(table) for table in tables) and (proven := sum(map(_proven, tables))):
+        return Number("Not compared again", f"{proven:,}", "segments that did not change on either side")
     return Number("Not compared", *_MEANT.get(run["command"], ("some", "named in the report, table by table")))
+
+
+def _proven(table: Document) -> int:
+    segments: int = (table.get("coverage") or {}).get("proven", 0)
+    return segments
 
 
 def _pull_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:

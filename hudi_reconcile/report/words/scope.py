@@ -14,7 +14,7 @@ from hudi_reconcile.core.plan.apply_outcome import REASONS, WHOLE
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.report.safe import key_text, visible
 from hudi_reconcile.report.words.advice import command_prefix
-from hudi_reconcile.report.words.verdict import count_text, coverage_text
+from hudi_reconcile.report.words.verdict import count_text, coverage_text, proven_text
 
 Document = Mapping[str, Any]
 NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
@@ -47,6 +47,8 @@ def _lines(run: Document, table: Document) -> Iterator[str]:
     coverage: Document = table.get("coverage") or {}
     if part := coverage_text(coverage or None):
         yield f"The rest of the table: {part}."
+    if carried := proven_text(coverage or None):
+        yield f"{carried}."
     for field, side in _SIDES:
         if coverage.get(field):
             yield f"{count_text(coverage[field], 'row')} of the {side}, by its own count."

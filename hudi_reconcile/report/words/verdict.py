@@ -79,7 +79,7 @@ def verdict(run: Document) -> str:
         return _checked(concerned, names)
     rules = f" {told}" if (told := rules_sentence(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
-        return f"{_plain_verdict(outcome, concerned).format(names)}{rules}{_others(run)}"
+        return f"{_plain_verdict(outcome, concerned).format(names)}{_carried(concerned)}{rules}{_others(run)}"
     if outcome is Outcome.CORRECTED:
         return f"{_corrected(concerned, names, run['command'])}{rules}"
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
@@ -163,11 +163,30 @@ def coverage_text(coverage: Document | None) -> str:
     if coverage is None:
         return ""
     parts = [f"only {list_text(coverage['partitions'])}"] if coverage.get("partitions") else []
-    if coverage["compared"] < coverage["segments"]:
+    if coverage["compared"] + coverage.get("proven", 0) < coverage["segments"]:
         parts.append(f"{coverage['compared']:,} of {count_text(coverage['segments'], 'segment')} compared")
         parts += [f"{coverage['never_compared']:,} never yet"] if coverage["never_compared"] else []
         parts += [f"oldest comparison {coverage['oldest_utc']}"] if coverage["oldest_utc"] else []
     return ", ".join(parts)
+
+
+def proven_text(coverage: Document | None) -> str:
+    """What was carried by content proof, and since when; empty where every segment was compared.
+
+    >>> proven_text({"segments": 9, "compared": 4, "proven": 5, "proven_rows": 70, "proven_since_utc": "2026-03-01T10:00:00Z"})
+    '5 of 9 segments (70 rows) not compared again: unchanged on both sides since they were, the oldest at 2026-03-01T10:00:00Z'
+    """
+    if coverage is None or not coverage.get("proven"):
+        return ""
+    which = f"{coverage['proven']:,} of {count_text(coverage['segments'], 'segment')}"
+    rows = count_text(coverage["proven_rows"], "row")
+    since = coverage["proven_since_utc"]
+    return f"{which} ({rows}) not compared again: unchanged on both sides since they were, the oldest at {since}"
+
+
+def _carried(tables: Sequence[Document]) -> str:
+    told = [(table["name"], text) for table in tables if (text := proven_text(table.get("coverage")))]
+    return "".join(f" {f'{name}: ' if len(tables) > 1 else ''}{text}." for name, text in told)
 
 
 def guard_sentence(guard: Document) -> str:

@@ -59,7 +59,8 @@ from hudi_reconcile.stages.stage_log import Laps, step_log
 from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, policy_of, refuse_unreplayed
 from hudi_reconcile.stages.sweep.partial import partitions_of
 from hudi_reconcile.stages.sweep.settling import look_until_settled
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, pin_lake
+from hudi_reconcile.stages.sweep.stability import check_complete
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, pin_lake
 from hudi_reconcile.stages.watermark import watermark_of
 
 EXPIRED = "expired_plan"

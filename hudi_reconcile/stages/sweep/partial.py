@@ -18,7 +18,7 @@ from hudi_reconcile.core.sweep.coverage import (
     renew_coverage,
     segments_of,
 )
-from hudi_reconcile.core.sweep.segments import HashSegments, Segmentation
+from hudi_reconcile.core.sweep.segments import HashSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, near, rule_of, scope_of_paths
 from hudi_reconcile.ports import Clock, Lake, Source
@@ -51,7 +51,7 @@ def portion_of(
     """
     begun = clock.monotonic_seconds()
     partitions, listed = _partitions(job, part, scope, lake)
-    subject = _subject(job, part, scope)
+    subject = subject_of(job, part, scope)
     if part.budget_seconds is None and part.max_duty >= 1:
         cut = cut_of(job, scope.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.segments), partitions, listed)
@@ -108,14 +108,18 @@ def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows:
     )
 
 
-def next_coverage(job: TableJob, portion: Portion, found: Confirmed, begun_micros: int) -> Coverage | None:
+def next_coverage(
+    job: TableJob, portion: Portion, found: Confirmed, begun_micros: int, met: SegmentSet | None = None
+) -> Coverage | None:
     """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment.
 
-    Whenever a segment's turn came, it was compared with the lake as it was pinned when the sweep began.
+    Whenever a segment's turn came, it was compared with the lake as it was pinned when the sweep began. `met`: those alone
+    were compared.
     """
     if found.walked is None and portion.scope is not None:
         return None
-    segments = range(segments_of(portion.cut)) if found.walked is None else found.walked.ids
+    done = found.walked if met is None else met
+    segments = range(segments_of(portion.cut)) if done is None else done.ids
     return renew_coverage(portion.coverage, segments, begun_micros, job.run_id)
 
 
@@ -152,7 +156,7 @@ def _partitions(
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 
 
-def _subject(job: TableJob, part: PartialSweep, scope: Scope) -> str:
+def subject_of(job: TableJob, part: PartialSweep, scope: Scope) -> str:
     """Names what is compared: where anything of it changes, no earlier comparison counts."""
     named = {
         "source": scope.table.identity,

@@ -14,6 +14,7 @@ from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
 from hudi_reconcile.core.tables.values import CheckpointAt, LakePin
 from hudi_reconcile.ports import Frame, Look
 from hudi_reconcile.stages.comparison import Sides
+from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
 from hudi_reconcile.stages.sweep.two_looks import (
     Confirmed,
     Scan,
@@ -52,7 +53,7 @@ class _LakeSide:
 
 
 def look_until_settled(
-    sides: Sides, waiting: Waiting, segments: SegmentSet | None = None, walk: Scan | None = None
+    sides: Sides, waiting: Waiting, segments: SegmentSet | None = None, walk: Scan | ProofKeeper | None = None
 ) -> Settled:
     """Look twice, and at the rows that moved again until none does or `waiting.limit_seconds` are spent.
 

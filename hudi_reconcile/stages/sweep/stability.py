@@ -1,6 +1,8 @@
 """Whether source and lake hold still: a query gives the same rows twice, a table keeps its columns for a whole sweep.
 
 What does not proves nothing: nothing is planned, and nothing deleted, from what it gave.
+
+What to say where a read of the source was not whole: rows that it counts and did not show, or showed once only.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from hudi_reconcile.core.tables.values import CheckpointAt
 from hudi_reconcile.ports import Lake, Source
 from hudi_reconcile.stages.comparison import Scope, Sides
 from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.sweep.two_looks import Confirmed
 
 
 def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None = None) -> tuple[Unverified, ...]:
@@ -65,3 +68,22 @@ def check_schema_stable(
     if not sides:
         return ()
     return (Unverified("table", job.name, f"{' and '.join(sides)} changed during the sweep", "sweep again"),)
+
+
+def check_complete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+    """Where rows that the source counts were not read at the first look, or rows of it not at the second."""
+    if not found.missed_rows:
+        return check_reread(found, name)
+    what = "the table" if found.walked is None else "the source, of these segments,"
+    why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
+    fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if this persists, report it as a bug"
+    return (Unverified("table", name, why, fix), *check_reread(found, name))
+
+
+def check_reread(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+    """Where two reads of one state differ."""
+    if not found.misread_rows:
+        return ()
+    rows = f"{found.misread_rows} rows differed and were equal when read again"
+    why = f"{rows}, though neither side had changed: one of the reads was not whole"
+    return (Unverified("rows", name, why, "sweep again; if this persists, report it as a bug"),)

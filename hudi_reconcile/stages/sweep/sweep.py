@@ -15,10 +15,11 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
 from hudi_reconcile.core.result import DRIFT_KINDS, TableResult
-from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, SideState, Unverified
+from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
 from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text, segments_of
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, map_keys
+from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, document
 from hudi_reconcile.core.tables.partitions import PartitionScope
 from hudi_reconcile.core.tables.schema_evolution import Past
@@ -38,6 +39,7 @@ from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
 from hudi_reconcile.stages.requirements import lineage_requirements, schema_text
 from hudi_reconcile.stages.stage_log import Laps
+from hudi_reconcile.stages.sweep.content_proof import ProofKeeper, keep_proof
 from hudi_reconcile.stages.sweep.guards import guards_of
 from hudi_reconcile.stages.sweep.mode import choose_mode
 from hudi_reconcile.stages.sweep.partial import (
@@ -48,10 +50,17 @@ from hudi_reconcile.stages.sweep.partial import (
     next_coverage,
     partition_columns,
     portion_of,
+    subject_of,
 )
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
-from hudi_reconcile.stages.sweep.stability import Seen, check_query_stable, check_schema_stable
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, check_complete, check_reread, in_part, unequal_of
+from hudi_reconcile.stages.sweep.stability import (
+    Seen,
+    check_complete,
+    check_query_stable,
+    check_reread,
+    check_schema_stable,
+)
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, in_part, unequal_of
 from hudi_reconcile.stages.watermark import Watermark, check_replayed, replica_lag, watermark_of
 
 
@@ -59,7 +68,8 @@ from hudi_reconcile.stages.watermark import Watermark, check_replayed, replica_l
 class Swept:
     """A sweep's result, its findings (None where every segment was equal), and the plan without its files.
 
-    `coverage` is what the next sweep with a budget goes on from; None where this one adds nothing to it.
+    `coverage` is what the next sweep with a budget goes on from; None where this one adds nothing to it. `proof` is what the
+    next one need not compare again while it holds; None where nothing is proven.
 
     `rows_fetched` counts the source rows of all reads, segments of later reads as counted by the first.
     """
@@ -71,6 +81,7 @@ class Swept:
     rows_fetched: int
     comparer: Comparer | None
     coverage: Coverage | None = None
+    proof: ContentProof | None = None
 
     def save(self, path: str) -> None:
         """Write the findings as Parquet."""
@@ -92,7 +103,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     ground = ground_of(job, scope, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
     laps = Laps(edges.clock, job.name, "compare")
-    settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.portion.walk)
+    settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.keeper or ground.portion.walk)
     found = settled.found
     laps.end("compare", then="judge")
     compared, ground = in_part(found.walked, ground.cut), _told_altered(job, ground, found, edges.source)
@@ -106,18 +117,34 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
     is_proven = is_sound and not found.unexplained.ids
-    coverage = next_coverage(job, ground.portion, found, begun_micros) if is_proven else None
+    coverage, proof = _left_behind(job, ground, found, begun_micros) if is_proven else (None, None)
     result = replace(
         _result(job, ground, found, unverified, draft),
         precision=precision,
         anatomy=parts,
         whole=end.is_whole and is_sound,
-        coverage=describe_coverage(ground.portion, end, coverage),
+        coverage=_covered(ground, found, end, coverage),
         notes=(*part_notes(end), *_notes(job, ground, settled)),
         cost=Cost(phases_seconds=laps.seconds),
     )
     fetched = _fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
-    return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage)
+    return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage, proof)
+
+
+def _left_behind(
+    job: TableJob, ground: SweepContext, found: Confirmed, begun_micros: int
+) -> tuple[Coverage | None, ContentProof | None]:
+    """What later sweeps of this table may go on from."""
+    keeper = ground.keeper
+    if keeper is None:
+        return next_coverage(job, ground.portion, found, begun_micros), None
+    coverage = next_coverage(job, ground.portion, found, begun_micros, keeper.met)
+    return coverage, keeper.next_proof(found.digests, job.run_id)
+
+
+def _covered(ground: SweepContext, found: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
+    told = describe_coverage(ground.portion, end, coverage)
+    return told if ground.keeper is None else ground.keeper.describe(told, found.digests)
 
 
 def _told_altered(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> SweepContext:
@@ -168,8 +195,9 @@ def _reached(job: TableJob, ground: SweepContext, found: Confirmed, source: Sour
 
 
 def _fetched(ground: SweepContext, found: Confirmed) -> int:
-    again = set(unequal_of(found.digests).ids)
-    first = 0 if ground.mode.pushdown else found.source_rows
+    again, met = set(unequal_of(found.digests).ids), None if ground.keeper is None else set(ground.keeper.met.ids)
+    read = sum(one.source_rows for one in found.digests if met is None or one.segment in met)
+    first = 0 if ground.mode.pushdown else read
     if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
         return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
     return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
@@ -265,18 +293,21 @@ def _result(
             "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
             "digests": f"{'inside the source' if ground.mode.pushdown else 'in Spark'} ({ground.mode.why})",
             "source_clock_bound": found.moment.bound_why,
+            "content_proof": ground.keeper.explain() if ground.keeper is not None else f"none: {ground.no_proof}",
         },
     )
 
 
 def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
-    done = ground.cut.count if found.walked is None else len(found.walked.ids)
+    walked = found.walked if ground.keeper is None else ground.keeper.met
+    done = ground.cut.count if walked is None else len(walked.ids)
     return min(done, ground.cut.count)
 
 
 def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, ...]:
     found = settled.found
     notes = [*settings_notes(job), *masked_notes(job, ground.scope)]
+    notes += [f"{ground.keeper.note}; every segment was compared"] if ground.keeper and ground.keeper.note else []
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
         notes.append(f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
@@ -302,6 +333,8 @@ class SweepContext:
     mode: Choice
     portion: Portion
     standing: SourceLineage
+    keeper: ProofKeeper | None = None
+    no_proof: str = ""
 
     @property
     def cut(self) -> Segmentation:
@@ -311,11 +344,21 @@ class SweepContext:
 
 def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: PartialSweep) -> SweepContext:
     """Choose where digests are made, and cut the keys of the part that is asked for."""
-    mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
+    kept = keep_proof(job, scope, part, edges, subject_of(job, part, scope))
+    keeper, why = (None, kept) if isinstance(kept, str) else (kept, "")
+    if keeper is not None and keeper.past is not None:
+        mode = Choice(pushdown=False, why=f"sweep.mode: {job.mode}, and most segments are proven")
+    else:
+        mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
+    if keeper is not None and mode.pushdown:
+        keeper, why = None, "digests are made inside the source"
     portion = portion_of(
         job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
     )
-    return SweepContext(scope, watermark, mode, portion, edges.source.standing())
+    if keeper is not None:
+        known = replace(keeper.base.coverage, subject=portion.coverage.subject)  # a budget may go on from it
+        portion = replace(portion, cut=known.cut, coverage=known)
+    return SweepContext(scope, watermark, mode, portion, edges.source.standing(), keeper, why)
 
 
 def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer) -> Anatomy | None:

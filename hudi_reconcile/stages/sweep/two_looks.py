@@ -6,8 +6,6 @@ never newer, and is then `pending` or `moving`. Used by the sweep for all segmen
 Going through a table's segments in batches, those compared longest ago first, until a budget of time is spent.
 
 Digests computed inside the source, held against the lake's: the first look of `pushdown`, and what it must explain.
-
-What to say where a read of the source was not whole: rows that it counts and did not show, or showed once only.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.pull.cursor import next_window
-from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.sweep.coverage import segments_of
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation, SegmentSet, first_batch, next_batch
@@ -29,6 +26,7 @@ from hudi_reconcile.core.tables.values import IN_SCOPE, CheckpointAt, LakePin, M
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest, Survey
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import furthest_mark
+from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
 from hudi_reconcile.stages.watermark import Watermark
 
 NO_SEGMENTS = SegmentSet(())
@@ -108,7 +106,7 @@ class _First:
     altered: tuple[str, ...] | None = None
 
 
-def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Scan | None = None) -> Confirmed:
+def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
     """Compare all segments, or some; with a walk as many as its budget lets.
 
     Raises LakeError where the table has no completed commit.
@@ -167,7 +165,7 @@ def _doubt_absent(sides: Sides, findings: Frame) -> Frame:
 
 
 def _looked(
-    sides: Sides, segments: SegmentSet | None, walk: Scan | None
+    sides: Sides, segments: SegmentSet | None, walk: Walk | None
 ) -> tuple[LakePin, CheckpointAt | None, Moment, _First]:
     """The first look, again where it seems that rows are missing from it."""
     for left in reversed(range(_FIRST_LOOKS)):
@@ -181,19 +179,11 @@ def _looked(
 
 
 def _first_look(
-    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Scan | None = None
+    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None
 ) -> _First:
     with one_moment(sides) as frozen:
-        is_whole = walk is None or walk.is_endless
-        done, altered, before = None, None, None
-        if walk is None and sides.survey and not sides.scope:
-            digests, before, altered = _surveyed(sides, pin, sides.survey)
-        elif walk is None:
-            before = _counted_before(sides, segments)
-            digests = _digests(sides, pin, segments)
-        else:
-            before = _counted_before(sides, segments) if is_whole else before
-            digests, done = scan_segments(sides, pin, walk)
+        is_whole = not isinstance(walk, Scan) or walk.is_endless
+        digests, done, before, altered = _counted_digests(sides, pin, segments, walk)
         missed, certain = None, True
         if not is_whole and sides.scope is None:
             missed = _missed_by_walk(sides, moment, digests, done, frozen=frozen)
@@ -207,6 +197,23 @@ def _first_look(
         kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
         candidates = sides.comparer.candidates(Look(sides.source_rows(unequal), kept), unequal)
         return _First(digests, kept, candidates, missed, done, suspected, altered)
+
+
+def _counted_digests(
+    sides: Sides, pin: LakePin, segments: SegmentSet | None, walk: Walk | None
+) -> tuple[tuple[SegmentDigest, ...], SegmentSet | None, int | None, tuple[str, ...] | None]:
+    """Digests, the segments that a budget sufficed for, the rows that the source counted, and the columns that a read alters."""
+    if isinstance(walk, ProofKeeper):
+        kept, rows = walk.look(sides, pin)
+        return kept, None, rows, None
+    if walk is None and sides.survey and not sides.scope:
+        surveyed, rows_beside, altered = _surveyed(sides, pin, sides.survey)
+        return surveyed, None, rows_beside, altered
+    before = _counted_before(sides, segments) if walk is None or walk.is_endless else None
+    if walk is None:
+        return _digests(sides, pin, segments), None, before, None
+    digests, done = scan_segments(sides, pin, walk)
+    return digests, done, before, None
 
 
 @contextmanager
@@ -362,6 +369,9 @@ class Scan:
         return math.isinf(self.until_seconds)
 
 
+Walk = Scan | ProofKeeper
+
+
 def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
     """The scanned segments; None where all were scanned: then the source gets no segment filter."""
     return None if walked is None or len(walked.ids) == segments_of(cut) else walked
@@ -426,22 +436,3 @@ def find_unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSe
     look = Look(sides.source.rows(sides.table, sides.cut, still), comparer.keep(sides.lake.rows(pin), still))
     explained = {int(segment) for segment in comparer.count(comparer.candidates(look, still), "segment")}
     return SegmentSet.of(set(still.ids) - explained)
-
-
-def check_complete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
-    """Where rows that the source counts were not read at the first look, or rows of it not at the second."""
-    if not found.missed_rows:
-        return check_reread(found, name)
-    what = "the table" if found.walked is None else "the source, of these segments,"
-    why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
-    fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if this persists, report it as a bug"
-    return (Unverified("table", name, why, fix), *check_reread(found, name))
-
-
-def check_reread(found: Confirmed, name: str) -> tuple[Unverified, ...]:
-    """Where two reads of one state differ."""
-    if not found.misread_rows:
-        return ()
-    rows = f"{found.misread_rows} rows differed and were equal when read again"
-    why = f"{rows}, though neither side had changed: one of the reads was not whole"
-    return (Unverified("rows", name, why, "sweep again; if this persists, report it as a bug"),)

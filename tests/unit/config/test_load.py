@@ -86,6 +86,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "settle": "0s",
         "settle_limit": "1m",
         "rotation": 7,
+        "proof": "auto",
         "max_duty": "100%",
         "snapshot": "none",
     }

@@ -101,4 +101,5 @@ def test_result_says_whether_the_whole_table_was_compared_and_how_much_of_it() -
     assert document["coverage"] == {
         "segments": 9, "compared": 4, "never_compared": 5, "oldest_utc": None, "budget": None, "budget_seconds": None,
         "partitions": ["a=b"], "lake_rows_left_out": None, "source_rows_left_out": None,
+        "proven": 0, "proven_rows": 0, "proven_since_utc": None,
     }  # fmt: skip

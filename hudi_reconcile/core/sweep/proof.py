@@ -1,0 +1,221 @@
+"""Content proof: which segments are what they were when they were last compared, on both sides, and which must meet again. Pure.
+
+A segment was compared across the engines and was equal. Since then the source's rows there are the same row versions, and the
+lake's digest there is the same: so it is equal still, and is carried. All others are compared, and beside them a share of those
+that were compared longest ago, so that each is compared within `rotation` sweeps.
+
+What is not certain is compared: a segment that differed, that no proof names, or of which the two reads counted other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from hudi_reconcile.core.sweep.coverage import Coverage, order_by_age, renew_coverage, segments_of
+from hudi_reconcile.core.sweep.coverage import document as coverage_document
+from hudi_reconcile.core.sweep.coverage import parse as parse_coverage
+from hudi_reconcile.core.sweep.segments import SegmentSet
+
+VERSION = 1
+MOST_TRANSACTIONS = 2**31  # a row version's number has 32 bits: beyond half a round it could come again
+_DAY_MICROS = 86_400_000_000
+_BITS = 2**64
+_CHANGED = {
+    "subject": "the comparison's columns, key, filter or settings, the lake's path or the tool changed",
+    "server": "the source is another server, or another history of it",
+    "start": "the source's server was started again",
+    "table": "the source's table is another one",
+    "catalog": "the source table's definition changed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentVersions:
+    """Which versions of rows the source shows in a segment: how many, and a digest of their transactions' numbers."""
+
+    segment: int
+    rows: int
+    digest: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenSegment:
+    """A segment that was equal: the source's row versions, and the halves of the digest of the lake's rows, as many."""
+
+    rows: int
+    versions: int
+    high: int
+    low: int
+
+
+NO_ROWS = ProvenSegment(0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What row versions hang on, by name: another value of any of them, and no earlier version is known.
+
+    `transactions` is how many the server has begun so far.
+    """
+
+    facts: Mapping[str, str]
+    transactions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContentProof:
+    """What is known to be equal. `coverage` says when each segment was last compared; `open_segments` were not equal then.
+
+    A segment that was compared, is not open and has no entry held no row on either side.
+    """
+
+    standing: Standing
+    coverage: Coverage
+    open_segments: SegmentSet
+    entries: Mapping[int, ProvenSegment]
+    run_id: str = ""
+
+    def proven(self) -> frozenset[int]:
+        """The segments of which something is proven."""
+        compared = {one for stretch in self.coverage.stretches for one in range(stretch.low, stretch.high)}
+        return frozenset(compared - set(self.open_segments.ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Why segments are compared across the engines: their source changed, nothing is proven of them, or it is their turn."""
+
+    changed: SegmentSet
+    unproven: SegmentSet
+    due: SegmentSet
+
+    @property
+    def segments(self) -> SegmentSet:
+        """All of them."""
+        return SegmentSet.of((*self.changed.ids, *self.unproven.ids, *self.due.ids))
+
+
+def subject_digest(subject: str, *settings: str) -> str:
+    """One name for what is compared and how it is digested."""
+    return sha256("\0".join((subject, f"proof {VERSION}", *settings)).encode()).hexdigest()
+
+
+def find_doubt(proof: ContentProof, subject: str, now: Standing) -> str:
+    """Why a proof says nothing of the table as it is now; empty where it does."""
+    was = {"subject": proof.coverage.subject, **proof.standing.facts}
+    found = {"subject": subject, **now.facts}
+    for name in dict.fromkeys((*_CHANGED, *was, *found)):
+        if was.get(name) != found.get(name):
+            return _CHANGED.get(name, f"the source's {name} changed")
+    if not 0 <= now.transactions - proof.standing.transactions < MOST_TRANSACTIONS:
+        return "the source's count of transactions went back, or on by too many"
+    return ""
+
+
+def take_turns(proof: ContentProof, versions: Iterable[SegmentVersions], rotation: int, now_micros: int) -> Turn:
+    """Which segments meet across the engines by what the source shows now; the lake may add to them.
+
+    Due are those compared longest ago, one in `rotation` of all, and those compared `rotation` days ago or longer.
+    """
+    segments, proven = segments_of(proof.coverage.cut), proof.proven()
+    now = {one.segment: (one.rows, one.digest) for one in versions}
+    changed = [one for one in proven if now.get(one, (0, 0)) != _versions(proof.entries.get(one, NO_ROWS))]
+    order = order_by_age(proof.coverage, segments)
+    oldest = now_micros - rotation * _DAY_MICROS
+    aged = [
+        one
+        for stretch in proof.coverage.stretches
+        if stretch.compared_micros <= oldest
+        for one in range(stretch.low, stretch.high)
+    ]
+    due = order[: -(-segments // rotation)]
+    return Turn(SegmentSet.of(changed), SegmentSet.of(set(range(segments)) - proven), SegmentSet.of((*due, *aged)))
+
+
+def find_changed(proof: ContentProof, lake: Mapping[int, tuple[int, int, int]], met: SegmentSet) -> SegmentSet:
+    """The segments beside those that `met` whose lake is not what was proven. `lake`: rows and digest halves by segment."""
+    rest = proof.proven() - set(met.ids)
+    nothing = (0, 0, 0)
+    return SegmentSet.of(one for one in rest if lake.get(one, nothing) != _lake(proof.entries.get(one, NO_ROWS)))
+
+
+def renew_proof(
+    proof: ContentProof, met: SegmentSet, equal: Mapping[int, ProvenSegment], micros: int, run_id: str
+) -> ContentProof:
+    """The proof after a sweep that compared the segments that `met`, of which `equal` may be carried from now on.
+
+    What is carried stays as it was, with its age. A clock that stood still or went back does not mix up whose turn is next.
+    """
+    compared = set(met.ids)
+    newest = max((one.compared_micros for one in proof.coverage.stretches), default=micros - 1)
+    kept = {one: entry for one, entry in proof.entries.items() if one not in compared}
+    left_open = {one for one in proof.open_segments.ids if one not in compared}
+    left_open |= {one for one in compared if equal.get(one) is None}
+    return ContentProof(
+        proof.standing,
+        renew_coverage(proof.coverage, compared, max(micros, newest + 1), run_id),
+        SegmentSet.of(left_open),
+        {**kept, **{one: entry for one, entry in equal.items() if one in compared and entry.rows}},
+        run_id,
+    )
+
+
+def wrap_digest(total: int) -> int:
+    """A sum of 64-bit numbers as 64 bits, not negative."""
+    return total % _BITS
+
+
+def document(table: str, proof: ContentProof) -> dict[str, Any]:
+    """`proof.json`. One list a field: there are thousands of segments."""
+    order = sorted(proof.entries)
+    entries = [proof.entries[one] for one in order]
+    return {
+        "version": VERSION,
+        "table": table,
+        "run_id": proof.run_id,
+        "standing": dict(proof.standing.facts),
+        "transactions": proof.standing.transactions,
+        "coverage": coverage_document(table, proof.coverage),
+        "open": list(proof.open_segments.ids),
+        "segments": order,
+        "rows": [one.rows for one in entries],
+        "versions": [f"{one.versions:x}" for one in entries],
+        "high": [one.high for one in entries],
+        "low": [one.low for one in entries],
+    }
+
+
+def parse(found: Mapping[str, Any]) -> ContentProof:
+    """The proof of a `proof.json`. Raises ValueError where it is none, is odd, or of an unknown version."""
+    try:
+        if found["version"] != VERSION:
+            raise ValueError(f"proof.json is version {found['version']!r}, this tool reads {VERSION}")
+        coverage = parse_coverage(found["coverage"])
+        names = ("segments", "rows", "high", "low")
+        if not all(type(one) is int for name in (*names, "open") for one in found[name]):
+            raise ValueError("proof.json holds something else where numbers are")
+        versions = [int(text, 16) for text in found["versions"]]
+        columns = (found["rows"], versions, found["high"], found["low"])
+        entries = {
+            segment: ProvenSegment(*values)
+            for segment, values in zip(found["segments"], zip(*columns, strict=True), strict=True)
+        }
+        facts = {str(name): str(value) for name, value in found["standing"].items()}
+        standing = Standing(facts, int(found["transactions"]))
+        proof = ContentProof(standing, coverage, SegmentSet.of(found["open"]), entries, str(found["run_id"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("proof.json lacks a field, or one is odd") from error
+    if len(entries) != len(found["segments"]) or not set(entries) <= proof.proven():
+        raise ValueError("proof.json lists a segment twice, or one that was not compared")
+    return proof
+
+
+def _versions(entry: ProvenSegment) -> tuple[int, int]:
+    return entry.rows, entry.versions
+
+
+def _lake(entry: ProvenSegment) -> tuple[int, int, int]:
+    return entry.rows, entry.high, entry.low

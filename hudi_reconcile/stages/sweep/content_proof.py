@@ -1,0 +1,192 @@
+"""The first look of a sweep that may stand on an earlier one: what did not change on either side is carried, the rest compared.
+
+The source is asked for its row versions before a row is read, and after the lake was pinned. The lake is read as a whole: its
+digest is of what its files hold now, whoever wrote them and under whatever name. What is proven, and what ends a proof, is
+decided in `core/sweep/proof.py`; which run may be believed, in the evidence room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hudi_reconcile.core.errors import SourceError
+from hudi_reconcile.core.pull.cursor import watermark_text
+from hudi_reconcile.core.result_parts import Covered
+from hudi_reconcile.core.sweep.coverage import Coverage, continue_coverage, segments_of
+from hudi_reconcile.core.sweep.proof import (
+    NO_ROWS,
+    ContentProof,
+    ProvenSegment,
+    SegmentVersions,
+    Turn,
+    find_changed,
+    find_doubt,
+    renew_proof,
+    subject_digest,
+    take_turns,
+)
+from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
+from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import LakePin
+from hudi_reconcile.ports import Edges, Frame, Look, RowVersions, SegmentDigest
+from hudi_reconcile.stages.comparison import Scope, Sides, cut_of
+from hudi_reconcile.stages.job import PartialSweep, TableJob
+
+_NOTHING = SegmentSet(())
+_WORTH = 2  # from one half of the rows on, all are read: in parts, side by side
+
+
+@dataclass(slots=True)
+class ProofKeeper:
+    """Makes the first look by what is proven, and remembers what it saw for the next proof: the last look counts.
+
+    `base` is what is renewed; `past` the same where something may be carried from it, else None: every segment is compared.
+    `note` says why an earlier proof was not used, for the reader of the result.
+    """
+
+    versions: RowVersions
+    base: ContentProof
+    past: ContentProof | None
+    rotation: int
+    now_micros: int
+    note: str = ""
+    _seen: tuple[SegmentVersions, ...] = field(default=(), init=False)
+    _met: SegmentSet = field(default=_NOTHING, init=False)
+    _is_blind: bool = field(default=False, init=False)
+    _turn: Turn = field(default_factory=lambda: Turn(_NOTHING, _NOTHING, _NOTHING), init=False)
+
+    @property
+    def met(self) -> SegmentSet:
+        """The segments that the last look compared."""
+        return self._met
+
+    def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int]:
+        """Digests of all segments, those that are carried as equal; and the source's own count of its rows before.
+
+        A source that turns out to show no versions, as storage of another kind than it says, is compared as a whole.
+        """
+        try:
+            self._seen = self.versions.read(self.base.coverage.cut)
+        except SourceError as error:
+            self._is_blind, self.past = True, None
+            self.note = f"no content proof: the row versions could not be read: {error.message}"
+            self._met = SegmentSet.of(range(segments_of(self.base.coverage.cut)))
+            return sides.comparer.digests(sides.first_look(pin), None), sides.source.rows_now(sides.table)
+        rows = {one.segment: one.rows for one in self._seen}
+        everything = SegmentSet.of(range(segments_of(self.base.coverage.cut)))
+        turn = None if self.past is None else take_turns(self.past, self._seen, self.rotation, self.now_micros)
+        chosen = everything if turn is None else turn.segments
+        if self.past is None or turn is None or self._is_most(chosen, rows):
+            self._met, self._turn = everything, Turn(_NOTHING, _NOTHING, _NOTHING) if turn is None else turn
+            return sides.comparer.digests(sides.first_look(pin), None), sum(rows.values())
+        found = {one.segment: one for one in sides.comparer.digests(self._some(sides, pin, chosen), None)}
+        lake = {one.segment: (one.lake_rows, one.lake_high, one.lake_low) for one in found.values() if one.lake_rows}
+        others = find_changed(self.past, lake, chosen)
+        if others.ids:
+            found = {segment: one for segment, one in found.items() if segment not in set(others.ids)}
+            found |= {one.segment: one for one in sides.comparer.digests(sides.first_look(pin, others), others)}
+        self._met, self._turn = SegmentSet.of((*chosen.ids, *others.ids)), turn
+        met = frozenset(self._met.ids)
+        carried = (
+            replace(one, source_rows=rows.get(one.segment, 0), equal=True)
+            for one in found.values()
+            if one.segment not in met
+        )
+        told = (*carried, *(one for one in found.values() if one.segment in met))
+        return tuple(sorted(told, key=lambda one: one.segment)), sum(rows.values())
+
+    def next_proof(self, digests: Sequence[SegmentDigest], run_id: str) -> ContentProof | None:
+        """What is proven after the look that gave these digests; None where no versions were seen."""
+        if self._is_blind:
+            return None
+        found, rows = {one.segment: one for one in digests}, {one.segment: one for one in self._seen}
+        equal = {}
+        for segment in self._met.ids:
+            digest, version = found.get(segment), rows.get(segment)
+            if digest is None and version is None:
+                equal[segment] = NO_ROWS
+            # Other rows than were counted: versions and values are of two moments.
+            elif digest and version and digest.equal and digest.source_rows == version.rows:
+                equal[segment] = ProvenSegment(version.rows, version.digest, digest.lake_high, digest.lake_low)
+        return renew_proof(self.base, self._met, equal, self.now_micros, run_id)
+
+    def describe(self, covered: Covered, digests: Sequence[SegmentDigest]) -> Covered:
+        """The same with what was carried, and since when."""
+        met = frozenset(self._met.ids)
+        if self.past is None or len(met) == segments_of(self.base.coverage.cut):
+            return covered
+        carried = self.past.proven() - met
+        oldest = min(
+            one.compared_micros
+            for one in self.past.coverage.stretches
+            if any(segment in carried for segment in range(one.low, one.high))
+        )
+        return replace(
+            covered,
+            compared=len(met),
+            proven=len(carried),
+            proven_rows=sum(one.source_rows for one in digests if one.segment in carried),
+            proven_since_utc=watermark_text(Kind.TIMESTAMPTZ, oldest),
+        )
+
+    def explain(self) -> str:
+        """Why segments were compared, in words."""
+        if self.past is None:
+            return f"every segment compared: {self.note or 'no earlier sweep to stand on'}"
+        turn, all_ids = self._turn, frozenset(self._turn.segments.ids)
+        lake = sum(one not in all_ids for one in self._met.ids)
+        return (
+            f"by run {self.past.run_id}: {len(turn.changed.ids)} segments changed at the source, {lake} in the lake alone, "
+            f"{len(turn.unproven.ids)} were not proven, {len(turn.due.ids)} were due (sweep.rotation: {self.rotation})"
+        )
+
+    def _is_most(self, chosen: SegmentSet, rows: dict[int, int]) -> bool:
+        return sum(rows.get(one, 0) for one in chosen.ids) * _WORTH > sum(rows.values())
+
+    def _some(self, sides: Sides, pin: LakePin, chosen: SegmentSet) -> Look:
+        source: Frame = sides.source_rows(chosen)
+        return Look(source, sides.lake_rows(pin))
+
+
+def keep_proof(job: TableJob, scope: Scope, part: PartialSweep, edges: Edges, subject: str) -> ProofKeeper | str:
+    """What the first look may stand on and adds to; why there is no content proof where there is none."""
+    asked = part.proof
+    if why := _hindrance(job, scope, part):
+        return why
+    source, now_micros = edges.source, edges.clock.utc_micros()
+    versions = source.row_versions(scope.table, scope.agreement)
+    if asked is None or versions.standing is None:
+        return versions.why
+    fresh = cut_of(job, scope.table, source)
+    if not isinstance(fresh, RangeSegments):
+        return "the key does not begin with an integer"
+    settings = (*sorted(job.exclude), *(f"{a} is {b}" for a, b in job.rename.items()), asked.maker)
+    subject = subject_digest(subject, *settings)
+    earlier, note = asked.known()
+    if earlier is not None and (doubt := find_doubt(earlier, subject, versions.standing)):
+        note = f"the content proof of run {earlier.run_id} was not used: {doubt}"
+        earlier = None
+    if earlier is not None:
+        _, known = continue_coverage((earlier.coverage,), subject, fresh, job.segments)
+        if known is not None:
+            base = replace(earlier, standing=versions.standing)
+            return ProofKeeper(versions, base, earlier, asked.rotation, now_micros)
+        note = f"the content proof of run {earlier.run_id} was not used: the table outgrew its segments"
+    base = ContentProof(versions.standing, Coverage(subject, fresh, job.segments), _NOTHING, {})
+    return ProofKeeper(versions, base, None, asked.rotation, now_micros, note)
+
+
+def _hindrance(job: TableJob, scope: Scope, part: PartialSweep) -> str:
+    asked = part.proof
+    if asked is None or part.partitions or part.budget_seconds is not None or part.max_duty < 1:
+        return "only for sweeps of a whole table at once"
+    if asked.rotation == 1:
+        return "sweep.rotation: 1"
+    if scope.table.rows_estimate < asked.least_rows:
+        return f"under {asked.least_rows:,} rows all are compared in seconds"
+    if job.is_query:
+        return "a query shows no versions of its rows"
+    if job.mode == "pushdown":
+        return "sweep.mode: pushdown"
+    return "some columns are compared on fewer digits" if scope.agreement.cut else ""
