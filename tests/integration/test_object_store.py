@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -75,7 +76,9 @@ def test_lake_on_a_store_goes_through_pull_sweep_apply_undo_and_changes_and_surv
     project.database.execute(FILL.format(401, 403))
     killed_at(project, [place.name for place in PLACES].index("before a page is written to a table that is there"))
     assert LEASE in store.names()
-    again = finished(begin(config, "run", "--apply", "--format", "json", host="here", log=tmp_path / "again.log"))
+    again = finished(
+        begin(config, "run", "--apply", "--format", "json", host=socket.gethostname(), log=tmp_path / "again.log")
+    )
     assert (again["outcome"], again["tables"][0]["pull"]["rows"]) == ("corrected", 8)
     assert again["tables"][0]["corrections"]["applied"] == 5
 

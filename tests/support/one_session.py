@@ -56,6 +56,8 @@ class OneSession:
             self.process.wait(60)
         finally:
             self.process.kill()
+            if self.process.stdout is not None:
+                self.process.stdout.close()
 
     def run(self, *arguments: str, kill: tuple[str, Path] | None = None) -> tuple[int, str]:
         """The exit code of a command line, and what it printed to stdout.
