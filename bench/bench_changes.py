@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import hudi_reconcile
-from hudi_reconcile.app.connections import session_request
+from hudi_reconcile.app.connections import request_session
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.changes.queries import QUERY_TYPES
 from hudi_reconcile.lake.bridge import Timeline
@@ -62,7 +62,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hr-bench-") as folder:
         (Path(folder) / "reconcile.yaml").write_text(json.dumps({"version": 1, "source": SOURCE, "tables": TABLES}))
         config = load_config(Path(folder) / "reconcile.yaml", os.environ)
-        with open_session(session_request(config)) as session:
+        with open_session(request_session(config)) as session:
             for mode in given.mode or MODES:
                 for kind in given.type or TYPES:
                     wrong += bench(session.spark, Path(folder), (kind, mode), given)

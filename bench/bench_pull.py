@@ -20,7 +20,7 @@ import shop
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.stages.pull.pull import pull
 
@@ -96,7 +96,7 @@ def incremental(world: World, lakes: dict[str, str], turn: int, url: str, rows: 
 def ours(world: World, turn: int) -> None:
     """One pull, as `hudi-reconcile pull` does it, without its run folder."""
     table = world.config.tables[turn]
-    pull(job_of(table, "bench"), world.edges(table), full=False)
+    pull(build_job(table, "bench"), world.edges(table), full=False)
 
 
 def read(world: World, options: dict[str, str]) -> DataFrame:

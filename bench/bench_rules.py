@@ -22,7 +22,7 @@ from typing import Any
 from gx_alone import KEY, SAID, Verdict, rows, rules_file, validated
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.app.connections import session_request
+from hudi_reconcile.app.connections import request_session
 from hudi_reconcile.app.rules import run_check
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.load import load_config
@@ -51,7 +51,7 @@ def main() -> int:
         (folder / "orders.yaml").write_text(json.dumps(rules_file("orders")))
         (folder / "reconcile.yaml").write_text(json.dumps({"version": 1, "source": SOURCE, "tables": [table]}))
         config = load_config(folder / "reconcile.yaml", os.environ)
-        with open_session(session_request(config)) as session:
+        with open_session(request_session(config)) as session:
             written(session.spark, str(folder / "orders"), given.rows)
             ways: dict[str, Callable[[], Mapping[str, Verdict]]] = {
                 OURS: lambda: ours(Call(config, "reconcile.yaml", config.tables)),

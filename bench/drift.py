@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.app.connections import World
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.sweep.segments import choose
@@ -125,7 +125,7 @@ def apply_seconds(world: World, table: TableConfig, swept: Swept, folder: Path) 
     plan, path = leave(swept, folder)
     approval = Approval(approve_deletes=plan.deletes or None)
     begun = time.monotonic()
-    result = apply(job_of(table, f"apply-{folder.name}"), plan, path, approval, world.edges(table))
+    result = apply(build_job(table, f"apply-{folder.name}"), plan, path, approval, world.edges(table))
     seconds = time.monotonic() - begun
     if result.outcome.value != "corrected":
         raise RuntimeError(f"{result.outcome}: {result.corrections}, {result.unverified}, {result.error}")
@@ -140,7 +140,7 @@ def bare_seconds(world: World, table: TableConfig, scatter: Scatter) -> float:
     if made is None or pin is None:
         raise RuntimeError("no table")
     described = edges.source.describe()
-    job = job_of(table, "bare")
+    job = build_job(table, "bare")
     cut = choose(described.key, edges.source.extent(described), integer_key=True, wanted=None)
     rows = cast("DataFrame", edges.source.rows(described, cut))
     wanted = rows.where(f"({scatter.changed}) or ({scatter.new})".replace("order_id", "c0"))
@@ -166,7 +166,7 @@ def beside_bare(world: World, names: tuple[str, str], scatter: Scatter, url: str
     shutil.copytree(table.lake.path, copy)
     expected = scatter.happen(url)
     begun = time.monotonic()
-    swept = sweep(job_of(table, f"sweep-{folder.name}"), world.edges(table))
+    swept = sweep(build_job(table, f"sweep-{folder.name}"), world.edges(table))
     seconds = time.monotonic() - begun
     if found_by(swept) != dict(expected):
         raise RuntimeError(f"found {found_by(swept)}, not {expected}")
@@ -198,9 +198,9 @@ def by_width(world: World, url: str, repeats: int) -> Iterator[str]:
     """A line per width: seconds of a clean sweep, calls and jobs when clean and with three drifts."""
     for width in WIDTHS:
         table = next(one for one in world.config.tables if one.name == f"wide_{width}")
-        pull(job_of(table, "bench"), world.edges(table), full=False)
+        pull(build_job(table, "bench"), world.edges(table), full=False)
         times = sorted(
-            _timed(lambda one=table: sweep(job_of(one, "bench"), world.edges(one))) for _ in range(repeats + 1)
+            _timed(lambda one=table: sweep(build_job(one, "bench"), world.edges(one))) for _ in range(repeats + 1)
         )
         clean, dirty = _counts(world, table), {"calls": 0, "jobs": 0}
         with psycopg.connect(url, autocommit=True) as opened:
@@ -216,7 +216,7 @@ def _counts(world: World, table: TableConfig) -> dict[str, int]:
     if world.session is None:
         raise RuntimeError("no session")
     with counted(world.session.spark) as found:
-        sweep(job_of(table, "bench"), world.edges(table))
+        sweep(build_job(table, "bench"), world.edges(table))
     return found
 
 

@@ -24,7 +24,7 @@ import psycopg
 import shop
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import job_of, request_of
+from hudi_reconcile.app.jobs import build_job, build_table_request
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.pull.cursor import Mark, next_checkpoint, next_window, rank
 from hudi_reconcile.core.result import DRIFT_KINDS
@@ -33,7 +33,7 @@ from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.sql import windows
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import sweep
-from hudi_reconcile.stages.watermark import watermark_of
+from hudi_reconcile.stages.watermark import choose_watermark
 
 CREATE = """
 create sequence ids;
@@ -226,8 +226,8 @@ def by_hand(name: str, column: str, start: str, delay: str = "") -> Poller:
 def ours(world: World, table: TableConfig) -> Poller:
     """The tool's own bound, window, SQL and checkpoint, without Spark and Hudi around them."""
     engine = PostgresEngine(world.engine.connection)  # one for each thread
-    described = engine.describe(request_of(table)).table
-    watermark = watermark_of(job_of(table, "bench"), described)
+    described = engine.describe(build_table_request(table)).table
+    watermark = choose_watermark(build_job(table, "bench"), described)
     columns = {column.name: column for column in described.read_columns}
     place = windows.place(engine.dialect, columns[watermark.order.columns[0]])
     value = f"(extract(epoch from {place}) * 1000000)::bigint" if watermark.has_clock else place
@@ -289,7 +289,7 @@ def run(world: World, url: str, given: argparse.Namespace) -> int:
 def pulled(world: World) -> None:
     """Every table once, as `hudi-reconcile pull` does it."""
     for table in world.config.tables:
-        pull(job_of(table, "bench"), world.edges(table), full=False)
+        pull(build_job(table, "bench"), world.edges(table), full=False)
 
 
 def truth(url: str) -> list[Written]:
@@ -352,7 +352,7 @@ def too_many(name: str, strategy: str, found: Counter[str]) -> list[str]:
 
 def not_found(world: World, table: TableConfig, missing: Counter[str]) -> list[str]:
     """Sweep, say what it found, and whether that is what is missing."""
-    result = sweep(job_of(table, "bench"), world.edges(table)).result
+    result = sweep(build_job(table, "bench"), world.edges(table)).result
     drift = {kind: result.findings[kind] for kind in DRIFT_KINDS if result.findings.get(kind)}
     print(f"|   its sweep finds | {drift or 'nothing'}" + " |" * (len(KINDS) + 3))
     same = sum(drift.values()) == sum(missing.values()) and not result.unverified

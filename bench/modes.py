@@ -21,7 +21,7 @@ from pathlib import Path
 import shop
 
 from hudi_reconcile.app.connections import hold_session, open_world
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
 from hudi_reconcile.stages.job import Mode
@@ -84,7 +84,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
             config = shop.configured(folder, server, port=port)
             with open_world(config) as world, hold_session(world):
                 table = config.tables[0]
-                job, edges = job_of(table, "bench"), world.edges(table)
+                job, edges = build_job(table, "bench"), world.edges(table)
                 if megabits is None:
                     pull(job, edges, full=False)
                 times: dict[str, list[float]] = {mode: [] for mode in MODES}

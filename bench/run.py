@@ -23,7 +23,7 @@ import reladiff_side
 import shop
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.demo.postgres import PostgresServer, run_postgres
 from hudi_reconcile.stages.pull.pull import pull
@@ -54,7 +54,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
     wrong = 0
     with open_world(config) as world, hold_session(world) as session:
         started = time.monotonic()
-        pull(job_of(config.tables[0], "bench"), world.edges(config.tables[0]), full=False)
+        pull(build_job(config.tables[0], "bench"), world.edges(config.tables[0]), full=False)
         seconds = time.monotonic() - started
         print(f"initial pull, {given.rows:,} rows, cold: {seconds:.1f} s (Spark's start {session.start_seconds:.1f} s)")
         modes = spark_modes(world, config, folder, given.rows)
@@ -101,7 +101,7 @@ def applies(world: World, url: str, folder: Path, given: argparse.Namespace) -> 
     rounds = {"small": (drift.SMALL_ROWS, 6), "scattered": (given.rows, given.rows // 100)}
     for name, (rows, drifts) in rounds.items():
         table = next(one for one in world.config.tables if one.name == name)
-        pull(job_of(table, "bench"), world.edges(table), full=False)
+        pull(build_job(table, "bench"), world.edges(table), full=False)
         times: dict[str, list[float]] = {}
         for turn in range(given.repeats + 1):
             scatter = drift.Scatter(table.source.table.removeprefix("public."), rows, drifts, turn)
@@ -125,7 +125,7 @@ def spark_modes(world: World, config: Config, folder: Path, rows: int) -> dict[s
     path = str(folder / "lake" / "orders")
 
     def ours() -> Mapping[str, int]:
-        swept = sweep(job_of(table, "bench"), world.edges(table))
+        swept = sweep(build_job(table, "bench"), world.edges(table))
         return {kind: count for kind, count in swept.result.findings.items() if count}
 
     def frames():

@@ -21,7 +21,7 @@ import psycopg
 import shop
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.demo.postgres import run_postgres
@@ -68,7 +68,7 @@ def bench(world: World, control: psycopg.Connection, given: argparse.Namespace) 
     """Each kind of change in turn: change, pull, a full sweep that proves, and a proven one."""
     row = control.execute("select split_part(pg_read_file('postmaster.pid'), chr(10), 1)::int").fetchone()
     postmaster = int(row[0]) if row else 0
-    pull(job_of(world.config.tables[0], "bench"), world.edges(world.config.tables[0]), full=False)
+    pull(build_job(world.config.tables[0], "bench"), world.edges(world.config.tables[0]), full=False)
     proof, wrong = night(world, None, given.rotation).proof, 0
     for what, statement in CHANGES.items():
         full, proven, said = Taken(), Taken(), ""
@@ -76,11 +76,11 @@ def bench(world: World, control: psycopg.Connection, given: argparse.Namespace) 
             if statement is not None:
                 control.execute(statement.format(rows=given.rows))
                 control.execute("vacuum orders")
-                pull(job_of(world.config.tables[0], "bench"), world.edges(world.config.tables[0]), full=False)
+                pull(build_job(world.config.tables[0], "bench"), world.edges(world.config.tables[0]), full=False)
             with taken(postmaster, proven):
                 second = night(world, proof, given.rotation)
             with taken(postmaster, full):
-                plain = sweep(job_of(world.config.tables[0], f"b{turn}"), world.edges(world.config.tables[0]))
+                plain = sweep(build_job(world.config.tables[0], f"b{turn}"), world.edges(world.config.tables[0]))
             proof, said = second.proof, second.result.provenance["content_proof"]
             wrong += sum(one.result.outcome is not Outcome.CLEAN for one in (second, plain))
         report(what, full, proven)
@@ -92,7 +92,7 @@ def night(world: World, earlier: ContentProof | None, rotation: int) -> Swept:
     """A sweep that may stand on an earlier one."""
     asked = ProofRequest(rotation, 0, "bench", lambda: (earlier, ""))
     table = world.config.tables[0]
-    return sweep(job_of(table, "bench"), world.edges(table), PartialSweep(proof=asked))
+    return sweep(build_job(table, "bench"), world.edges(table), PartialSweep(proof=asked))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ import psycopg
 import shop
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.ports import Edges
@@ -105,7 +105,7 @@ def write_at(url: str, rows: int, stop: threading.Event, done: list[int], rate: 
 def soak_hot(world: World, url: str, given: argparse.Namespace) -> int:
     """Sweeps beside writers of a steady rate, in both modes: before anything is planted, and after each planting."""
     table = world.config.tables[0]
-    edges, job = world.edges(table), job_of(table, "soak")
+    edges, job = world.edges(table), build_job(table, "soak")
     pull(job, edges, full=False)
     stop, done, planted, wrong = threading.Event(), [0], Planted(), 0
     rate = given.rate / given.writers
@@ -147,7 +147,7 @@ def judged_hot(mode: str, job: TableJob, edges: Edges, planted: Planted, done: l
 def soak(world: World, url: str, given: argparse.Namespace) -> int:
     """Pull and sweep until the time is up, then stop the writers and ask for everything."""
     table = world.config.tables[0]
-    edges, job = world.edges(table), job_of(table, "soak")
+    edges, job = world.edges(table), build_job(table, "soak")
     pull(job, edges, full=False)
     stop, done, planted, wrong = threading.Event(), [0], Planted(), 0
     writers = [

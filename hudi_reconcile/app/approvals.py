@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hudi_reconcile.app.host import actor, hides_user
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import open_store
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
@@ -26,20 +26,20 @@ if TYPE_CHECKING:  # whoever looks at a plan waits for no database driver and no
     from hudi_reconcile.app.table_work import TableRun
 
 
-def duties_of(one: TableRun, plan: Plan) -> Duties:
+def read_duties(one: TableRun, plan: Plan) -> Duties:
     """Who planned and who applies. Raises UsageError for a name that is none."""
     applier = actor(os.environ)
     here = plan.run_id == one.folder.run_id
-    return Duties(applier if here else planner_of(one.store, plan.run_id), applier, *required_separation(one.table))
+    return Duties(applier if here else find_planner(one.store, plan.run_id), applier, *require_separation(one.table))
 
 
-def required_separation(table: TableConfig) -> tuple[bool, bool]:
+def require_separation(table: TableConfig) -> tuple[bool, bool]:
     """Whether the approver has to be another than planner and applier, and whether by login too."""
     approver = table.policy.approver
     return approver != "any", approver == "other_login"
 
 
-def planner_of(store: Store, run_id: str) -> Actor | None:
+def find_planner(store: Store, run_id: str) -> Actor | None:
     """Who made a run's plans; None where the run does not say, as those of earlier versions."""
     said = store.result(run_id).get("provenance", {})
     by, login, uid = (said.get(name, "") for name in ("by", "login", "uid"))
@@ -54,7 +54,7 @@ def check_duties(one: TableRun, plan: Plan) -> Mapping[str, str]:
     if plan.run_id != one.folder.run_id and one.table.policy.require_approval:
         # It says who planned: whoever could edit it would approve a plan of their own.
         refuse_edited(one.store.reports, plan.run_id, RESULT_FILE, one.store.keys)
-    duties = duties_of(one, plan)
+    duties = read_duties(one, plan)
     people = {"applied_by": duties.applier.name}
     if duties.planner is not None:
         people = {"planned_by": duties.planner.name, **people}
@@ -95,7 +95,7 @@ def plan_approvals(config: Config | None, plans: Sequence[Document]) -> Mapping[
     if config is None or not needed:
         return {}
     try:
-        store = store_of(config, os.environ)
+        store = open_store(config, os.environ)
         said, why = list(approvals(store.reports, store.keys)), ""
     except ReconcileError as error:
         said, why = [], error.message

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from hudi_reconcile.app.approvals import planner_of, required_separation
-from hudi_reconcile.app.commands import PlanFile, plans_of
+from hudi_reconcile.app.approvals import find_planner, require_separation
+from hudi_reconcile.app.commands import PlanFile, read_plans
 from hudi_reconcile.app.host import HostClock, actor, hides_user, utc_text
 from hudi_reconcile.app.log_context import name_run
-from hudi_reconcile.app.outputs import deliver, ends_of
+from hudi_reconcile.app.outputs import deliver, name_datasets
 from hudi_reconcile.app.run import Call, Finished, describe_maker, finish
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import open_store
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import RefusedError
@@ -24,16 +24,16 @@ from hudi_reconcile.evidence.store import LATEST, Store, find_undo
 from hudi_reconcile.evidence.trust import APPROVE
 
 
-def plans_to_approve(config: Config, run: str, tables: tuple[str, ...], ids: tuple[str, ...]) -> Mapping[str, PlanFile]:
+def select_plans(config: Config, run: str, tables: tuple[str, ...], ids: tuple[str, ...]) -> Mapping[str, PlanFile]:
     """The plans of a run, by table. `ids` are those that were looked at, or how they begin: no other plan is approved.
 
     Where ids are given, tables of other plans are left out, unless `tables` names them.
 
     Raises RefusedError for another plan, and for `latest` without ids beside a newer run that is under way: it may leave a
-    plan that nobody has seen. Raises as `plans_of` too.
+    plan that nobody has seen. Raises as `read_plans` too.
     """
     begun = Store(config.reports).under_way()
-    every = plans_of(config, run, tables)
+    every = read_plans(config, run, tables)
     meant = {table: one for table, one in every.items() if _is_named(one.plan, ids)}
     found = meant if meant and not tables else every
     for table, one in found.items():
@@ -62,17 +62,17 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     """
     clock, who = HostClock(), actor(os.environ, name)
     now = clock.utc_micros()
-    store = store_of(call.config, os.environ)
+    store = open_store(call.config, os.environ)
     for table in call.tables:
         plan = found[table.name].plan
         refuse_future(plan, now)
         _refuse_expired(plan, now)
         _refuse_undone(plan, find_undo(store, plan))
-        others, by_login = required_separation(table)
+        others, by_login = require_separation(table)
         if table.policy.require_approval and by_login and hides_user():
             refuse_hidden_user(plan)
         if table.policy.require_approval and others:
-            refuse_own_word(plan, who, planner_of(store, plan.run_id), by_login=by_login)
+            refuse_own_word(plan, who, find_planner(store, plan.run_id), by_login=by_login)
     with store.begin(now) as folder:
         name_run(folder.run_id)
         results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
@@ -82,7 +82,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
             folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance, trust
         )
         final = finish(store, folder, result)
-    said = deliver(call.config.outputs, run_document(result), os.environ, ends_of(call.config, call.tables))
+    said = deliver(call.config.outputs, run_document(result), os.environ, name_datasets(call.config, call.tables))
     return Finished(result, final, said, audit_head=folder.head)
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.app.pages import PageForm, index_page, mail_page, page_of, print_page, read_plans
-from hudi_reconcile.app.store import plan_document, read_key_ring, select_tables, store_of
+from hudi_reconcile.app.pages import PageForm, compose_index, compose_mail, print_page, read_plans, render_page
+from hudi_reconcile.app.store import open_store, plan_document, read_key_ring, select_tables
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.result import is_whole_comparison
@@ -30,7 +30,7 @@ from hudi_reconcile.evidence.run_folder import (
     UNCORRECTED_FOLDER,
     table_folder,
 )
-from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store, plan_of
+from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store, read_plan
 from hudi_reconcile.evidence.verify import Verified, verify
 from hudi_reconcile.report.words.scope import unlisted_reason
 from hudi_reconcile.report.words.verdict import reasons as reasons_of
@@ -71,7 +71,7 @@ class Room:
         """The room with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
         if key_file is not None:
             return Room(Store(self.store.reports, read_key_ring(key_file)))
-        return self if config is None else Room(store_of(config, os.environ))
+        return self if config is None else Room(open_store(config, os.environ))
 
     def verify(self, published: str | None) -> Verified:
         """The whole audit log and every file that it names; `published` is a head that must be in it.
@@ -133,7 +133,9 @@ class Room:
         document = self.store.result(run_id)
         chosen = select_tables(document, tables)
         plans = [
-            plan_document(plan) for table in chosen if (plan := plan_of(self.store, run_id, table["name"])) is not None
+            plan_document(plan)
+            for table in chosen
+            if (plan := read_plan(self.store, run_id, table["name"])) is not None
         ]
         if not plans:
             endings = ", ".join(f"{table['name']} {table['outcome']}" for table in chosen)
@@ -163,15 +165,15 @@ class Room:
 
     def _page(self, run_id: str, form: PageForm, path: Path, ask: AskLake | None) -> str:
         if form == "index":
-            return index_page(self.store, run_id, path.resolve().parent)
+            return compose_index(self.store, run_id, path.resolve().parent)
         self.store.refuse_changed(run_id, is_shown=lambda name: name != REPORT_FILE)
         document = self.store.result(run_id)
         if form == "mail":
-            return mail_page(
+            return compose_mail(
                 document, {name: plan["guards"] for name, plan in read_plans(self.store, document).items()}
             )
         told = None if ask is None else ask(document)
-        return page_of(self.store, document, self.store.reports / run_id, told)
+        return render_page(self.store, document, self.store.reports / run_id, told)
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:
         """The runs, newest first; one whose result is not what the audit log has of it is listed with that."""

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from hudi_reconcile.app.connections import hold_session, open_world
 from hudi_reconcile.app.host import HostClock, actor, utc_text
 from hudi_reconcile.app.run import Call
-from hudi_reconcile.app.store import read_key_ring, ring_of, store_of
+from hudi_reconcile.app.store import open_key_ring, open_store, read_key_ring
 from hudi_reconcile.config.fields import format_duration
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import RefusedError, UsageError
@@ -48,7 +48,7 @@ def run_purge(config: Config, older_than: timedelta | None, *, do: bool) -> Purg
         RefusedError: a legal hold, an age below the retention, or evidence that is not what it was.
     """
     age = _age(config, older_than)
-    store, now = store_of(config, os.environ), HostClock().utc_micros()
+    store, now = open_store(config, os.environ), HostClock().utc_micros()
     before = now - age // timedelta(microseconds=1)
     old = old_runs(store, before)
     head = None
@@ -72,7 +72,7 @@ def verify_copies(config: Config, published: str | None, key_file: Path | None) 
     """As `audit verify`, of the copies in the store. Raises UsageError where the config names none."""
     if config.outputs.copy_to is None:
         raise UsageError("the config copies its runs nowhere", fix="outputs: {copy_to: s3://BUCKET/FOLDER}")
-    keys = ring_of(config, os.environ) if key_file is None else read_key_ring(key_file)
+    keys = open_key_ring(config, os.environ) if key_file is None else read_key_ring(key_file)
     with TemporaryDirectory(prefix="hudi-reconcile-copies-") as folder:
         fetch_runs(place_of(config.outputs.copy_to), Path(folder))
         found = verify(Path(folder), published, keys)
@@ -130,7 +130,7 @@ def list_lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[Lak
         EvidenceError: the log itself is not what it was; AuditKeyError where its key is missing.
         LakeError: a timeline cannot be read.
     """
-    runs, heads = _log(store_of(call.config, os.environ), is_verified=is_log_verified)
+    runs, heads = _log(open_store(call.config, os.environ), is_verified=is_log_verified)
     with open_world(call.config) as world, hold_session(world, expected_rows=0) as session:
         return tuple(
             _commit(table.name, one, runs, heads)

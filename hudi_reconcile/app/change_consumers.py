@@ -12,7 +12,7 @@ from typing import Any
 
 from hudi_reconcile.app.changes import Answered, ChangeQuery, Deliver, ask, choose_query, request_of
 from hudi_reconcile.app.host import HostClock
-from hudi_reconcile.changefeed.query import as_frame
+from hudi_reconcile.changefeed.query import show_frame
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.changes.consumers import (
     ConsumerPosition,
@@ -24,10 +24,10 @@ from hudi_reconcile.core.changes.consumers import (
     chunks_of,
     chunks_out,
     deliveries,
-    lag_of,
+    measure_lag,
     position_at,
 )
-from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, span_of
+from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, select_span
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.changes.positions import Positions
@@ -73,7 +73,7 @@ def feed_frames(
     found, asked = choose_query(table, path, type, config, further)
 
     def hand_over(answer: Answered) -> None:
-        deliver(as_frame(answer.rows), answer.span.after or EARLIEST, answer.span.upto or EARLIEST)
+        deliver(show_frame(answer.rows), answer.span.after or EARLIEST, answer.span.upto or EARLIEST)
 
     _feed_in(start_session(request_of(found)), found, asked, Feeding(check_name(consumer)), hand_over)
 
@@ -105,7 +105,7 @@ def _feed(config: Config | None, asked: ChangeQuery, place: _Place, deliver: Del
     commits = history.commits()
     cut = history.cut(commits)
     position = _begun(asked, place, commits, cut)
-    span = span_of(position.instant or EARLIEST, asked.end, commits, cut)
+    span = select_span(position.instant or EARLIEST, asked.end, commits, cut)
     for after, upto in deliveries(position, advance_position(span.upto, commits)):
         found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
         if place.feeding.in_chunks:
@@ -139,7 +139,7 @@ def _begun(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cu
     if asked.start == EARLIEST:
         check_place(position, commits, cut)
         return position
-    position = position_at(position, span_of(asked.start, LATEST, commits, cut).after, commits, cut)
+    position = position_at(position, select_span(asked.start, LATEST, commits, cut).after, commits, cut)
     place.write(position)
     return position
 
@@ -165,4 +165,4 @@ def _lags(session: Session, path: str) -> tuple[Lag, ...]:
     except UsageError as error:
         return tuple(Lag(one.consumer, one.kind, one.instant, one.pending, why=error.message) for one in positions)
     now = HostClock().utc_micros()
-    return tuple(lag_of(one, commits, cut, now) for one in positions)
+    return tuple(measure_lag(one, commits, cut, now) for one in positions)

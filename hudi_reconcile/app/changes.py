@@ -10,15 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from hudi_reconcile.app.connections import session_request, trusted_roots
-from hudi_reconcile.app.jobs import LakeMasks, lake_masks
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.connections import find_trusted_roots, request_session
+from hudi_reconcile.app.jobs import LakeMasks, derive_lake_masks
+from hudi_reconcile.app.store import open_store
 from hudi_reconcile.changefeed.postgres_sink import PostgresTarget
 from hudi_reconcile.changefeed.query import (
     Findings,
     add_provenance,
     answer_query,
-    as_frame,
     count_by_commit,
     count_keys_among,
     list_rows,
@@ -29,14 +28,22 @@ from hudi_reconcile.changefeed.query import (
     save_changes,
     select_chunk,
     select_touched,
+    show_frame,
 )
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.tables import TableConfig, table_at
 from hudi_reconcile.core.changes.consumers import Chunk, delivery_options
-from hudi_reconcile.core.changes.queries import LOG_READERS, QUERY_TYPES, Envelope, LogReader, QueryType, correction_of
-from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Span, instant_text, is_shorter, span_of
+from hudi_reconcile.core.changes.queries import (
+    LOG_READERS,
+    QUERY_TYPES,
+    Envelope,
+    LogReader,
+    QueryType,
+    read_correction_origin,
+)
+from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Span, instant_text, is_shorter, select_span
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.evidence.run_folder import is_run_id
@@ -132,9 +139,9 @@ Deliver = Callable[[Answered], None]
 Target = PostgresTarget
 
 
-def target_of(url: str, table: str, *, insecure: bool) -> PostgresTarget:
+def parse_target(url: str, table: str, *, insecure: bool) -> PostgresTarget:
     """The table that is kept in step. Raises UsageError for a URL with a password, and for a server that nobody would verify."""
-    found = PostgresTarget(url, table, insecure, trusted_roots())
+    found = PostgresTarget(url, table, insecure, find_trusted_roots())
     _ = found.transport
     return found
 
@@ -155,7 +162,7 @@ def choose_table(name: str | None, path: str | None) -> str | TableConfig:
     return table_at(path, Path.cwd()) if path is not None else str(name)
 
 
-def changes_of(
+def answer_changes(
     table: str | None,
     path: str | None,
     kind: str | None,
@@ -164,7 +171,7 @@ def changes_of(
 ) -> object:
     """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays."""
     found, asked = choose_query(table, path, kind, config, further)
-    return as_frame(ask(found, asked, start_session(request_of(found))).rows)
+    return show_frame(ask(found, asked, start_session(request_of(found))).rows)
 
 
 def choose_query(
@@ -192,7 +199,7 @@ def choose_query(
 
 def request_of(config: Config | None) -> SessionRequest:
     """The session that change queries need: of the config, or of none."""
-    return replace(SessionRequest() if config is None else session_request(config), short=True)
+    return replace(SessionRequest() if config is None else request_session(config), short=True)
 
 
 def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered:
@@ -204,7 +211,7 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
     history = HudiHistory(session.spark, asked.table.lake.path, asked.soft_deletes)
     _refuse_unanswerable(asked, history.table)
     commits = history.commits()
-    span = span_of(asked.start, asked.end, commits, history.cut(commits))
+    span = select_span(asked.start, asked.end, commits, history.cut(commits))
     try:
         with redact_failures(asked.table.lake.path):
             found = _found(asked, history, span)
@@ -212,7 +219,7 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
     finally:
         # Others that were at work meanwhile may have taken or changed what was being read, with or without an error.
         meanwhile = history.meanwhile()
-        span_of(asked.start, asked.end, commits, meanwhile.cut())
+        select_span(asked.start, asked.end, commits, meanwhile.cut())
         meanwhile.check_undisturbed(span.commits)
     zone_notes = _notes_of_zone(asked, meanwhile.zone(Files(session.spark, asked.table.lake.path)))
     folders, notes = _findings(config, asked.table, span.commits)
@@ -220,7 +227,11 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
     findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
     rows = add_provenance(found, span.commits, findings, corrections_only=asked.corrections_only)
     return Answered(
-        rows, span, (*span.notes, *zone_notes, *doubled, *notes), lake_masks(asked.table, history.table), history.table
+        rows,
+        span,
+        (*span.notes, *zone_notes, *doubled, *notes),
+        derive_lake_masks(asked.table, history.table),
+        history.table,
     )
 
 
@@ -322,11 +333,11 @@ def _findings(
 
     Those that are gone, and those that are not what the audit log has of them, name no kind: what the lake tells is whole.
     """
-    corrections = (correction_of(commit.labels) for commit in commits)
+    corrections = (read_correction_origin(commit.labels) for commit in commits)
     sweeps = sorted({str(one.sweep) for one in corrections if one is not None and is_run_id(one.sweep or "")})
     if config is None:
         return {}, ("without a config no run is known: corrections have no kind",) if sweeps else ()
-    store, folders = store_of(config, os.environ), dict[str, str]()
+    store, folders = open_store(config, os.environ), dict[str, str]()
     notes: list[str] = []
     for sweep in sweeps:
         folder = store.findings_dir(sweep, table.name)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hudi_reconcile.app.approvals import add_people, check_duties
-from hudi_reconcile.app.jobs import duty_of, job_of, proof_request
-from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, quarantine_of
+from hudi_reconcile.app.jobs import build_job, proof_request, read_duty
+from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, open_quarantine
 from hudi_reconcile.app.run import Call, Finished, perform
-from hudi_reconcile.app.store import plan_document, select_tables, store_of
-from hudi_reconcile.app.table_work import TableRun, failure_of
+from hudi_reconcile.app.store import open_store, plan_document, select_tables
+from hudi_reconcile.app.table_work import TableRun, describe_part_failure
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import STOPS, LakeError, ReconcileError, RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome, gravest_outcome
@@ -33,7 +33,7 @@ from hudi_reconcile.core.sweep.segments import share_seconds
 from hudi_reconcile.evidence.files import spark_address, tree_hashes
 from hudi_reconcile.evidence.history import known_columns, past_coverage, past_proof
 from hudi_reconcile.evidence.run_folder import write_proof
-from hudi_reconcile.evidence.store import COMPARED, plan_of
+from hudi_reconcile.evidence.store import COMPARED, read_plan
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
 from hudi_reconcile.stages.job import LandedError, PartialSweep, TableJob
@@ -77,7 +77,7 @@ class Watch:
     def part_of(self, one: TableRun) -> PartialSweep:
         """What this table compares."""
         asked, budget = self.asked, self.asked.budget_seconds
-        duty = duty_of(one.table)
+        duty = read_duty(one.table)
         if budget is None:
             whole = whole_table(one, is_full=asked.is_full)
             return replace(whole, partitions=asked.partitions, proof=None if asked.partitions else whole.proof)
@@ -92,7 +92,7 @@ class Watch:
 def whole_table(one: TableRun, *, is_full: bool = False) -> PartialSweep:
     """A sweep of the whole table, which may stand on earlier ones unless it is full."""
     proof = proof_request(one.table, lambda: past_proof(one.store, one.table.name), is_full=is_full)
-    return PartialSweep(max_duty=duty_of(one.table), proof=proof)
+    return PartialSweep(max_duty=read_duty(one.table), proof=proof)
 
 
 NONE_LEFT: Mapping[str, TableResult] = {}
@@ -137,13 +137,13 @@ def run_all(call: Call, approval: Approval | None) -> Finished:
     return perform("run", call, lambda one: _nightly_with_rules(one, approval, sets))
 
 
-def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:
+def read_plans(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:
     """The plans of a run, by table, checked byte for byte.
 
     Raises UsageError where the run, one of the tables or all plans are missing, RefusedError where a file was changed,
     ConfigError where the key that seals the log is missing.
     """
-    store = store_of(config, os.environ)
+    store = open_store(config, os.environ)
     run_id = store.resolve(run, commands=COMPARED)
     for name in names:
         config.table(name)
@@ -151,7 +151,7 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
     for table in select_tables(store.result(run_id), names):
         name = table["name"]
         config.table(name)
-        plan = plan_of(store, run_id, name)
+        plan = read_plan(store, run_id, name)
         if plan is not None:
             found[name] = _plan_file(plan, store.findings_dir(run_id, name), unjudged_rows(table))
             store.refuse_changed_findings(run_id, name)
@@ -166,9 +166,11 @@ def plans_of(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, P
     return found
 
 
-def left_of(config: Config, run: str, names: tuple[str, ...], found: Mapping[str, PlanFile]) -> dict[str, TableResult]:
+def describe_rest(
+    config: Config, run: str, names: tuple[str, ...], found: Mapping[str, PlanFile]
+) -> dict[str, TableResult]:
     """Tables of a run that it did not find clean and holds no plan for: what an apply of the others says of them."""
-    store = store_of(config, os.environ)
+    store = open_store(config, os.environ)
     run_id = store.resolve(run, commands=COMPARED)
     tables = store.result(run_id)["tables"]
     wanted = [table for table in tables if table["name"] not in found and (not names or table["name"] in names)]
@@ -191,7 +193,7 @@ def _hashes(findings: Path) -> dict[str, str]:
 
 
 def _job(one: TableRun) -> TableJob:
-    job = job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before)
+    job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
     return replace(job, known=known_columns(one.store, one.table.name))
 
 
@@ -219,7 +221,7 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
 
 def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
     people = check_duties(one, found.plan)
-    held = None if rules is None else quarantine_of(one, rules)
+    held = None if rules is None else open_quarantine(one, rules)
     listing = Listing(*one.folder.uncorrected(one.table.name))
     done = apply(
         _job(one), found.plan, spark_address(found.findings), approval, one.edges, quarantine=held, listing=listing
@@ -240,7 +242,7 @@ def _not_applied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> Tabl
     """A named error came before anything was written."""
     reason = REFUSED if error.outcome is Outcome.REFUSED else ERROR
     left = count_untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
-    return replace(failure_of(one, error), uncorrected=left)
+    return replace(describe_part_failure(one, error), uncorrected=left)
 
 
 def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
@@ -265,7 +267,7 @@ def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets
     try:
         result = _nightly(one, approval, rules)
     except ReconcileError as error:
-        return replace(failure_of(one, error), rules=not_run(rules, error.message, error.fix))
+        return replace(describe_part_failure(one, error), rules=not_run(rules, error.message, error.fix))
     return check_after(one, result, rules, "error")
 
 
@@ -278,7 +280,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         one.limit.refuse()
         swept, plan = _leave(one, sweep(_job(one), one.edges, whole_table(one)))
     except ReconcileError as error:  # the pull has committed
-        return replace(failure_of(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
+        return replace(describe_part_failure(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
     except (Exception, *STOPS) as ending:
         raise LandedError(pulled, ending) from ending
     notes = (*pulled.notes, *swept.notes)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.app.host import HostClock
-from hudi_reconcile.app.jobs import masking_of, request_of
+from hudi_reconcile.app.jobs import build_table_request, derive_masking
 from hudi_reconcile.app.stop import STOP
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.findings import Masks
@@ -29,7 +29,7 @@ from hudi_reconcile.core.tables.masking import shown_columns
 from hudi_reconcile.core.tables.partitions import in_full
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc.engine import Connect, JdbcEngine, JdbcSource
-from hudi_reconcile.databases.registry import connection_of, open_engine, own_jars_of, refuse_mysql_by_jdbc
+from hudi_reconcile.databases.registry import build_connection, find_own_jars, open_engine, refuse_mysql_by_jdbc
 from hudi_reconcile.lake.files import read_address
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
@@ -38,7 +38,7 @@ from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.spark.evidence_files import files_of
 from hudi_reconcile.spark.jars import JarMode, JarRequest, certificate_bundle
 from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
-from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, cancel_jobs, jvm_of, open_session
+from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, cancel_jobs, get_jvm, open_session
 
 SHORT_ROWS = 3_000_000  # a run over fewer ends before a JVM's second compiler has paid
 
@@ -54,7 +54,7 @@ class World:
     engine: Engine = field(init=False)
 
     def __post_init__(self, password: str) -> None:
-        self.engine = engine_of(self.config, password, by_jvm(self._jvm))
+        self.engine = choose_engine(self.config, password, by_jvm(self._jvm))
 
     def expect_rows(self, table: TableConfig) -> int:
         """Ask the database for the table before Spark is started, so that a wrong name or password fails at once.
@@ -81,16 +81,18 @@ class World:
     def _jvm(self) -> object:
         if self.session is None:
             raise RuntimeError("a jdbc: database was asked before the Spark session was opened")
-        return jvm_of(self.session.spark)
+        return get_jvm(self.session.spark)
 
     def _source(self, table: TableConfig) -> TableSource:
         spark = None if self.session is None else self.session.spark
-        return TableSource(self.engine, request_of(table), spark, zone=self.config.source.time_zone)
+        return TableSource(self.engine, build_table_request(table), spark, zone=self.config.source.time_zone)
 
 
 def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
     names = {one.column.name: one.column.lake_name for one in agreement.columns}
-    masks = Masks(masking_of(table).of_columns(names, shown_columns(agreement, in_full(table.lake.partition_by))), key)
+    masks = Masks(
+        derive_masking(table).of_columns(names, shown_columns(agreement, in_full(table.lake.partition_by))), key
+    )
     return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut, files=files_of(session))
 
 
@@ -109,7 +111,7 @@ def open_world(config: Config) -> Iterator[World]:
 @contextmanager
 def hold_session(world: World, *, expected_rows: int = SHORT_ROWS) -> Iterator[Session]:
     """The Spark session, for the length of a block."""
-    request = replace(session_request(world.config), short=expected_rows < SHORT_ROWS, archives=True)
+    request = replace(request_session(world.config), short=expected_rows < SHORT_ROWS, archives=True)
     with open_session(request) as session:
         world.session = session
         try:
@@ -129,15 +131,15 @@ def needs_session(config: Config) -> bool:
     return is_jdbc(config.source.url)
 
 
-def engine_of(config: Config, password: str, connect: Connect) -> Engine:
+def choose_engine(config: Config, password: str, connect: Connect) -> Engine:
     """The engine that the config means; no query is sent yet. Raises UsageError for what no engine reads."""
     source = config.source
     if not needs_session(config):
-        connection = connection_of(
+        connection = build_connection(
             source.url,
             password,
             insecure=source.insecure,
-            roots=trusted_roots(),
+            roots=find_trusted_roots(),
             jdbc_options=tuple(sorted(source.jdbc.items())),
             max_connections=source.max_connections,
             statement_timeout_seconds=source.statement_timeout.total_seconds(),
@@ -156,7 +158,7 @@ def engine_of(config: Config, password: str, connect: Connect) -> Engine:
     return JdbcEngine(jdbc, connect)
 
 
-def trusted_roots() -> str | None:
+def find_trusted_roots() -> str | None:
     """The file of root certificates that both planes trust where the URL names none; on a cluster, each machine's own."""
     found = certificate_bundle(os.environ)
     return None if found is None else str(found)
@@ -172,15 +174,15 @@ def by_jvm(jvm: Callable[[], Any]) -> Connect:
 
 
 @contextmanager
-def engine_for_doctor(config: Config, password: str, environ: Environment) -> Iterator[Engine]:
+def open_engine_for_doctor(config: Config, password: str, environ: Environment) -> Iterator[Engine]:
     """The engine for the length of a block, without a Spark session."""
     if not needs_session(config):
-        with closing(engine_of(config, password, by_jvm(lambda: None))) as engine:
+        with closing(choose_engine(config, password, by_jvm(lambda: None))) as engine:
             yield engine
         return
     with (
-        bare_jvm(session_request(config), environ) as jvm,
-        closing(engine_of(config, password, partial(open_database, jvm))) as engine,
+        bare_jvm(request_session(config), environ) as jvm,
+        closing(choose_engine(config, password, partial(open_database, jvm))) as engine,
     ):
         yield engine
 
@@ -193,15 +195,15 @@ def reader_of(config: Config, environ: Environment = os.environ) -> ReadFile:
             return read_text_file(path)
         prefix = "spark.hadoop."
         settings = {k.removeprefix(prefix): v for k, v in config.spark.conf.items() if k.startswith(prefix)}
-        with bare_jvm(session_request(config), environ) as jvm:
+        with bare_jvm(request_session(config), environ) as jvm:
             return read_address(jvm, settings, path, LARGEST_SECRET_BYTES)
 
     return read
 
 
-def session_request(config: Config) -> SessionRequest:
+def request_session(config: Config) -> SessionRequest:
     """What the config says of Spark and jars."""
-    mode, own = JarMode(config.jars.mode), own_jars_of(config.source.url)
+    mode, own = JarMode(config.jars.mode), find_own_jars(config.source.url)
     jars = JarRequest(mode=mode, paths=tuple(config.jars.paths), engine=own)
     hidden = config.secret_variables - _NEEDED
     return SessionRequest(master=config.spark.master, conf=dict(config.spark.conf), jars=jars, hidden=hidden)

@@ -13,22 +13,22 @@ from dataclasses import replace
 from typing import Any
 
 from hudi_reconcile.app.changes import change_log
-from hudi_reconcile.app.connections import session_request
-from hudi_reconcile.app.jobs import LakeMasks, lake_masks
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.connections import request_session
+from hudi_reconcile.app.jobs import LakeMasks, derive_lake_masks
+from hudi_reconcile.app.store import open_store
 from hudi_reconcile.changefeed.query import (
     Findings,
     add_provenance,
     answer_query,
     audit_findings,
     count_changes,
-    first_of,
     print_lines,
+    take_first,
 )
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.changes.queries import correction_of
-from hudi_reconcile.core.changes.range import EARLIEST, Commit, Cut, span_of
+from hudi_reconcile.core.changes.queries import read_correction_origin
+from hudi_reconcile.core.changes.range import EARLIEST, Commit, Cut, select_span
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence.run_folder import is_run_id
 from hudi_reconcile.evidence.store import Store
@@ -50,7 +50,7 @@ def read_corrected_rows(config: Config, run: Document) -> Mapping[str, Document]
     written = [one for one in run["tables"] if one["corrections"]["instants"] and not one["already_applied"]]
     if not written:
         return {}
-    with open_session(replace(session_request(config), short=True)) as session:
+    with open_session(replace(request_session(config), short=True)) as session:
         return {one["name"]: _table(config, config.table(one["name"]), one, session) for one in written}
 
 
@@ -58,13 +58,13 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
     try:
         history = HudiHistory(session.spark, table.lake.path)
         commits = _commits(history, result["corrections"]["instants"], history.cut(history.commits()))
-        folders = _folders(store_of(config, os.environ), table.name, commits)
+        folders = _folders(open_store(config, os.environ), table.name, commits)
         names = {lake: source for source, lake in table.compare.rename.items()}
         findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
         with redact_failures(table.lake.path):
             found = answer_query("full-delta", change_log(history, commits), commits)
             rows = add_provenance(found, commits, findings, corrections_only=False)
-            masks = lake_masks(table, history.table)
+            masks = derive_lake_masks(table, history.table)
             shown = [column.name for column in history.table.columns if column.name not in masks.hidden]
             document = _told(result, rows, findings, masks, {names.get(name, name): name for name in shown})
         meanwhile = history.meanwhile()  # others may have been at work
@@ -86,14 +86,14 @@ def _commits(history: HudiHistory, instants: Sequence[str], cut: Cut | None) -> 
         )
     for commit in mine:
         earlier = [one.instant.completed for one in commits if one.instant.completed < commit.instant.completed]
-        span_of(max(earlier, default=EARLIEST), commit.instant.completed, commits, cut)
+        select_span(max(earlier, default=EARLIEST), commit.instant.completed, commits, cut)
     return mine
 
 
 def _told(result: Document, rows: Frame, findings: Findings, masks: LakeMasks, columns: Mapping[str, str]) -> Document:
     """`columns`: lake column by source column, of those that may be shown."""
     counts, keys = count_changes(rows)
-    lines = print_lines(first_of(rows, SAMPLE_ROWS), masks.shown(secrets.token_bytes(32)))
+    lines = print_lines(take_first(rows, SAMPLE_ROWS), masks.shown(secrets.token_bytes(32)))
     return {
         "counts": dict(counts),
         "keys": keys,
@@ -111,7 +111,7 @@ def _folders(store: Store, table: str, commits: Sequence[Commit]) -> Mapping[str
 
     Raises UntrustedError where they are not what the audit log has of them.
     """
-    found = {one.sweep for commit in commits if (one := correction_of(commit.labels)) is not None}
+    found = {one.sweep for commit in commits if (one := read_correction_origin(commit.labels)) is not None}
     folders = {sweep: store.findings_dir(sweep, table) for sweep in found if sweep and is_run_id(sweep)}
     for sweep, folder in folders.items():
         if folder.parent.parent.is_dir():  # purged ones have nothing to be held against

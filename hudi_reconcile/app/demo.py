@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hudi_reconcile.app.archive import Room
-from hudi_reconcile.app.commands import plans_of, run_apply, run_pull, run_sweep
-from hudi_reconcile.app.connections import session_request
+from hudi_reconcile.app.commands import read_plans, run_apply, run_pull, run_sweep
+from hudi_reconcile.app.connections import request_session
 from hudi_reconcile.app.demo_text import Story
 from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.app.run import Call, Finished
@@ -98,7 +98,7 @@ def run_demo(rows: int, keep: Path | None, tell: Callable[[str], None]) -> Demo:
         story.shop(server.version, rows, folder)
         story.spark_starts()
         # One session for all runs: each of them joins the Spark that is there.
-        with open_session(session_request(call.config)) as session:
+        with open_session(request_session(call.config)) as session:
             story.spark_runs(session.spark_version, session.java_version, session.start_seconds)
             stage = _Stage(shop, call, story)
             _pull_and_drift(stage)
@@ -136,7 +136,7 @@ def _repair(stage: _Stage) -> None:
     room = Room.of(config.reports)
     planned = room.plans("latest", tables=())
     stage.story.swept(sides, _DRIFT, plan_text(planned.run, planned.plans[0]))
-    found = plans_of(config, "latest", ())
+    found = read_plans(config, "latest", ())
     applied = stage.ran(run_apply(stage.call, found, Approval()))
     done = applied.corrections
     _expect(

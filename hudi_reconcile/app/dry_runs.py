@@ -9,7 +9,7 @@ from typing import Any
 
 from hudi_reconcile.app.commands import ALL, PartialSweepRequest
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import duty_of, job_of, refuse_not_built
+from hudi_reconcile.app.jobs import build_job, read_duty, refuse_not_built
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
@@ -43,7 +43,7 @@ class DryRun:
 def plan_pull(call: Call, *, full: bool) -> DryRun:
     """Plan the pulls of a call. A table that would be refused does not hide the others."""
     return _plan(
-        call, lambda world, table: _pull_document(pull_dry_run(job_of(table, _RUN), world.edges(table), full=full))
+        call, lambda world, table: _pull_document(pull_dry_run(build_job(table, _RUN), world.edges(table), full=full))
     )
 
 
@@ -52,8 +52,8 @@ def plan_sweep(call: Call, asked: PartialSweepRequest = ALL) -> DryRun:
     budget = None if asked.budget_seconds is None else share_seconds(asked.budget_seconds, len(call.tables))
 
     def plan(world: World, table: TableConfig) -> Document:
-        part = PartialSweep(asked.partitions, budget, asked.budget_text, max_duty=duty_of(table))
-        return dataclasses.asdict(sweep_dry_run(job_of(table, _RUN), world.edges(table), part))
+        part = PartialSweep(asked.partitions, budget, asked.budget_text, max_duty=read_duty(table))
+        return dataclasses.asdict(sweep_dry_run(build_job(table, _RUN), world.edges(table), part))
 
     found = _plan(call, plan)
     return dataclasses.replace(found, word="planned") if found.outcome is Outcome.CLEAN else found

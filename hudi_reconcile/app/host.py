@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hudi_reconcile.core.plan.approvals import Actor, name_of
+from hudi_reconcile.core.plan.approvals import Actor, parse_name
 from hudi_reconcile.spark.versions import list_used_versions
 
 
@@ -75,7 +75,7 @@ def actor(environ: Mapping[str, str], name: str | None = None) -> Actor:
     uid, host = os.geteuid(), socket.gethostname()
     login = f"{_login(uid)}@{host}"
     said = name if name is not None else environ.get(NAME)
-    return Actor(login if said is None else name_of(said), login, f"{uid}@{_machine() or host}")
+    return Actor(login if said is None else parse_name(said), login, f"{uid}@{_machine() or host}")
 
 
 def _login(uid: int) -> str:

@@ -16,7 +16,7 @@ from hudi_reconcile.compare.findings import hmac_column
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import NotBuiltError
-from hudi_reconcile.core.pull.source_lineage import digest_of
+from hudi_reconcile.core.pull.source_lineage import digest_filter
 from hudi_reconcile.core.result_parts import CompareSettings
 from hudi_reconcile.core.source.jdbc import is_jdbc
 from hudi_reconcile.core.sweep.proof import ContentProof
@@ -39,7 +39,7 @@ def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
         raise NotBuiltError(f"not in this version: {listed}", fix=f"{found[0][0]}: {found[0][2]}")
 
 
-def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob:
+def build_job(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob:
     """The table's settings for the stages. `audit_head` is for what may commit."""
     return TableJob(
         name=table.name,
@@ -71,7 +71,7 @@ def job_of(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob
         rename=dict(table.compare.rename),
         tolerance=dict(table.compare.tolerance),
         where=table.source.where,
-        masking=masking_of(table),
+        masking=derive_masking(table),
         change_log=table.lake.cdc_logging if table.lake.cdc else None,
         audit_head=audit_head,
     )
@@ -82,7 +82,7 @@ def _pages(table: TableConfig) -> Pages:
     return Pages(table.pull.limit, table.pull.most_pages, None if stop is None else stop.total_seconds())
 
 
-def duty_of(table: TableConfig) -> float:
+def read_duty(table: TableConfig) -> float:
     """The share of the time that the first look of a sweep may read the source."""
     return float(table.sweep.max_duty)
 
@@ -101,18 +101,18 @@ def proof_request(table: TableConfig, known: KnownProof, *, is_full: bool) -> Pr
     )
 
 
-def masking_of(table: TableConfig) -> Masking:
+def derive_masking(table: TableConfig) -> Masking:
     """Which of the table's columns are shown to nobody."""
     return Masking.of(table.mask, table.personal)
 
 
-def settings_of(table: TableConfig) -> CompareSettings:
+def describe_settings(table: TableConfig) -> CompareSettings:
     """What the config leaves out of the comparison or allows for, as the result names it."""
     tolerance = {name: float(limit) for name, limit in table.compare.tolerance.items()}
     return CompareSettings(tuple(table.compare.exclude), dict(table.compare.rename), tolerance)
 
 
-def request_of(table: TableConfig) -> TableRequest:
+def build_table_request(table: TableConfig) -> TableRequest:
     """What is asked of the source table."""
     by_version = table.pull.strategy == "xmin"
     return TableRequest(
@@ -149,14 +149,14 @@ def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:
     return field
 
 
-def sides_of(table: TableConfig) -> dict[str, str]:
+def describe_sides(table: TableConfig) -> dict[str, str]:
     """What the config compares with what, so that a later run knows whether it still is the same.
 
     Queries and filters may hold values of rows: they are told by a digest.
     """
     source = table.source
-    name = source.table or f"query {digest_of(source.query)}"
-    where = f" where {digest_of(source.where)}" if source.where else ""
+    name = source.table or f"query {digest_filter(source.query)}"
+    where = f" where {digest_filter(source.where)}" if source.where else ""
     return {"lake_path": table.lake.path, "source_of": f"{name}{where}"}
 
 
@@ -176,7 +176,7 @@ class LakeMasks:
         return {name: None if how == "redact" else partial(hmac_column, key=key) for name, how in self.hidden.items()}
 
 
-def lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
+def derive_lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
     """Which columns of the lake table are masked: those that a sweep masks, and what only the lake has by its name there."""
     sources = {lake_name: source for source, lake_name in table.compare.rename.items()}
     columns = {sources.get(one.name, one.name): one.name for one in lake.columns}
@@ -184,9 +184,9 @@ def lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
     shown = shown_names(
         columns,
         key=[sources.get(name, name) for name in lake.record_key],
-        moving=job_of(table, "").moving,
+        moving=build_job(table, "").moving,
         in_paths=[*in_full(table.lake.partition_by), *derived],
     )
-    masking = masking_of(table)
+    masking = derive_masking(table)
     hidden = {columns[name]: how for name, how in masking.of_columns(columns, shown).items()}
     return LakeMasks(hidden, masking_notes(masking, columns, shown))

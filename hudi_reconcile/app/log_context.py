@@ -21,13 +21,13 @@ def name_run(run_id: str | None) -> None:
     _Run.run_id = run_id
 
 
-def current_run() -> str | None:
+def get_run() -> str | None:
     """The run that lines are about; None before one began."""
     return _Run.run_id
 
 
 @contextmanager
-def about_table(name: str) -> Iterator[None]:
+def name_table(name: str) -> Iterator[None]:
     """Lines of the block are about this table, in this thread and in those that copy its context."""
     token = _TABLE.set(name)
     try:
@@ -36,6 +36,6 @@ def about_table(name: str) -> Iterator[None]:
         _TABLE.reset(token)
 
 
-def current_table() -> str | None:
+def get_table() -> str | None:
     """The table that lines of this thread are about; None where they are about no single one."""
     return _TABLE.get()

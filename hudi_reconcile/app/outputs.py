@@ -294,7 +294,7 @@ def _tried(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) ->
 _ENGINES = {"postgresql": ("postgres", 5432), "mysql": ("mysql", 3306), "mariadb": ("mysql", 3306)}
 
 
-def ends_of(config: Config, tables: tuple[TableConfig, ...]) -> Mapping[str, Ends]:
+def name_datasets(config: Config, tables: tuple[TableConfig, ...]) -> Mapping[str, Ends]:
     """Both datasets of each table, by the table's name."""
     zone = config.source.time_zone
     return {table.name: Ends(_source(config.source.url, table), _lake(table.lake.path), zone) for table in tables}

@@ -24,7 +24,7 @@ from hudi_reconcile.core.sweep import coverage as coverages
 from hudi_reconcile.core.sweep.coverage import Coverage
 from hudi_reconcile.evidence.documents import parse_document
 from hudi_reconcile.evidence.files import EvidenceError, read_bytes
-from hudi_reconcile.evidence.findings import document_of, sample_findings, sample_uncorrected
+from hudi_reconcile.evidence.findings import parse_finding, sample_findings, sample_uncorrected
 from hudi_reconcile.evidence.history import PastRun, history, older_runs, past_run
 from hudi_reconcile.evidence.run_folder import (
     COVERAGE_FILE,
@@ -33,9 +33,9 @@ from hudi_reconcile.evidence.run_folder import (
     UNCORRECTED_FOLDER,
     table_folder,
 )
-from hudi_reconcile.evidence.store import COVERAGE_VERSION, PLAN_VERSION, Store, plan_of
-from hudi_reconcile.report.page.html import mail_of, render_index, render_mail, render_report
-from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, MOST_POINTS, index_of
+from hudi_reconcile.evidence.store import COVERAGE_VERSION, PLAN_VERSION, Store, read_plan
+from hudi_reconcile.report.page.html import build_mail, render_index, render_mail, render_report
+from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, MOST_POINTS, build_index
 from hudi_reconcile.report.page.view import Kept
 
 PageForm = Literal["report", "index", "mail", "pdf"]
@@ -44,7 +44,7 @@ MOST_SAMPLE_ROWS = 100  # of all tables: a page of many stays one that opens at 
 MOST_RUNS = 200  # how far a trend looks back; the index, too, but for tables that were not compared since
 
 
-def page_of(
+def render_page(
     store: Store, document: Mapping[str, Any], folder: Path, corrected: Mapping[str, Mapping[str, Any]] | None = None
 ) -> str:
     """The HTML page of a run: its result, its files in `folder`, and the runs of the store before it.
@@ -60,19 +60,21 @@ def page_of(
             plans[name] = _plan(path / PLAN_FILE)
         if (path / FINDINGS_FOLDER).exists():
             taken = sample_findings(path / FINDINGS_FOLDER, table["findings"], limit=rows)
-            samples[name] = [document_of(finding.line, path) for finding in taken]
+            samples[name] = [parse_finding(finding.line, path) for finding in taken]
         if (path / UNCORRECTED_FOLDER).exists():
-            left[name] = [document_of(line, path) for line in sample_uncorrected(path / UNCORRECTED_FOLDER, limit=rows)]
+            left[name] = [
+                parse_finding(line, path) for line in sample_uncorrected(path / UNCORRECTED_FOLDER, limit=rows)
+            ]
         if (path / COVERAGE_FILE).exists():
             coverage[name] = _coverage(path / COVERAGE_FILE)
     names = {table["name"] for table in document["tables"]}
-    past = past_of(history(store, tables=names, before=document["run_id"]), names)
+    past = select_past_runs(history(store, tables=names, before=document["run_id"]), names)
     return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, left))
 
 
 def read_plans(store: Store, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The plans of a run by table. Raises as `plan_of`."""
-    found = {one["name"]: plan_of(store, document["run_id"], one["name"]) for one in document["tables"]}
+    """The plans of a run by table. Raises as `read_plan`."""
+    found = {one["name"]: read_plan(store, document["run_id"], one["name"]) for one in document["tables"]}
     return {name: plan_document(plan) for name, plan in found.items() if plan is not None}
 
 
@@ -80,20 +82,20 @@ def _has_list(table: Mapping[str, Any]) -> bool:
     return (table.get("uncorrected") or {"path": None})["path"] is not None
 
 
-def index_page(store: Store, run_id: str, beside: Path) -> str:
+def compose_index(store: Store, run_id: str, beside: Path) -> str:
     """The index of every table as of a run, for a file in the folder `beside`: links lead from there to the reports."""
     known = [one for one in store.run_ids() if one <= run_id]
     past = [past_run(store, one) for one in known[:MOST_RUNS]]
     before = older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS)
     older = [one.document for one in before]
     base = Path(os.path.relpath(store.reports.resolve(), beside)).as_posix()
-    index = index_of([one.document for one in past], as_of=run_id, older=older)
+    index = build_index([one.document for one in past], as_of=run_id, older=older)
     return render_index(index, "" if base == "." else f"{base}/")
 
 
-def mail_page(document: Mapping[str, Any], guards: Mapping[str, Any]) -> str:
+def compose_mail(document: Mapping[str, Any], guards: Mapping[str, Any]) -> str:
     """The body of a mail about a run; `guards` are those of its plans, by table."""
-    return render_mail(mail_of(document, guards))
+    return render_mail(build_mail(document, guards))
 
 
 def sample_rows(drifted_tables: int) -> int:
@@ -105,7 +107,7 @@ def sample_rows(drifted_tables: int) -> int:
     return min(SAMPLE_ROWS, max(1, MOST_SAMPLE_ROWS // max(1, drifted_tables)))
 
 
-def past_of(runs: Iterable[PastRun], tables: Collection[str]) -> list[Mapping[str, Any]]:
+def select_past_runs(runs: Iterable[PastRun], tables: Collection[str]) -> list[Mapping[str, Any]]:
     """The newest runs, as far back as the trends of these tables need them, with those that cannot be read."""
     taken: list[Mapping[str, Any]] = []
     left = dict.fromkeys(tables, MOST_POINTS)

@@ -13,8 +13,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from hudi_reconcile.app.commands import PartialSweepRequest, left_of, plans_of, run_all, run_apply, run_pull, run_sweep
-from hudi_reconcile.app.pages import mail_page
+from hudi_reconcile.app.commands import (
+    PartialSweepRequest,
+    describe_rest,
+    read_plans,
+    run_all,
+    run_apply,
+    run_pull,
+    run_sweep,
+)
+from hudi_reconcile.app.pages import compose_mail
 from hudi_reconcile.app.rules import run_check, select_ruled_tables
 from hudi_reconcile.app.run import Call, Finished
 from hudi_reconcile.config.fields import duration_given
@@ -90,7 +98,7 @@ class Result:
         return run_document(self.run)
 
     def _repr_html_(self) -> str:
-        return mail_page(self.to_dict(), {})
+        return compose_mail(self.to_dict(), {})
 
 
 def load(
@@ -137,7 +145,7 @@ def plan(project: Project, run_id: str = "latest", tables: Collection[str] | Non
         UsageError: no such run, or it holds no plan.
         RefusedError: a file of it was changed.
     """
-    found = plans_of(project.config, run_id, _names(project, tables))
+    found = read_plans(project.config, run_id, _names(project, tables))
     return MappingProxyType({name: one.plan for name, one in found.items()})
 
 
@@ -164,8 +172,8 @@ def apply(
     if only not in (None, "upsert", "delete"):
         raise UsageError(f"only is {only!r}", fix='give "upsert" or "delete", or None for both')
     names = _names(project, tables)
-    found = plans_of(project.config, run_id, names)
-    left = left_of(project.config, run_id, names, found)
+    found = read_plans(project.config, run_id, names)
+    left = describe_rest(project.config, run_id, names, found)
     call = Call(project.config, project.file, project.config.select((*found, *left)))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept))
     return _result(run_apply(call, found, approval, left))

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.app.host import HostClock
-from hudi_reconcile.app.jobs import job_of, sides_of
+from hudi_reconcile.app.jobs import build_job, describe_sides
 from hudi_reconcile.app.run import Call, Finished, perform
-from hudi_reconcile.app.table_work import TableRun, failure_of
+from hudi_reconcile.app.table_work import TableRun, describe_part_failure
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.rules_load import FIX, load_rules
 from hudi_reconcile.config.tables import TableConfig
@@ -23,7 +23,7 @@ from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
 from hudi_reconcile.core.result_queries import open_drift, select_after_apply
-from hudi_reconcile.core.rules.rules import Gx, Rule, RuleSet, Severity, day_of
+from hudi_reconcile.core.rules.rules import Gx, Rule, RuleSet, Severity, find_day
 from hudi_reconcile.core.rules.verdict import can_hold, doubt, not_run, select_quarantine_rules
 from hudi_reconcile.evidence.history import Comparison, newest_compared
 from hudi_reconcile.evidence.store import Store
@@ -62,7 +62,7 @@ def _check(one: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
     try:
         return _judged(one, rules, fail_on, read_newest_comparison(one.store, one.table))
     except ReconcileError as error:
-        return replace(failure_of(one, error), rules=not_run(rules, error.message, error.fix))
+        return replace(describe_part_failure(one, error), rules=not_run(rules, error.message, error.fix))
 
 
 def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Severity) -> TableResult:
@@ -72,26 +72,26 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
     """
     try:
         one.limit.refuse()
-        own = compared_of(one.folder.run_id, table_document(result))
+        own = read_comparison(one.folder.run_id, table_document(result))
         return add_rules(result, _judged(one, rules, fail_on, own))
     except ReconcileError as error:
-        failed = replace(failure_of(one, error), rules=not_run(rules, error.message, error.fix))
+        failed = replace(describe_part_failure(one, error), rules=not_run(rules, error.message, error.fix))
         return replace(add_rules(result, failed), error=result.error or failed.error)
     except Exception as error:
         known = not_run(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")
         raise LandedError(replace(result, outcome=Outcome.UNVERIFIED, rules=known), error) from error
 
 
-def quarantine_of(one: TableRun, rules: RuleSet) -> Quarantine | None:
+def open_quarantine(one: TableRun, rules: RuleSet) -> Quarantine | None:
     """What holds corrections of the table back; None where no rule does."""
-    today = day_of(one.edges.clock.utc_micros())
+    today = find_day(one.edges.clock.utc_micros())
     chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
     if not chosen:
         return None
     return SparkQuarantine(chosen, one.folder.held(one.table.name), files_of(one.session), one.session.alone)
 
 
-def compared_of(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
+def read_comparison(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
     """What a comparison says that a drift rule may rely on. What was corrected since and verified is no drift any more."""
     if table["source"] is None or table["lake"] is None:
         return NewestComparison(run_id, gap=next((why for why, _ in reasons(table)), "the table was not compared"))
@@ -108,7 +108,7 @@ def read_newest_comparison(store: Store, table: TableConfig) -> NewestComparison
     if found is None:
         return None
     said = found.table.get("provenance", {})
-    other = [f"{said[name]} (now {now})" for name, now in sides_of(table).items() if said.get(name, now) != now]
+    other = [f"{said[name]} (now {now})" for name, now in describe_sides(table).items() if said.get(name, now) != now]
     gap = f"it compared {' and '.join(other)}" if other else found.since
     compared = replace(_corrected_since(found), ended_utc=found.ended_utc)
     return replace(compared, gap=gap) if gap else compared
@@ -116,11 +116,11 @@ def read_newest_comparison(store: Store, table: TableConfig) -> NewestComparison
 
 def _corrected_since(found: Comparison) -> NewestComparison:
     """What a comparison, and the apply of its plan, say."""
-    before = compared_of(found.run_id, found.table)
+    before = read_comparison(found.run_id, found.table)
     if found.applied is None:
         return before
     run_id, applied = found.applied
-    left = compared_of(found.run_id, select_after_apply(found.table, applied))
+    left = read_comparison(found.run_id, select_after_apply(found.table, applied))
     return before if left.findings == before.findings else replace(left, corrected_by=run_id)
 
 
@@ -128,7 +128,7 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestCo
     from hudi_reconcile.rules.engine import SparkRules  # noqa: PLC0415 - keeps Great Expectations out of runs without rules
 
     name = one.table.name
-    job = RuleJob(job_of(one.table, one.folder.run_id), rules, fail_on)
+    job = RuleJob(build_job(one.table, one.folder.run_id), rules, fail_on)
     return check(
         job,
         one.edges,
@@ -148,7 +148,7 @@ def load_rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
     for table in tables:
         if table.rules is not None:
             try:
-                rules = load_rules(table.rules, shown=shown_path(table.rules), table=table.name)
+                rules = load_rules(table.rules, shown=shorten_path(table.rules), table=table.name)
                 found[table.name] = require_holding_rule(table, rules)
             except ConfigError as error:
                 errors.append(error)
@@ -171,7 +171,7 @@ def require_holding_rule(table: TableConfig, rules: RuleSet) -> RuleSet:
     return rules
 
 
-def shown_path(path: Path) -> str:
+def shorten_path(path: Path) -> str:
     """The path as people in the working folder would type it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
@@ -226,12 +226,12 @@ def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, 
 
 def _loaded(path: Path, table: TableConfig | None) -> RuleSet:
     if table is None:
-        return load_rules(path, shown=shown_path(path), table=None, doubt=_doubt)
-    return require_holding_rule(table, load_rules(path, shown=shown_path(path), table=table.name, doubt=_doubt))
+        return load_rules(path, shown=shorten_path(path), table=None, doubt=_doubt)
+    return require_holding_rule(table, load_rules(path, shown=shorten_path(path), table=table.name, doubt=_doubt))
 
 
 def _linted(rules: RuleSet) -> Linted:
-    today = day_of(HostClock().utc_micros())
+    today = find_day(HostClock().utc_micros())
     expired = [one for one in rules.waivers if not one.holds(today)]
     notes = tuple(f"the waiver of {one.rule} expired on {one.expires}: it waives nothing" for one in expired)
     return Linted(rules.file, rules.table, len(rules.rules), len(rules.waivers), notes)

@@ -20,22 +20,22 @@ from typing import Any
 
 from hudi_reconcile import __version__
 from hudi_reconcile.app.host import HostClock, actor, utc_text
-from hudi_reconcile.app.jobs import refuse_not_built, settings_of, sides_of
+from hudi_reconcile.app.jobs import describe_settings, describe_sides, refuse_not_built
 from hudi_reconcile.app.log_context import name_run
-from hudi_reconcile.app.outputs import deliver, ends_of
-from hudi_reconcile.app.pages import page_of
-from hudi_reconcile.app.stop import STOP, exit_code_of
-from hudi_reconcile.app.store import copy_finished, store_of
+from hudi_reconcile.app.outputs import deliver, name_datasets
+from hudi_reconcile.app.pages import render_page
+from hudi_reconcile.app.stop import STOP, get_exit_code
+from hudi_reconcile.app.store import copy_finished, open_store
 from hudi_reconcile.app.table_work import (
     Act,
     Work,
-    failure_result,
-    lanes_of,
-    unforeseen_failure,
-    unreached,
+    describe_failure_result,
+    describe_unforeseen,
+    describe_unreached,
+    share_lanes,
     work_through,
 )
-from hudi_reconcile.app.time_limit import deadline_of
+from hudi_reconcile.app.time_limit import set_deadline
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
@@ -103,7 +103,7 @@ def perform(
         refuse_not_built(config, tables)
         results.update(ready or {})
         done = _performed(command, call, act, results, settle, asks_source=asks_source)
-    said = deliver(config.outputs, run_document(done.result), os.environ, ends_of(config, tables))
+    said = deliver(config.outputs, run_document(done.result), os.environ, name_datasets(config, tables))
     return replace(done, said=(*said, *copy_finished(config)))
 
 
@@ -116,10 +116,10 @@ def _performed(
     """
     config, tables = call.config, call.tables
     asked = [table for table in tables if table.name not in results]
-    lanes = lanes_of(config, asked, call.jobs)
+    lanes = share_lanes(config, asked, call.jobs)
     clock, who = HostClock(), actor(os.environ)
-    started, until = clock.utc_micros(), deadline_of(None, config.run.time_limit, clock.monotonic_seconds())
-    store = store_of(config, os.environ)
+    started, until = clock.utc_micros(), set_deadline(None, config.run.time_limit, clock.monotonic_seconds())
+    store = open_store(config, os.environ)
     stop_code = 0
     with store.begin(started) as folder:
         name_run(folder.run_id)
@@ -131,9 +131,11 @@ def _performed(
         try:
             work_through(config, asked, work, asks_source=asks_source)
         except STOPS as stop:
-            stop_code = exit_code_of(stop)
+            stop_code = get_exit_code(stop)
             for name in [table.name for table in asked if table.name not in results]:
-                results[name] = failure_result(name, stop) if name in work.begun else unreached(name, stop)
+                results[name] = (
+                    describe_failure_result(name, stop) if name in work.begun else describe_unreached(name, stop)
+                )
         with STOP.ignore():
             times = utc_text(started), utc_text(clock.utc_micros())
             profile = config.overlay.get("profile")
@@ -163,7 +165,7 @@ def finish(store: Store, folder: RunFolder, result: RunResult) -> Path:
     """Write result and report, and make the run visible."""
     document = run_document(result)
     folder.write_result(document)
-    folder.write_text("report.html", page_of(store, document, folder.path))
+    folder.write_text("report.html", render_page(store, document, folder.path))
     return folder.finish()
 
 
@@ -171,8 +173,8 @@ def add_provenance(result: TableResult, table: TableConfig, started_utc: str) ->
     """The result with the settings in force, and with this run as the first that saw what no earlier one did."""
     seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
     word = {"require_approval": "true"} if table.policy.require_approval else {}
-    provenance = {**result.provenance, **sides_of(table), **word}
-    return replace(result, schema=seen, compare=settings_of(table), provenance=provenance)
+    provenance = {**result.provenance, **describe_sides(table), **word}
+    return replace(result, schema=seen, compare=describe_settings(table), provenance=provenance)
 
 
 def _in_order(
@@ -211,7 +213,7 @@ def deliver_failure(
 
 def _failed(name: str, known: Mapping[str, TableResult], error: Exception) -> TableResult:
     """What stands of the table, ended by the error. Its outcome is the error's, as the exit code will be."""
-    outcome, failure = Outcome.UNVERIFIED, unforeseen_failure(error, "stderr of the run")
+    outcome, failure = Outcome.UNVERIFIED, describe_unforeseen(error, "stderr of the run")
     if isinstance(error, ReconcileError):
         outcome, failure = error.outcome, Failure(error.type, error.message, error.fix)
     return replace(known.get(name, TableResult(name, outcome)), outcome=outcome, error=failure)
@@ -220,6 +222,6 @@ def _failed(name: str, known: Mapping[str, TableResult], error: Exception) -> Ta
 def _delivered(config: Config, tables: tuple[TableConfig, ...], run: Mapping[str, Any]) -> tuple[str, ...]:
     """As `deliver`; a bug in there must not hide the error that is to be told."""
     try:
-        return deliver(config.outputs, run, os.environ, ends_of(config, tables))
+        return deliver(config.outputs, run, os.environ, name_datasets(config, tables))
     except Exception as bug:  # noqa: BLE001 - said, and the first error is raised
         return (f"warning: outputs: unexpected {type(bug).__name__}; not all of them were told",)

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hudi_reconcile.app.connections import engine_for_doctor, needs_session, open_world, reader_of, session_request
-from hudi_reconcile.app.jobs import request_of
+from hudi_reconcile.app.connections import needs_session, open_engine_for_doctor, open_world, reader_of, request_session
+from hudi_reconcile.app.jobs import build_table_request
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.fields import Place
-from hudi_reconcile.config.files import text_of
+from hudi_reconcile.config.files import read_text
 from hudi_reconcile.config.hoodiestreamer.tree import FromProps, load_props
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.overlay import NO_OVERLAY, Overlay
@@ -31,7 +31,7 @@ from hudi_reconcile.spark.jars import fetch_jars, list_jars
 from hudi_reconcile.spark.session import SessionRequest
 
 
-def props_call(
+def build_props_call(
     path: Path, reports: Path, names: tuple[str, ...], source_limit: int | None = None
 ) -> tuple[Call, tuple[str, ...]]:
     """The call on the table of a properties file, and what its user should be told.
@@ -71,7 +71,7 @@ def _is_number(config: Config, column: str) -> bool | None:
         return None
     try:
         with open_world(config) as world:
-            described = world.engine.describe(request_of(config.tables[0])).table
+            described = world.engine.describe(build_table_request(config.tables[0])).table
     except ReconcileError:
         return None
     return any(one.name == column and one.kind is Kind.INTEGER for one in described.columns)
@@ -102,7 +102,7 @@ def fetch_jar_files(config: Config | None, to: Path | None, environ: Mapping[str
 
 
 def _request(config: Config | None) -> SessionRequest:
-    return SessionRequest() if config is None else session_request(config)
+    return SessionRequest() if config is None else request_session(config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ def propose_config(request: CatalogRequest, folder: Path, environ: Environment) 
     base = _source_base(request, folder, environ)
     secret = base.config.source.password
     password = "" if secret is None else secret.reveal(environ, reader_of(base.config, environ))
-    with engine_for_doctor(base.config, password, environ) as engine:
+    with open_engine_for_doctor(base.config, password, environ) as engine:
         found = survey_tables(engine, request.schemas, request.choice.takes)
         place = engine.place
     _refuse_unfit(request.choice, found, place)
@@ -158,7 +158,7 @@ _MOST_SHOWN = 10
 
 def _source_base(request: CatalogRequest, folder: Path, environ: Environment) -> SourceBase:
     if request.config is not None:
-        text, place = text_of(request.config), Place(str(request.config), request.config.absolute().parent)
+        text, place = read_text(request.config), Place(str(request.config), request.config.absolute().parent)
     else:
         text, place = source_text(request.url or "", request.password), Place("--url", folder.absolute())
     return read_base(text, place, environ, read_text_file, request.overlay, folder=folder.absolute())

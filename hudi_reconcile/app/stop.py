@@ -124,7 +124,7 @@ class StopRequest(Wish):
         """
         if self.signal:
             return False
-        self.signal = exit_code_of(stop) - _EXIT_CODE_OF_SIGNALS
+        self.signal = get_exit_code(stop) - _EXIT_CODE_OF_SIGNALS
         return True
 
     def error(self) -> KeyboardInterrupt | Terminated:
@@ -144,19 +144,19 @@ def _try(cancel_jobs: Callable[[], None]) -> None:
         cancel_jobs()
 
 
-def exit_code_of(stop: BaseException) -> int:
+def get_exit_code(stop: BaseException) -> int:
     """What a process ends with that was stopped so.
 
-    >>> exit_code_of(KeyboardInterrupt()), exit_code_of(Terminated())
+    >>> get_exit_code(KeyboardInterrupt()), get_exit_code(Terminated())
     (130, 143)
     """
     return _EXIT_CODE_OF_SIGNALS + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
 
 
-def failure_of_stop(stop: BaseException, when: str, *, what: str = "") -> Failure:
+def describe_stop(stop: BaseException, when: str, *, what: str = "") -> Failure:
     """How a stop is told: `what` was interrupted or terminated, and `when`.
 
-    >>> failure_of_stop(Terminated(), "before the end", what="the run was ").message
+    >>> describe_stop(Terminated(), "before the end", what="the run was ").message
     'the run was terminated before the end'
     """
     word = "terminated" if isinstance(stop, Terminated) else "interrupted"

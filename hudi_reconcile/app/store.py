@@ -20,13 +20,13 @@ from hudi_reconcile.evidence.copies import copy_runs, place_of
 from hudi_reconcile.evidence.store import Store
 
 
-def store_of(config: Config, env: Mapping[str, str]) -> Store:
+def open_store(config: Config, env: Mapping[str, str]) -> Store:
     """The store. Raises ConfigError where a key is missing, UsageError where it is too short."""
-    return Store(config.reports, ring_of(config, env), config.reports_mode)
+    return Store(config.reports, open_key_ring(config, env), config.reports_mode)
 
 
-def ring_of(config: Config, env: Mapping[str, str]) -> KeyRing:
-    """The keys of the config. Raises as `store_of` does."""
+def open_key_ring(config: Config, env: Mapping[str, str]) -> KeyRing:
+    """The keys of the config. Raises as `open_store` does."""
 
     def reveal(secret: Secret) -> str:
         return secret.reveal(env, read_text_file)

@@ -15,9 +15,9 @@ from itertools import count
 from typing import Any
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.log_context import about_table
-from hudi_reconcile.app.stop import STOP, failure_of_stop, run_lanes
-from hudi_reconcile.app.time_limit import TimeLimit, deadline_of, limit_edges
+from hudi_reconcile.app.log_context import name_table
+from hudi_reconcile.app.stop import STOP, describe_stop, run_lanes
+from hudi_reconcile.app.time_limit import TimeLimit, limit_edges, set_deadline
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.deadline import Deadline, first_deadline, unbegun_error
@@ -26,7 +26,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pull.retry import table_wait_seconds
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
-from hudi_reconcile.core.safe_text import trace_of
+from hudi_reconcile.core.safe_text import describe_trace
 from hudi_reconcile.core.source.connection import share_connections
 from hudi_reconcile.evidence.run_folder import RunFolder
 from hudi_reconcile.evidence.store import Store
@@ -90,7 +90,7 @@ class Work:
     until: Deadline | None = None
 
 
-def lanes_of(config: Config, tables: Sequence[TableConfig], jobs: int) -> Lanes:
+def share_lanes(config: Config, tables: Sequence[TableConfig], jobs: int) -> Lanes:
     """The lanes for tables, `jobs` at the most. Raises UsageError where the source's connections are too few for them."""
     count = max(1, min(jobs, len(tables)))
     if count == 1:
@@ -115,14 +115,14 @@ def work_through(config: Config, tables: Sequence[TableConfig], work: Work, *, a
         while not _is_late(world, work, waiting):
             try:
                 with hold_session(world, expected_rows=expected_rows) as session:
-                    work.provenance.update(session_provenance(session))
+                    work.provenance.update(describe_session(session))
                     _work_in(world, session, waiting, work)
             except Exception as error:
                 if not (waiting and work.begun and work.begun <= work.results.keys()):
                     raise
                 # Tables were done in a session before: they are told, though no other session came about.
                 for table in waiting:
-                    _end(work, failure_result(table.name, error))
+                    _end(work, describe_failure_result(table.name, error))
                 waiting.clear()
 
 
@@ -159,7 +159,7 @@ def _is_late(world: World, work: Work, waiting: deque[TableConfig]) -> bool:
         with suppress(IndexError):  # another lane may be as late
             while True:
                 name = waiting.popleft().name
-                _end(work, failure_result(name, unbegun_error(work.until, name)))
+                _end(work, describe_failure_result(name, unbegun_error(work.until, name)))
     return not waiting
 
 
@@ -168,16 +168,16 @@ def _end(work: Work, result: TableResult) -> None:
     work.log.end(result)
 
 
-def unreached(name: str, stop: BaseException) -> TableResult:
+def describe_unreached(name: str, stop: BaseException) -> TableResult:
     """The result of a table whose turn did not come."""
     return TableResult(name, Outcome.UNVERIFIED, error=_interruption(stop, "before this table's turn"))
 
 
 def _interruption(stop: BaseException, when: str) -> Failure:
-    return failure_of_stop(stop, when, what="the run was ")
+    return describe_stop(stop, when, what="the run was ")
 
 
-def session_provenance(session: Session) -> dict[str, Any]:
+def describe_session(session: Session) -> dict[str, Any]:
     """What the run stood on: Spark, Java and every jar with its sha256."""
     return {
         "spark": session.spark_version,
@@ -197,7 +197,7 @@ def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, Tab
             expected_rows += world.expect_rows(table)
         except ReconcileError as error:
             ended = tables[number:] if _fails_itself(world, error) else (table,)
-            failed.update({one.name: failure_result(one.name, error) for one in ended})
+            failed.update({one.name: describe_failure_result(one.name, error) for one in ended})
             if len(ended) > 1:
                 break
     return failed, expected_rows
@@ -217,7 +217,7 @@ def _fails_itself(world: World, error: ReconcileError) -> bool:
 def _one(world: World, session: Session, table: TableConfig, work: Work) -> None:
     """Do the work with a table, again where it ended in what may pass, and note its result. Raises a stop of the process."""
     begun, sent_before = world.clock.monotonic_seconds(), len(world.engine.sent)
-    own = deadline_of(table.name, table.time_limit, begun)
+    own = set_deadline(table.name, table.time_limit, begun)
     limit = TimeLimit(table.name, first_deadline(own, work.until))
     one, result, ending = _try(world, session, table, work, limit)
     for attempt in count(1):
@@ -250,18 +250,18 @@ def _try(
     one: TableRun | None = None
     ending: BaseException | None = None
     try:
-        with about_table(table.name), _limited(world, session, limit) as limit_edges:
+        with name_table(table.name), _limited(world, session, limit) as limit_edges:
             one = TableRun(table, limit_edges(world.edges(table)), work.folder, work.store, session, limit)
             result = work.act(one)
     except STOPS as stop:
-        ending, result = stop, failure_result(table.name, stop)
+        ending, result = stop, describe_failure_result(table.name, stop)
     except LandedError as landed:
         ending = _ending(session, landed.error, limit)
-        failure = failure_result(table.name, ending or landed.error)
+        failure = describe_failure_result(table.name, ending or landed.error)
         result = replace(landed.result, outcome=failure.outcome, error=failure.error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
         ending = _ending(session, error, limit)
-        result = failure_result(table.name, ending or error)
+        result = describe_failure_result(table.name, ending or error)
     return one, _told_as_late(session, result, limit), ending
 
 
@@ -326,11 +326,11 @@ def _told_as_late(session: Session, result: TableResult, limit: TimeLimit) -> Ta
 def _with_cost(
     one: TableRun, result: TableResult, sent_before: int, seconds: float, *, can_ask_java: bool
 ) -> TableResult:
-    statements = one.edges.source.statements()
+    statements = one.edges.source.list_statements()
     can_count = can_ask_java and not has_lost_java(one.session)
     lake = one.edges.lake.count_files() if can_count else FilesRead(0, is_all=False)
     started, own = one.session.start_seconds, len(statements) - sent_before
-    cost = cost_of(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
+    cost = sum_cost(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
     sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
     return replace(result, cost=cost, provenance={**result.provenance, **sql})
 
@@ -348,11 +348,11 @@ def _ending(session: Session, error: BaseException, limit: TimeLimit) -> BaseExc
     return lost or (limit.error() if limit.is_asked else None)
 
 
-def cost_of(
+def sum_cost(
     result: TableResult, edges: Edges, lake: FilesRead, *, seconds: float, session_seconds: float, statements: int
 ) -> Cost:
     """What all of a table's work cost, by its clock and by what its edges counted. Where there are phases, they sum to it."""
-    spent = edges.source.spent()
+    spent = edges.source.report_cost()
     # Whole milliseconds, each phase cut: in sum they are never longer than the work.
     phases = {name: int(took * 1000) for name, took in {**spent.seconds, **result.cost.phases_seconds}.items()}
     if phases:
@@ -371,26 +371,26 @@ def cost_of(
     )
 
 
-def failure_of(one: TableRun, error: ReconcileError) -> TableResult:
-    """As `failure_result`, for an error that ended a part of a table's work. What is behind it is told: a stop, say."""
-    return failure_result(one.table.name, _ending(one.session, error, one.limit) or error)
+def describe_part_failure(one: TableRun, error: ReconcileError) -> TableResult:
+    """As `describe_failure_result`, for an error that ended a part of a table's work. What is behind it is told: a stop, say."""
+    return describe_failure_result(one.table.name, _ending(one.session, error, one.limit) or error)
 
 
-def failure_result(name: str, error: BaseException) -> TableResult:
+def describe_failure_result(name: str, error: BaseException) -> TableResult:
     """The result of a table whose work ended in an error: a named one, a stop of the process, or one that nobody foresaw."""
     if isinstance(error, STOPS):
         return TableResult(name, Outcome.UNVERIFIED, error=_interruption(error, "before the table was done"))
     known = error if isinstance(error, ReconcileError) else translate_error(error)
     if known is None:
-        log.error(trace_of(error), extra={"table": name})
-        return TableResult(name, Outcome.UNVERIFIED, error=unforeseen_failure(error, "stderr"))
+        log.error(describe_trace(error), extra={"table": name})
+        return TableResult(name, Outcome.UNVERIFIED, error=describe_unforeseen(error, "stderr"))
     if known is not error:
-        log.debug(trace_of(error), extra={"table": name})
+        log.debug(describe_trace(error), extra={"table": name})
     guards = known.guards if isinstance(known, RefusedError) else ()
     return TableResult(name, known.outcome, error=Failure(known.type, known.message, known.fix), guards=guards)
 
 
-def unforeseen_failure(error: BaseException, where: str) -> Failure:
+def describe_unforeseen(error: BaseException, where: str) -> Failure:
     """How an error that nobody foresaw is told; its traceback is `where`."""
     kind = type(error).__name__
     return Failure(kind, f"unexpected {kind}; the traceback is on {where}", "report it with the traceback")

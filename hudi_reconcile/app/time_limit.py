@@ -22,7 +22,7 @@ from hudi_reconcile.ports import Clock, Edges
 log = logging.getLogger("hudi_reconcile")
 
 
-def deadline_of(table: str | None, time_limit: timedelta | None, begun_seconds: float) -> Deadline | None:
+def set_deadline(table: str | None, time_limit: timedelta | None, begun_seconds: float) -> Deadline | None:
     """When the work with a table must have ended, or all of the run, where there is no table; None without a limit."""
     if time_limit is None:
         return None

@@ -12,15 +12,15 @@ from typing import Any
 
 from hudi_reconcile.app.connections import hold_session, open_world
 from hudi_reconcile.app.host import actor
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.app.run import Call, Finished, perform
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import open_store
 from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UnknownRunError, UsageError
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.run_folder import is_run_id
-from hudi_reconcile.stages.state import TableState, set_state, state_of
+from hudi_reconcile.stages.state import TableState, read_state, set_state
 from hudi_reconcile.stages.undo import undo
 
 WROTE = frozenset({"apply", "run"})
@@ -31,7 +31,7 @@ def find_applied_run(config: Config, run: str, names: tuple[str, ...]) -> tuple[
 
     A killed run left no folder: it may have written any table. Raises UsageError for a run that applied nothing.
     """
-    store = store_of(config, os.environ)
+    store = open_store(config, os.environ)
     if is_run_id(run) and run not in store.folder_ids():
         return run, dict.fromkeys((table.name for table in config.select(names)), None)
     run_id = store.resolve(run, commands=WROTE)
@@ -53,12 +53,12 @@ def _rows(table: Mapping[str, Any]) -> int:
 
 def run_undo(call: Call, run_id: str) -> Finished:
     """Take the run's corrections back, in every table of the call."""
-    store = store_of(call.config, os.environ)
+    store = open_store(call.config, os.environ)
     tables = store.result(run_id)["tables"] if run_id in store.folder_ids() else ()
     instants = {table["name"]: table["corrections"]["instants"] for table in tables}
 
     def take_back(one: TableRun) -> TableResult:
-        job = job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before)
+        job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
         return undo(job, run_id, one.edges, instants=instants.get(one.table.name, ()))
 
     return perform("undo", call.without_limits(), take_back, settle=of_the_run)
@@ -83,7 +83,9 @@ Document = Mapping[str, object]
 def show_state(call: Call) -> tuple[Document, ...]:
     """One document a table. Opens Spark and the lakes; the source is not asked."""
     with open_world(call.config) as world, hold_session(world, expected_rows=0):
-        return tuple(_document(table.name, table.lake.path, state_of(world.edges(table).lake)) for table in call.tables)
+        return tuple(
+            _document(table.name, table.lake.path, read_state(world.edges(table).lake)) for table in call.tables
+        )
 
 
 def run_set_state(call: Call, value: str | None) -> Finished:
@@ -93,7 +95,7 @@ def run_set_state(call: Call, value: str | None) -> Finished:
 
     def set_one(one: TableRun) -> TableResult:
         return set_state(
-            job_of(one.table, one.folder.run_id, audit_head=one.folder.head_before), one.edges, value, by=by
+            build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before), one.edges, value, by=by
         )
 
     return perform(command, call.without_limits(), set_one)

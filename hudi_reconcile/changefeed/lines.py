@@ -37,7 +37,7 @@ _AS_THEY_ARE = (BooleanType, ByteType, ShortType, IntegerType, LongType)
 _MICROS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 
 
-def lines_of(changes: DataFrame, masks: Mapping[str, Mask], envelope: Envelope | None = None) -> DataFrame:
+def render_lines(changes: DataFrame, masks: Mapping[str, Mask], envelope: Envelope | None = None) -> DataFrame:
     """One finished JSON text per change, as column `line`, ordered by instant and key. `masks` are by lake column.
 
     Columns that are masked are named in each line that could show them. With an `envelope` the line is an event as Debezium's.
@@ -111,7 +111,7 @@ def json_value(value: SparkColumn, kind: DataType) -> SparkColumn:
     return value.cast("string")
 
 
-def struct_of(kind: DataType) -> StructType:
+def require_struct(kind: DataType) -> StructType:
     """The type of a key or an image, which is a struct."""
     if not isinstance(kind, StructType):
         raise TypeError(f"{kind.simpleString()} is no struct")
@@ -121,7 +121,7 @@ def struct_of(kind: DataType) -> StructType:
 def _image(changes: DataFrame, name: str, hidden: Mapping[str, Mask]) -> SparkColumn:
     """A struct column with its values spelled; NULL where it is NULL."""
     fields = []
-    for field in struct_of(changes.schema[name].dataType).fields:
+    for field in require_struct(changes.schema[name].dataType).fields:
         text = json_value(F.col(name)[field.name], field.dataType)
         if field.name.lower() not in hidden:
             fields.append(text.alias(field.name))

@@ -17,15 +17,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from hudi_reconcile.changefeed.answers import FEW_ROWS
-from hudi_reconcile.changefeed.lines import is_same_row, struct_of
-from hudi_reconcile.core.changes.range import LoggedCommit, images_of
+from hudi_reconcile.changefeed.lines import is_same_row, require_struct
+from hudi_reconcile.core.changes.range import LoggedCommit, count_images
 
 BEFORE, AFTER = 0, 1
 MOST_BROADCAST_ROWS = 100_000
 _NAME = ("n", "key", "partition", "version")
 
 
-def log_of(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
+def pair_versions(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
     """One row per change, of the versions that are on one side only: `n`, `op`, `key`, `before`, `after`, `doubled`.
 
     `doubled` are those of a key of which the commit touched several copies: alone, one of them says nothing of the key.
@@ -58,7 +58,7 @@ def log_of(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
     return log.where(~carried & is_there).select("n", op.alias("op"), "key", "before", "after", "doubled")
 
 
-def touched_of(versions: DataFrame, *, few: bool = False) -> DataFrame:
+def filter_touched(versions: DataFrame, *, few: bool = False) -> DataFrame:
     """The copies whose version is on one side only: those that the commit did something to. `few` are read once, more twice."""
     return _touched_of_few(versions) if few else _touched(versions)
 
@@ -107,14 +107,14 @@ _OPS = ("i", "u", "d")
 
 
 def check_log(changes: DataFrame, key: Sequence[str], commits: Sequence[LoggedCommit]) -> DataFrame | None:
-    """The changes (`n`, `op`, `before`, `after`) as `log_of` gives them, one of each key and commit; materialised.
+    """The changes (`n`, `op`, `before`, `after`) as `pair_versions` gives them, one of each key and commit; materialised.
 
     None where they are not as many of each op as a commit counted, where an op does not fit its images, where a row before is
     not the row that the change before it left, or where a commit touched several copies of a key.
     A row that moved to another partition comes as a delete and an insert, and is one change.
     """
     log = _by_key(changes, key).localCheckpoint()
-    if not _is_whole(log.coalesce(1) if images_of(commits) <= FEW_ROWS else log, commits):
+    if not _is_whole(log.coalesce(1) if count_images(commits) <= FEW_ROWS else log, commits):
         return None
     return log.select("n", "op", "key", "before", "after", F.lit(False).alias("doubled"))
 
@@ -132,7 +132,8 @@ def _by_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     chain = Window.partitionBy("key").orderBy("n")
     left = F.lag("after").over(chain)
     same = F.when(
-        left.isNotNull() & before.isNotNull(), is_same_row(left, before, struct_of(changes.schema["after"].dataType))
+        left.isNotNull() & before.isNotNull(),
+        is_same_row(left, before, require_struct(changes.schema["after"].dataType)),
     )
     follows = (F.row_number().over(chain) == 1) | F.coalesce(same, left.isNull() & before.isNull())
     return by_key.withColumns({"op": op, "follows": follows})

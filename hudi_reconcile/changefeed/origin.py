@@ -20,8 +20,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, StringType, TimestampType
 
-from hudi_reconcile.changefeed.lines import json_value, struct_of
-from hudi_reconcile.core.changes.queries import CorrectionOrigin, correction_of
+from hudi_reconcile.changefeed.lines import json_value, require_struct
+from hudi_reconcile.core.changes.queries import CorrectionOrigin, read_correction_origin
 from hudi_reconcile.core.changes.range import Commit
 
 COLUMNS = ("op", "key", "before", "after", "instant", "correction")
@@ -38,14 +38,14 @@ def add_origin(
     if kinds is None:
         found = found.withColumn("kind", F.col("commit_kind"))
     else:
-        found = found.withColumn("parts", parts_of(answer)).join(kinds, ["sweep", "parts"], "left")
+        found = found.withColumn("parts", spell_key_parts(answer)).join(kinds, ["sweep", "parts"], "left")
         found = found.withColumn("kind", F.coalesce("commit_kind", "found_kind"))
     correction = F.when(F.col("run_id").isNotNull(), F.struct("run_id", "plan_id", "kind"))
     found = found.withColumn("correction", correction)
     return (found.where("correction is not null") if corrections_only else found).select("n", *COLUMNS)
 
 
-def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str]) -> DataFrame | None:
+def load_kinds(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str]) -> DataFrame | None:
     """Which kind each corrected key had: `sweep`, `parts`, `found_kind`. None where there are no findings.
 
     A finding's key has no padding (char(n)), so that `parts` have none either; keys that then are alike and were corrected for
@@ -68,16 +68,16 @@ def kinds_of(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str
     return kinds.agg(F.when(least == most, least).alias("found_kind"))
 
 
-def parts_of(answer: DataFrame) -> Column:
+def spell_key_parts(answer: DataFrame) -> Column:
     """The key of each change as texts, as the findings spell it."""
-    key = struct_of(answer.schema["key"].dataType)
+    key = require_struct(answer.schema["key"].dataType)
     return F.array(
         *[F.rtrim(json_value(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields]
     )
 
 
 def _struct(commit: Commit) -> Column:
-    found = correction_of(commit.labels)
+    found = read_correction_origin(commit.labels)
     told = (None, None, None, None) if found is None else _told(found)
     return F.struct(*[F.lit(value).cast("string") for value in (commit.instant.completed, *told)]).cast(_COMMIT)
 
@@ -111,7 +111,7 @@ def audit_against_findings(
     masked ones left out. A doubled key has several rows before it: it must be named, and is not compared further.
     """
     found = _found(changes, folder, key)
-    rows = changes.withColumn("parts", parts_of(changes)).join(found, "parts", "left")
+    rows = changes.withColumn("parts", spell_key_parts(changes)).join(found, "parts", "left")
     was_there = F.col("before").isNotNull()
     differs = (
         (was_there != F.col("is_there"))
@@ -143,7 +143,7 @@ def _found(changes: DataFrame, folder: str, key: Sequence[str]) -> DataFrame:
 
 
 def _any_differs(changes: DataFrame, columns: Mapping[str, str]) -> SparkColumn:
-    image = struct_of(changes.schema["before"].dataType)
+    image = require_struct(changes.schema["before"].dataType)
     types = {field.name: field.dataType for field in image.fields}
     comparable = [
         (source, lake) for source, lake in columns.items() if types[lake].typeName() not in ("array", "map", "struct")

@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
 from hudi_reconcile.core.errors import UnverifiedError, UsageError
-from hudi_reconcile.core.source.connection import NO_CLEAR_TEXT, Transport, is_loopback, transport_of
+from hudi_reconcile.core.source.connection import NO_CLEAR_TEXT, Transport, is_loopback, read_transport
 from hudi_reconcile.databases.postgres import dialect
 
 Cursor = psycopg.Cursor[tuple[Any, ...]]
@@ -81,7 +81,7 @@ class PostgresTarget:
     @property
     def transport(self) -> Transport:
         """How the server is verified. Raises UsageError where it would not be, and nobody said so."""
-        return transport_of(
+        return read_transport(
             *_asked(self._uri()), insecure=self.insecure, roots=self.roots, place="--into", waiver="--insecure"
         )
 
@@ -120,7 +120,7 @@ class PostgresTarget:
             # The server's own text may hold values of rows.
             raise TargetError(
                 f"target {self.table}: the database refused ({type(error).__name__}, SQLSTATE {error.sqlstate})",
-                fix=f"{fix_of(error.sqlstate, is_verified=transport.is_verified)}, then run the same command again",
+                fix=f"{suggest_fix(error.sqlstate, is_verified=transport.is_verified)}, then run the same command again",
             ) from error
 
     def _uri(self) -> str:
@@ -190,7 +190,7 @@ def _asked(uri: str) -> tuple[str, dict[str, str]]:
     return next((host for host in hosts if not is_loopback(host)), "localhost"), {**root, **mode, **given}
 
 
-def fix_of(sqlstate: str | None, *, is_verified: bool = False) -> str:
+def suggest_fix(sqlstate: str | None, *, is_verified: bool = False) -> str:
     """What to look at for a class of errors; without a state there was no connection. Pure."""
     states = {
         "23502": "let the column be NULL (alter column ... drop not null), as the lake does",

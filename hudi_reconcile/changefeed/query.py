@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.changefeed.answers import FEW_ROWS, answer, of_one_row_each
-from hudi_reconcile.changefeed.lines import Mask, json_value, lines_of, struct_of
-from hudi_reconcile.changefeed.log import check_log, log_of, touched_of
-from hudi_reconcile.changefeed.origin import COLUMNS, FindingsAudit, add_origin, audit_against_findings, kinds_of
+from hudi_reconcile.changefeed.lines import Mask, json_value, render_lines, require_struct
+from hudi_reconcile.changefeed.log import check_log, filter_touched, pair_versions
+from hudi_reconcile.changefeed.origin import COLUMNS, FindingsAudit, add_origin, audit_against_findings, load_kinds
 from hudi_reconcile.core.changes.consumers import Chunk
 from hudi_reconcile.core.changes.queries import Envelope, QueryType
 from hudi_reconcile.core.changes.range import Commit, LoggedCommit, rows_written
@@ -29,13 +29,13 @@ class Findings:
 
 def select_touched(versions: Frame, *, few: bool = False) -> Frame:
     """Of the rows just before and just after each commit those that it did something to. `few` are read once, more twice."""
-    return Frame(touched_of(cast("DataFrame", versions), few=few))
+    return Frame(filter_touched(cast("DataFrame", versions), few=few))
 
 
 def pair_images(changed: Frame, commits: Sequence[Commit]) -> Frame:
     """The change log of these commits from what they `select_touched`."""
     replacing = [n for n, commit in enumerate(commits) if commit.replaces]
-    return Frame(log_of(cast("DataFrame", changed), replacing))
+    return Frame(pair_versions(cast("DataFrame", changed), replacing))
 
 
 def answer_query(kind: QueryType, log: Frame, commits: Sequence[Commit], *, is_kept: bool = False) -> Frame:
@@ -69,7 +69,7 @@ def _instants(commits: Sequence[Commit]) -> list[str]:
 def add_provenance(found: Frame, commits: Sequence[Commit], findings: Findings, *, corrections_only: bool) -> Frame:
     """The answer with `instant` and `correction` of each change."""
     rows = cast("DataFrame", found)
-    kinds = kinds_of(rows.sparkSession, findings.folders, findings.key)
+    kinds = load_kinds(rows.sparkSession, findings.folders, findings.key)
     return Frame(add_origin(rows, commits, kinds, corrections_only=corrections_only))
 
 
@@ -86,7 +86,7 @@ def count_keys_among(rows: Frame, others: Frame) -> int:
     return keys.join(cast("DataFrame", others), "key", "left_semi").count()
 
 
-def first_of(rows: Frame, limit: int) -> Frame:
+def take_first(rows: Frame, limit: int) -> Frame:
     """The first changes by instant and key."""
     return Frame(cast("DataFrame", rows).orderBy("n", "key").limit(limit))
 
@@ -98,7 +98,7 @@ def audit_findings(rows: Frame, folder: str, key: Sequence[str], columns: Mappin
 
 def print_lines(rows: Frame, masks: Mapping[str, Mask], envelope: Envelope | None = None) -> Iterator[str]:
     """One JSON text per change, ordered by instant and key, a part of them at a time."""
-    for row in lines_of(cast("DataFrame", rows), masks, envelope).toLocalIterator():
+    for row in render_lines(cast("DataFrame", rows), masks, envelope).toLocalIterator():
         yield str(row[0])
 
 
@@ -117,7 +117,7 @@ def select_chunk(rows: Frame, chunk: Chunk) -> Frame:
 
 def save_changes(rows: Frame, path: str) -> None:
     """Write the columns that users of the API see as Parquet, in place of what is at the path."""
-    as_frame(rows).write.mode("overwrite").parquet(path)
+    show_frame(rows).write.mode("overwrite").parquet(path)
 
 
 def print_rows(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Sequence[str | None]]]:
@@ -125,11 +125,11 @@ def print_rows(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Seque
     frame = cast("DataFrame", rows)
     image = frame.schema["after"].dataType
     row = F.coalesce("after", "before")
-    values = [json_value(row[name], struct_of(image)[name].dataType).cast("string") for name in columns]
+    values = [json_value(row[name], require_struct(image)[name].dataType).cast("string") for name in columns]
     for found in frame.select("op", F.array(*values)).toLocalIterator():
         yield found[0], found[1]
 
 
-def as_frame(rows: Frame) -> DataFrame:
+def show_frame(rows: Frame) -> DataFrame:
     """The columns that users of the API see."""
     return cast("DataFrame", rows).select(*COLUMNS)

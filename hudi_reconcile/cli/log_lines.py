@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from time import time
 from types import MappingProxyType
 
-from hudi_reconcile.app.log_context import current_run, current_table
+from hudi_reconcile.app.log_context import get_run, get_table
 from hudi_reconcile.core.safe_text import json_safe, printable
 
 INFO, WARNING, ERROR = "info", "warning", "error"
@@ -92,7 +92,7 @@ class LineWriter:
     ) -> None:
         """Write one line. The run, and the table where none is given, are those of the work that is under way."""
         now = time() if seconds is None else seconds
-        line = spell_line(now, level, message, run_id=current_run(), table=table or current_table(), more=more)
+        line = spell_line(now, level, message, run_id=get_run(), table=table or get_table(), more=more)
         self._put(f"{line}\n")
 
     def take_descriptors(self) -> None:

@@ -21,14 +21,14 @@ import click
 
 from hudi_reconcile import __version__
 from hudi_reconcile.app.log_context import name_run
-from hudi_reconcile.app.stop import STOP, exit_code_of, failure_of_stop
+from hudi_reconcile.app.stop import STOP, describe_stop, get_exit_code
 from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings, profile_option, set_option
 from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, Terminated, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import defuse_commands, printable, trace_of
+from hudi_reconcile.core.safe_text import defuse_commands, describe_trace, printable
 
 PROGRAM = "hudi-reconcile"
 _COMPLETION = "_HUDI_RECONCILE_COMPLETE"
@@ -108,7 +108,7 @@ def _tell_least(error: BaseException) -> None:
     """What can be told where a report failed: the exception's class, then its places. Their words may quote rows."""
     streams.complain(f"error: {type(error).__name__} while a failure was told", level="error")
     with contextlib.suppress(Exception):  # an exception of a JVM that is gone has no text any more
-        streams.complain(defuse_commands(trace_of(error)), level="error")
+        streams.complain(defuse_commands(describe_trace(error)), level="error")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -140,7 +140,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: BaseException, arguments: Sequence[str]) -> int:
     try:
-        return report(failure_of(error), command=find_command(arguments), as_json=_wants_json(arguments, "--format"))
+        return report(
+            describe_call_failure(error), command=find_command(arguments), as_json=_wants_json(arguments, "--format")
+        )
     except streams.ReaderGone:
         streams.silence()
         return _NOT_DELIVERED
@@ -198,7 +200,7 @@ class CallFailure:
     notes: tuple[str, ...] = ()
 
 
-def failure_of(error: BaseException) -> CallFailure:
+def describe_call_failure(error: BaseException) -> CallFailure:
     """What to tell about an exception."""
     match error:
         case ReconcileError():
@@ -223,15 +225,15 @@ def report(failure: CallFailure, *, command: str | None, as_json: bool) -> int:
     if failure.traceback:
         streams.complain(defuse_commands(failure.traceback), level="error")
     heading = f"{failure.count:,} problems in the config\n" if failure.count > 1 else ""
-    streams.complain_of(f"{heading}{failure.message}", failure.fix)
+    streams.report_complaint(f"{heading}{failure.message}", failure.fix)
     for note in failure.notes:
         streams.complain(note)
     if as_json and not streams.document_is_out():
-        streams.emit_json(document_of(failure, command))
+        streams.emit_json(build_failure_document(failure, command))
     return failure.exit_code
 
 
-def document_of(failure: CallFailure, command: str | None) -> dict[str, object]:
+def build_failure_document(failure: CallFailure, command: str | None) -> dict[str, object]:
     """The JSON document of a failed call."""
     error: dict[str, object] = {"type": failure.type, "message": failure.message, "fix": failure.fix}
     if failure.problems:
@@ -258,9 +260,9 @@ def _help_of(error: click.UsageError) -> str:
 
 
 def _interruption(stop: BaseException) -> CallFailure:
-    told = failure_of_stop(stop, "before the end")
+    told = describe_stop(stop, "before the end")
     failure = _failure(Outcome.UNVERIFIED, told.type, told.message, told.fix)
-    return replace(failure, exit_code=exit_code_of(stop))
+    return replace(failure, exit_code=get_exit_code(stop))
 
 
 def _unforeseen(error: BaseException) -> CallFailure:
@@ -271,7 +273,7 @@ def _unforeseen(error: BaseException) -> CallFailure:
         type=name,
         message=f"unexpected {name}; the traceback is on stderr",
         fix="report it with the traceback",
-        traceback=f"Traceback, without the words of errors that may quote rows:\n{trace_of(error)}",
+        traceback=f"Traceback, without the words of errors that may quote rows:\n{describe_trace(error)}",
         notes=_notes(error),
     )
 

@@ -13,7 +13,7 @@ from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, 
 from hudi_reconcile.core.safe_text import defuse_commands
 from hudi_reconcile.report.words.advice import advice
 from hudi_reconcile.report.words.rules import rule_lines
-from hudi_reconcile.report.words.scope import LeftView, left_of, scope_lines
+from hudi_reconcile.report.words.scope import LeftView, scope_lines, view_rest
 from hudi_reconcile.report.words.verdict import (
     count_text,
     coverage_text,
@@ -34,7 +34,7 @@ def render_run(run: RunResult, *, report: str = "") -> str:
     document = run_document(run)
     lines = [*trust_lines(run.trust), f"{document['outcome'].upper()}  {verdict(document)}"]
     for table in document["tables"]:
-        lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table, left_of(document, table))]
+        lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table, view_rest(document, table))]
     lines += ["", _field("run", document["run_id"], indent=0)]
     if report:
         lines.append(_field("report", report, indent=0))

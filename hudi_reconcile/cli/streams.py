@@ -148,7 +148,7 @@ def complain(text: str, *, level: str = INFO, table: str | None = None) -> None:
         return
 
 
-def complain_of(message: str, fix: str, *, table: str | None = None) -> None:
+def report_complaint(message: str, fix: str, *, table: str | None = None) -> None:
     """Write an error and its fix to stderr; texts of databases and files are no commands to a CI server."""
     complain(defuse_commands(f"error: {message}\nfix: {fix}"), level=ERROR, table=table)
 

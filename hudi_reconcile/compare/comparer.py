@@ -57,15 +57,15 @@ class SparkComparer:
         self._masks = masks
         self._shape = ComparisonShape(agreement, cut)
 
-    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+    def compare_digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """One entry per segment that holds a row on either side."""
         return segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
 
-    def source_digests(self, source: Frame) -> tuple[SegmentSum, ...]:
+    def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
         """The source's rows digested alone."""
         return source_digests(_frame(source), self._shape)
 
-    def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
+    def digest_texts(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
         return collect_digests(digest_texts(select_scope(_frame(lake)), "lake", self._shape))
 
@@ -73,22 +73,22 @@ class SparkComparer:
         """The lake's rows of these segments, materialised."""
         return Frame(keep_rows(_frame(lake), self._shape, segments))
 
-    def candidates(self, look: Look, segments: SegmentSet) -> Frame:
+    def find_candidates(self, look: Look, segments: SegmentSet) -> Frame:
         """Keys whose images differ now; materialised."""
         return Frame(candidates.find_differing(_frame(look.source), _frame(look.lake), self._shape, segments))
 
-    def findings(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_candidates(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
         source, lake = self._images(look, segments)
         facts = candidates.look_again(_frame(found), source, lake, self._shape)
-        judged = findings.findings_of(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
+        judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         return Frame(judged.localCheckpoint(eager=True))
 
-    def again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """The findings, those that were moving judged by this look; materialised."""
         before = _frame(found)
         facts = candidates.look_at_moving(before, *self._images(look, segments), self._shape)
-        judged = findings.findings_of(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
+        judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         others = before.where(f"kind <> '{FindingKind.MOVING.value}'")
         return Frame(others.unionByName(judged).localCheckpoint(eager=True))
 
@@ -101,7 +101,7 @@ class SparkComparer:
         """The findings, those that neither side shows as moving; lazy."""
         return Frame(findings.unsettle(_frame(found), self._shape, self._table))
 
-    def hidden_rows(self, source: Frame) -> dict[str, int]:
+    def count_hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""
         return count_hidden_rows(select_scope(_frame(source)), self._shape.agreement.cut)
 
@@ -117,15 +117,15 @@ class SparkComparer:
         """Findings that were saved, of these files of the folder alone: Spark would read whatever else lies there."""
         return self._files.load([f"{path}/{name}" for name in files])
 
-    def planned(self, frame: Frame, action: str | None) -> Frame:
+    def select_corrections(self, frame: Frame, action: str | None) -> Frame:
         """The findings that are corrections."""
         rows = corrections.planned_keys(_frame(frame))
         return Frame(rows if action is None else rows.where(F.col("action") == action))
 
-    def anatomy(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
+    def profile_drift(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift lies; two small jobs."""
         drift = corrections.planned_keys(_frame(frame))
-        cells, other_rows = fullest_cells(cells_of(drift, timed=timed), rows)
+        cells, other_rows = fullest_cells(count_cells(drift, timed=timed), rows)
         columns, missing_rows, extra_copies, late_rows = totals_of(drift, reached_micros)
         return Anatomy(cells, other_rows, columns, late_rows, missing_rows, extra_copies)
 
@@ -134,16 +134,16 @@ class SparkComparer:
         source, lake = self._images(look, segments)
         return Frame(corrections.recheck(_frame(plan), source, lake, self._shape))
 
-    def to_delete(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
+    def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; one job."""
         return corrections.keys_to_delete(_frame(rechecked), self._shape, most)
 
-    def held_rows(self, source: Frame) -> tuple[Frame, int]:
+    def stage_rows(self, source: Frame) -> tuple[Frame, int]:
         """Rows of the source, materialised, and counted."""
         rows = _frame(source).localCheckpoint(eager=True)
         return Frame(rows), rows.count()
 
-    def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
+    def mark_existing(self, rechecked: Frame, there: Frame | None) -> Frame:
         """Deletes whose key is there have moved; materialised."""
         return Frame(
             corrections.mark_existing(_frame(rechecked), None if there is None else _frame(there), self._shape)
@@ -153,7 +153,7 @@ class SparkComparer:
         """Corrections of these record keys get the status `held`; materialised."""
         return Frame(corrections.hold(_frame(rechecked), _frame(keys), self._shape))
 
-    def landed(
+    def mark_landed(
         self,
         rechecked: Frame,
         around: tuple[Frame, Frame],
@@ -164,12 +164,12 @@ class SparkComparer:
         made, *others = [self._versions(pair, segments) for pair in (around, *later)]
         return Frame(corrections.mark_landed(_frame(rechecked), made, others, self._shape))
 
-    def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
+    def carry_versions(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
         """The plan's rows in the version that a commit carried them into; materialised."""
-        around = self._versions((before, at), self.segments_of(plan))
+        around = self._versions((before, at), self.find_segments(plan))
         return Frame(corrections.find_rewritten(_frame(plan), action, around, self._shape))
 
-    def ready(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
+    def build_corrective(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""
         rows = _frame(rechecked).where(F.col("status") == status)
         return Corrective(
@@ -186,15 +186,15 @@ class SparkComparer:
             corrections.read_back(_frame(rechecked), self._images(look, segments), tuple(written), self._shape)
         )
 
-    def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
+    def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""
         return Frame(status_of_keys(_frame(rows), column, reasons, self._shape))
 
-    def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
+    def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of these keys; materialised."""
         return Frame(list_uncorrected(_frame(planned), [*map(_frame, ends)], self._shape, self._table))
 
-    def segments_of(self, plan: Frame) -> SegmentSet:
+    def find_segments(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""
         return SegmentSet.of(row["segment"] for row in _frame(plan).select("segment").distinct().collect())
 
@@ -291,7 +291,7 @@ _DAY_MICROS = 86_400_000_000
 _LATE = "late_arriving"
 
 
-def cells_of(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
+def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
     """The fullest cells. `timed`: the watermark is a time, in microseconds."""
     day = (
         f"cast(floor(coalesce(source_micros, lake_micros) / {_DAY_MICROS}L) as bigint)"

@@ -29,17 +29,17 @@ from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
 from hudi_reconcile.ports import Frame, RowFiles
 
 
-def findings_of(
+def build_findings(
     facts: DataFrame, shape: ComparisonShape, *, table: str, pending: PendingRange | None, masks: Masks
 ) -> DataFrame:
     """One row per candidate key: what was found, and what apply needs to know of it."""
     items = shape.agreement.columns
-    kind = kind_of(pending)
+    kind = render_kind(pending)
     # As few frames on the way as can be: Spark analyses each of them anew.
     judged = facts.select(
         "*",
         F.expr(f"{kind} as kind"),
-        F.expr(f"{action_of(kind)} as action"),
+        F.expr(f"{render_action(kind)} as action"),
         F.expr(f"{differing_columns(items)} as columns"),
         shown_values(items, source_values(items), masks).alias("source_values"),
         shown_values(items, lake_values(items), masks).alias("lake_values"),
@@ -147,7 +147,7 @@ def save(findings: DataFrame, path: str, *, rows: int, shape: ComparisonShape, f
         )
 
 
-def kind_of(pending: PendingRange | None) -> str:
+def render_kind(pending: PendingRange | None) -> str:
     """The kind of each row as SQL, exactly as `classify` decides it."""
     in_next_window = "false" if pending is None else f"in_source and {_in_next_window(pending)}"
     rules = (
@@ -185,7 +185,7 @@ def _literal(mark: Value) -> str:
     return f"{mark:f}BD" if isinstance(mark, Decimal) else str(mark)
 
 
-def action_of(kind: str) -> str:
+def render_action(kind: str) -> str:
     """What would repair a row of this kind, both as SQL, as `action_for` decides it."""
     none = ", ".join(sorted(f"'{item.value}'" for item in NOT_DRIFT))
     return f"case when {kind} in ({none}) then 'none' when {kind} = '{FindingKind.DELETED.value}' then 'delete' else 'upsert' end"

@@ -290,7 +290,7 @@ def no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def secret_of(value: object, info: ValidationInfo, key: str) -> object:
+def wrap_secret(value: object, info: ValidationInfo, key: str) -> object:
     """A text as a secret that is filled in when it is needed; `key` is where people look for it."""
     if not isinstance(value, str):
         return value
@@ -367,15 +367,15 @@ class WrittenFloat(float):
     exact: Decimal
 
 
-def scalar_of(text: str) -> Scalar:
+def parse_scalar(text: str) -> Scalar:
     """What a scalar without quotes means.
 
     Raises:
         AmbiguousError: a number to some readers and a text to others, or a number longer than any that is of use. Python
             refuses integers of more than 4,300 digits (CVE-2020-10735), whose conversion takes quadratic time.
 
-    >>> scalar_of("010"), scalar_of("0x1F"), scalar_of("yes"), scalar_of("~"), scalar_of("1e3"), scalar_of("1_000")
-    (10, 31, 'yes', None, 1000.0, 1000)
+    >>> [parse_scalar(text) for text in ("010", "0x1F", "yes", "~", "1e3", "1_000")]
+    [10, 31, 'yes', None, 1000.0, 1000]
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -393,13 +393,13 @@ def scalar_of(text: str) -> Scalar:
         raise AmbiguousError(f"is a number of more than {LONGEST_NUMBER} characters; put it in quotes if it is text")
     if is_int:
         return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
-    return number_of(text, float(text.replace(".inf", "inf").replace(".nan", "nan") if text[-1] in "fFnN" else text))
+    return keep_number(text, float(text.replace(".inf", "inf").replace(".nan", "nan") if text[-1] in "fFnN" else text))
 
 
-def number_of(text: str, rounded: float) -> float:
+def keep_number(text: str, rounded: float) -> float:
     """The float that YAML reads, as `WrittenFloat` where the text says more than it.
 
-    >>> number_of("0.10", 0.1), number_of("0.12345678901234567891", 0.12345678901234568).exact
+    >>> keep_number("0.10", 0.1), keep_number("0.12345678901234567891", 0.12345678901234568).exact
     (0.1, Decimal('0.12345678901234567891'))
     """
     if not math.isfinite(rounded) and "n" in text.lower():

@@ -22,7 +22,7 @@ _LEGAL = ("version", "include", "tables")
 Fill = Callable[[str], str | None]
 
 
-def text_of(path: Path, *, what: str = "config file", shown: str | None = None, fix: str = _WHERE) -> str:
+def read_text(path: Path, *, what: str = "config file", shown: str | None = None, fix: str = _WHERE) -> str:
     """The text of a file that people write, or of a pipe; at most a little over what `read_document` takes.
 
     Raises:
@@ -85,7 +85,7 @@ class Included:
         rank = len(self.known)
         self.known[_identity(path)] = ValueOrigin(shown, rank, 1)
         try:
-            document = read_document(text_of(path, what="included file", shown=shown))
+            document = read_document(read_text(path, what="included file", shown=shown))
         except ConfigError as error:
             self._refuse(origin, error.message)
             return None

@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from hudi_reconcile.config.compose import compose, find_bare_secrets, place_problems
 from hudi_reconcile.config.fields import Location, Place
-from hudi_reconcile.config.files import read_included, text_of
+from hudi_reconcile.config.files import read_included, read_text
 from hudi_reconcile.config.layers import PlacedProblem, ValueOrigin, layered_error, read_node
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.overlay import NO_OVERLAY, Overlay
-from hudi_reconcile.config.problems import UNKNOWN_KEY, config_error, find_fatal_problems, problems_of
+from hudi_reconcile.config.problems import UNKNOWN_KEY, config_error, find_fatal_problems, locate_problems
 from hudi_reconcile.config.secrets import (
     OPTION_SECTIONS,
     Environment,
@@ -58,7 +58,7 @@ def load_with_references(
     path: Path, env: Environment, read_file: ReadFile = read_text_file, overlay: Overlay = NO_OVERLAY
 ) -> Loaded:
     """As `load_config`, with what `config show` needs to print no value that came from a reference."""
-    return parse_config(text_of(path), Place(str(path), path.absolute().parent), env, read_file, overlay)
+    return parse_config(read_text(path), Place(str(path), path.absolute().parent), env, read_file, overlay)
 
 
 def is_secret(location: Location, value: object) -> bool:
@@ -92,7 +92,7 @@ def parse_config(
         config = Config.model_validate(values, context=place)
     except ValidationError as error:
         unfilled = {problem.location for problem in filler.problems}
-        told = problems_of(error, layered.document, Config)
+        told = locate_problems(error, layered.document, Config)
         # A value that stands for one that is missing is not judged; that its key is unknown stays true.
         problems += [found for found in told if found.location not in unfilled or found.text.startswith(UNKNOWN_KEY)]
         raise layered_error([*placed, *place_problems(layered, problems)]) from None

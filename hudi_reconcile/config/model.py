@@ -41,7 +41,7 @@ from hudi_reconcile.config.fields import (
     Text,
     not_empty,
     option_text,
-    secret_of,
+    wrap_secret,
 )
 from hudi_reconcile.config.partial import Partial, PartialSection
 from hudi_reconcile.config.paths import (
@@ -59,12 +59,12 @@ from hudi_reconcile.config.source import check_url, source_sql_findings, unverif
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import find_respelled, fold
 from hudi_reconcile.core.pull.retry import TABLE_RETRIES
-from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
+from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
 from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
 
 
 def _key(value: object, info: ValidationInfo) -> object:
-    found = secret_of(value, info, "audit.key")
+    found = wrap_secret(value, info, "audit.key")
     if isinstance(found, Secret) and not found.template.is_one_reference:
         raise ValueError(
             "must be ${file:PATH} or ${env:NAME} and nothing else: a key in the config is in every copy of it"
@@ -186,7 +186,7 @@ _SOURCE_KEYS = frozenset({"url", "password", "driver"})
 
 
 def _secret(value: object, info: ValidationInfo) -> object:
-    return secret_of(value, info, "source.password")
+    return wrap_secret(value, info, "source.password")
 
 
 def _zone(name: str) -> str:
@@ -240,7 +240,7 @@ class SourceConfig(Section):
         options = {str(key): str(option_text(value)) for key, value in raw.section("jdbc").values.items()}
         for key, text in option_problems(DRIVERS.get(driver_word(url)), options, trusted=trusted):
             yield ("jdbc", key), f"use `source.{fold(key)}`" if fold(key) in _SOURCE_KEYS else text
-        if is_jdbc(url) and (problem := url_problem(url, product_of(url), trusted=trusted)):
+        if is_jdbc(url) and (problem := url_problem(url, read_product(url), trusted=trusted)):
             yield ("url",), problem
         else:
             insecure = raw.get("insecure") is True

@@ -17,7 +17,7 @@ from hudi_reconcile.core.errors import ConfigError, suggest_name
 
 FIX = "correct the lines above, then: hudi-reconcile config validate"
 # Keys whose values may hold credentials, whatever their parent.
-_NEVER_REPEATED = frozenset({"url", "password", "jdbc", "conf", "options", "where", "query", "audit"})
+_NEVER_REPEATED = frozenset({"url", "password", "jdbc", "conf", "options", "where", "query", "audit", "copy_to"})
 _LONGEST_REPEATED = 60
 _LONGEST_KEY = 200
 MOST_SHOWN = 200
@@ -53,10 +53,10 @@ def find_fatal_problems(document: Document) -> list[Problem]:
 def config_error(problems: list[Problem], file: str, *, fix: str = FIX) -> ConfigError:
     """All problems of one file as one error, in the order of its lines."""
     told = ((problem.line, key_text(problem.location), problem.text) for problem in problems)
-    return error_of(told, file, fix=fix)
+    return join_problems(told, file, fix=fix)
 
 
-def problems_of(error: ValidationError, document: Document, model: type[Section]) -> Iterator[Problem]:
+def locate_problems(error: ValidationError, document: Document, model: type[Section]) -> Iterator[Problem]:
     """The problems that validation found, each on the line of its key, in the order of the lines.
 
     Those beyond the first `MOST_SHOWN` are yielded without their sentence, which nobody will read and which takes its time.
@@ -72,7 +72,7 @@ def problems_of(error: ValidationError, document: Document, model: type[Section]
         yield Problem(place, location, UNKNOWN_KEY if kind == "extra_forbidden" else "")
 
 
-def error_of(problems: Iterable[tuple[int, str, str]], file: str, *, fix: str) -> ConfigError:
+def join_problems(problems: Iterable[tuple[int, str, str]], file: str, *, fix: str) -> ConfigError:
     """Problems (line, key, text) of one file as one error, in the order of its lines, each once; `MOST_SHOWN` in words."""
     ordered = sorted(problems, key=lambda one: one[0])
     lines = dict.fromkeys(

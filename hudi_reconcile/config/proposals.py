@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from hudi_reconcile.config.compose import compose
-from hudi_reconcile.config.fields import Location, Place, scalar_of
+from hudi_reconcile.config.fields import Location, Place, parse_scalar
 from hudi_reconcile.config.layers import read_node
 from hudi_reconcile.config.load import is_secret, parse_config
 from hudi_reconcile.config.model import Config
@@ -220,7 +220,7 @@ def _mapping(names: Mapping[str, str]) -> str:
 
 
 def _spell(text: str) -> str:
-    if _PLAIN.fullmatch(text) and scalar_of(text) == text and text.lower() not in _WORDS:
+    if _PLAIN.fullmatch(text) and parse_scalar(text) == text and text.lower() not in _WORDS:
         return text
     return '"' + "".join(_quoted(text)) + '"'
 

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from hudi_reconcile.config.fields import Location, Place, Section
-from hudi_reconcile.config.files import text_of
+from hudi_reconcile.config.files import read_text
 from hudi_reconcile.config.problems import (
     MOST_SHOWN,
     config_error,
     find_fatal_problems,
-    problems_of,
+    locate_problems,
     shorten,
 )
 from hudi_reconcile.config.rules_model import RULES, RulesFile, RulesHead
@@ -38,7 +38,7 @@ def load_rules(path: Path, *, shown: str, table: str | None, doubt: Doubt | None
     Raises:
         ConfigError: the file cannot be read, or anything in it is wrong; all problems at once.
     """
-    return parse_rules(text_of(path, what="rules file", shown=shown, fix=_MISSING), shown, table, doubt=doubt)
+    return parse_rules(read_text(path, what="rules file", shown=shown, fix=_MISSING), shown, table, doubt=doubt)
 
 
 def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None = None) -> RuleSet:
@@ -102,7 +102,7 @@ def _entry(document: Document, here: Location, model: type[Any], file: str) -> t
     try:
         return model.model_validate(document.value_at(here), context=Place(file, Path())), []
     except ValidationError as error:
-        found = problems_of(error, document.below(here), model)
+        found = locate_problems(error, document.below(here), model)
         return None, [replace(one, location=(*here, *one.location)) for one in found]
 
 

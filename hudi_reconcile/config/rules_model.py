@@ -38,7 +38,7 @@ from hudi_reconcile.core.rules.reach import (
     RULE,
     TABLE_FUNCTIONS,
     find_reach_fault,
-    sql_of,
+    list_queries,
 )
 from hudi_reconcile.core.rules.rules import Allow, Check, Gx, Severity, Sql
 
@@ -352,7 +352,7 @@ def refuse_reach(check: Check) -> None:
     """
     if isinstance(check, Gx) and _is_known(check) and (why := find_reach_fault(check.type, check.kwargs)):
         raise ValueError(why)
-    for query in sql_of(check):
+    for query in list_queries(check):
         if _VARIABLE.search(query):
             raise ValueError(
                 "${...} is a variable of Spark, which may hold what the environment holds: write the value itself"

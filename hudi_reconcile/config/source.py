@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, unquote
 
 from hudi_reconcile.config.fields import Finding, Raw
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.source.connection import SYSTEM, Transport, transport_of
-from hudi_reconcile.core.source.jdbc import JdbcTls, is_jdbc, jdbc_tls, product_of, unchecked_settings
+from hudi_reconcile.core.source.connection import SYSTEM, Transport, read_transport
+from hudi_reconcile.core.source.jdbc import JdbcTls, is_jdbc, jdbc_tls, read_product, unchecked_settings
 
 
 def source_sql_findings(raw: Raw) -> Iterator[Finding]:
@@ -33,7 +33,7 @@ def source_sql_findings(raw: Raw) -> Iterator[Finding]:
 
 
 def _product(url: str) -> str:
-    return product_of(url) if is_jdbc(url) else url.partition(":")[0].partition("+")[0].lower()
+    return read_product(url) if is_jdbc(url) else url.partition(":")[0].partition("+")[0].lower()
 
 
 _SHAPE = re.compile(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://\S*|jdbc:[a-z0-9]+:\S+", re.IGNORECASE)
@@ -68,7 +68,7 @@ def transport_in(url: str, *, insecure: bool) -> Transport | None:
     if found is None:
         return None
     given = dict(parse_qsl(found["query"] or "", keep_blank_values=True))
-    return transport_of(found["host"] or "127.0.0.1", given, insecure=insecure, roots=SYSTEM)
+    return read_transport(found["host"] or "127.0.0.1", given, insecure=insecure, roots=SYSTEM)
 
 
 def unverified_findings(url: str, options: Mapping[str, str], *, insecure: bool) -> Iterator[str]:

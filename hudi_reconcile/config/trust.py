@@ -29,14 +29,14 @@ class Trust:
     fix: str
 
 
-def trust_of(config: Config) -> tuple[Trust, ...]:
+def list_trust(config: Config) -> tuple[Trust, ...]:
     """All that this config gives up, in the order of its keys; nothing for a config that leaves every check on."""
     return (*_of_source(config.source), *_of_spark(config.spark.conf))
 
 
 def sentences(config: Config) -> tuple[str, ...]:
     """The same as a sentence each, for results and reports."""
-    return tuple(one.sentence for one in trust_of(config))
+    return tuple(one.sentence for one in list_trust(config))
 
 
 def _of_source(source: SourceConfig) -> Iterator[Trust]:

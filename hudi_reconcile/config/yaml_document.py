@@ -24,7 +24,7 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from hudi_reconcile.config.fields import AmbiguousError, Location, Scalar, scalar_of
+from hudi_reconcile.config.fields import AmbiguousError, Location, Scalar, parse_scalar
 
 LARGEST_BYTES = 1_048_576
 MOST_VALUES = 100_000
@@ -195,7 +195,7 @@ class _Reader:
         if not event.implicit[0]:  # in quotes, or a block
             return text
         try:
-            return scalar_of(text)
+            return parse_scalar(text)
         except AmbiguousError as error:
             self._document.problems.append(Problem(event.start_mark.line + 1, location, str(error)))
             return None

@@ -108,19 +108,19 @@ _CAUSE = re.compile(r"^\s*((?:Caused by: )?[\w.$]+\.\w*(?:Error|Exception))\b")
 _MOST_LINES = 80
 
 
-def trace_of(error: BaseException) -> str:
+def describe_trace(error: BaseException) -> str:
     """The chain of exceptions, the first cause first, each with its places and its class; words only where they are of code."""
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    before = "" if earlier is None or earlier is error else f"{trace_of(earlier)}then:\n"
+    before = "" if earlier is None or earlier is error else f"{describe_trace(earlier)}then:\n"
     frames = StackSummary.extract(walk_tb(error.__traceback__))
     places = "".join(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n' for frame in frames)
     kind = type(error)
     own = isinstance(error, ReconcileError) or (kind.__module__ == "builtins" and isinstance(error, _TELLING))
     name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-    return f"{before}{places}{name}{f': {error}' if own else ''}\n{places_of(text_of(error))}"
+    return f"{before}{places}{name}{f': {error}' if own else ''}\n{extract_places(read_message(error))}"
 
 
-def text_of(error: BaseException) -> str:
+def read_message(error: BaseException) -> str:
     """An error's own words; nothing where they cannot be had: those of Java's errors are asked of a JVM that may be gone."""
     try:
         return str(error)
@@ -128,10 +128,10 @@ def text_of(error: BaseException) -> str:
         return ""
 
 
-def places_of(text: str) -> str:
+def extract_places(text: str) -> str:
     r"""The places and classes of a Java or Python stack trace within a text; nothing of what its exceptions say.
 
-    >>> places_of("An error: java.lang.X\nCaused by: a.BException: Ann\n\tat a.B.c(B.java:7)\nmore Ann")
+    >>> extract_places("An error: java.lang.X\nCaused by: a.BException: Ann\n\tat a.B.c(B.java:7)\nmore Ann")
     'Caused by: a.BException\n\tat a.B.c(B.java:7)\n'
     """
     found = []
@@ -143,13 +143,13 @@ def places_of(text: str) -> str:
     return "".join(f"{line}\n" for line in found[:_MOST_LINES])
 
 
-def json_of(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The value of a JSON text.
 
     Raises:
         ValueError: no JSON, an integer of more digits than Python reads, or nested deeper than it can follow.
 
-    >>> json_of('{"a": [1]}')
+    >>> parse_json('{"a": [1]}')
     {'a': [1]}
     """
     try:
@@ -166,7 +166,7 @@ def avro_fields(schema: str) -> Iterator[tuple[str, list[Any]]]:
     """
     document: Any = None
     with suppress(ValueError):  # then nothing is known of any field
-        document = json_of(schema)
+        document = parse_json(schema)
     fields = document.get("fields") if isinstance(document, dict) else None
     for field in fields if isinstance(fields, list) else ():
         if isinstance(field, dict) and isinstance(field.get("name"), str) and "type" in field:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
+from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.mysql import session as mysql_session
 from hudi_reconcile.databases.mysql.engine import MysqlEngine
@@ -55,7 +55,7 @@ def refuse_mysql_by_jdbc(url: str) -> None:
 
     Spark, or a dialect that quotes as SQL-92 does, writes "name", which these servers read as the text 'name'.
     """
-    product = product_of(url)
+    product = read_product(url)
     if is_jdbc(url) and product in ("mysql", "mariadb"):
         raise UsageError(
             f"source.url: jdbc:{product}: is not read: names quoted for it come back as values, row after row, without an error",
@@ -63,13 +63,13 @@ def refuse_mysql_by_jdbc(url: str) -> None:
         )
 
 
-def own_jars_of(url: str) -> str:
+def find_own_jars(url: str) -> str:
     """The kind of source whose own jars (`spark/jars.lock`) this URL needs; empty where every session has them."""
     legal = _LEGAL.get(url.partition(":")[0].partition("+")[0].lower())
     return _MYSQL.dialect if legal is _MYSQL else ""
 
 
-def connection_of(url: str, password: str, **settings: Any) -> Connection:
+def build_connection(url: str, password: str, **settings: Any) -> Connection:
     """The connection that a SQLAlchemy URL means.
 
     Raises UsageError for other engines, unknown parameters, and a server off this machine that would not be verified.

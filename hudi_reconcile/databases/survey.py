@@ -80,7 +80,7 @@ def _of_postgres(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTa
 
 def _postgres_column(row: Mapping[str, Any], moved: Rows) -> CatalogColumn:
     name = str(row["name"])
-    column = postgres.column_of(
+    column = postgres.classify_column(
         name, row["type_name"], row["type_mod"], declared=row["declared"], nullable=row["nullable"],
         type_type=row["type_type"],
     )  # fmt: skip
@@ -140,7 +140,7 @@ def _leading(indexes: Rows) -> Iterator[str]:
 
 
 def _mysql_column(row: Mapping[str, Any]) -> CatalogColumn:
-    column = mysql.column_of(
+    column = mysql.classify_column(
         row["name"], row["data_type"].lower(), row["declared"], nullable=bool(row["nullable"]),
         precision=row["digits"], scale=row["scale"], fraction=row["fraction"],
     )  # fmt: skip

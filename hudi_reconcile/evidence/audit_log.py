@@ -52,7 +52,7 @@ class Link:
 def read_links(path: Path, keys: KeyRing) -> Iterator[Link]:
     """Every line of the log, oldest first. A missing log has none."""
     previous, was_sealed, was_current = FIRST_PREVIOUS, False, False
-    for number, line in enumerate(lines_of(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         is_whole = line.endswith(b"\n")
         record = parse_line(line)
         if record is None:
@@ -298,7 +298,7 @@ def read_records(path: Path) -> Iterator[Record]:
     Raises:
         EvidenceError: a line is no JSON object.
     """
-    for number, line in enumerate(lines_of(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if not line.endswith(b"\n") and not _is_record(line):
             return
         record = parse_line(line)
@@ -307,7 +307,7 @@ def read_records(path: Path) -> Iterator[Record]:
         yield record
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
+def read_lines(path: Path) -> Iterator[bytes]:
     """The lines as they stand, line ends included; none where there is no log. Raises EvidenceError where it cannot be read."""
     try:
         with os.fdopen(open_regular(path), "rb") as stream:

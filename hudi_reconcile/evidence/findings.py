@@ -102,7 +102,7 @@ def sample_quotas(counts: Mapping[str, int], limit: int) -> dict[str, int]:
     return quotas
 
 
-def document_of(line: str, folder: Path) -> Mapping[str, Any]:
+def parse_finding(line: str, folder: Path) -> Mapping[str, Any]:
     """The finding of a stored line. Raises EvidenceError where it is none: the file was made by somebody else."""
     try:
         found = json.loads(line)

@@ -330,7 +330,7 @@ def find_undo(store: Store, plan: Plan) -> str | None:
     return None
 
 
-def plan_of(store: Store, run_id: str, table: str) -> Plan | None:
+def read_plan(store: Store, run_id: str, table: str) -> Plan | None:
     """The plan of a run for a table; None where it made none.
 
     The id covers what a plan does, the run's line in the log every byte of the file: the times and sentences too. Where no

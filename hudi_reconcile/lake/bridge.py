@@ -300,7 +300,7 @@ def has_classes(spark: SparkSession, names: Sequence[str]) -> bool:
 _DOCTOR = "hudi-reconcile doctor"
 
 
-def causes_of(error: Py4JJavaError) -> tuple[JavaCause, ...]:
+def list_causes(error: Py4JJavaError) -> tuple[JavaCause, ...]:
     """A Java error's cause chain, outermost first. The messages may hold row values: show them by `describe_failure` alone."""
     found: list[JavaCause] = []
     java = error.java_exception
@@ -312,12 +312,12 @@ def causes_of(error: Py4JJavaError) -> tuple[JavaCause, ...]:
 
 def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
     """Short class names of a Java error's cause chain, outermost first."""
-    return tuple(one.name for one in causes_of(error))
+    return tuple(one.name for one in list_causes(error))
 
 
 def describe_failure(error: Py4JJavaError) -> str:
     """The chain's class names, and Hudi's messages that hold neither a row's value nor a secret."""
-    return describe_causes(causes_of(error))
+    return describe_causes(list_causes(error))
 
 
 def unreadable_error(path: str, what: str, error: Py4JJavaError) -> LakeError:

@@ -26,11 +26,11 @@ from hudi_reconcile.core.plan.lake_failures import (
 )
 from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER, LockProviderError, lock_fix
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.bridge import Timeline, causes_of, describe_failure, roll_back
+from hudi_reconcile.lake.bridge import Timeline, describe_failure, list_causes, roll_back
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.options import locked_options
 from hudi_reconcile.lake.schema import spell_keys
-from hudi_reconcile.lake.timeline import COMMIT, PREFIX, commit_of, writers_in_flight
+from hudi_reconcile.lake.timeline import COMMIT, PREFIX, find_commit, writers_in_flight
 
 _COMMIT_TIME = re.compile(r"\b\d{17}\b")
 
@@ -105,7 +105,7 @@ def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
     try:
         lock.lock()
     except Py4JJavaError as error:
-        causes, said = causes_of(error), describe_failure(error)
+        causes, said = list_causes(error), describe_failure(error)
         if not is_lock_taken(causes):
             raise _lock_error(target.path, said) from error
         file = f"; if no writer is alive, delete {target.path}/.hoodie/lock"
@@ -173,7 +173,7 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _See
 
 def _landed(target: Target, key: str, token: str) -> Instant | None:
     try:
-        return commit_of(Timeline(target.spark, target.path), key, token)
+        return find_commit(Timeline(target.spark, target.path), key, token)
     except LakeError:
         if target.exists:
             raise
@@ -194,4 +194,4 @@ def _seen(target: Target) -> _Seen:
 
 
 def _causes(error: Py4JJavaError | PySparkException) -> tuple[JavaCause, ...]:
-    return causes_of(error) if isinstance(error, Py4JJavaError) else (JavaCause(type(error).__name__),)
+    return list_causes(error) if isinstance(error, Py4JJavaError) else (JavaCause(type(error).__name__),)

@@ -73,7 +73,7 @@ def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBa
     """
     rows = exact_rows(batch, table).localCheckpoint()
     expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
-    facts = facts_of(rows, expected, table, F.col(READ_SEQ))
+    facts = count_batch_facts(rows, expected, table, F.col(READ_SEQ))
     check_facts(facts, table)
     marker = tombstone_seq(facts.greatest_seq, known_seq)
     seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
@@ -123,7 +123,7 @@ def exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
     return as_table(expected, wanted, table.path).distinct()
 
 
-def facts_of(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: SparkColumn) -> BatchFacts:
+def count_batch_facts(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: SparkColumn) -> BatchFacts:
     """Count the batch against the expected versions, in one pass. `seq` is what no upsert may lack."""
     upserted = ~F.col(DELETE)
     batch = rows.groupBy(*table.record_key).agg(

@@ -56,7 +56,7 @@ _ONLY = {
 }
 
 
-def foreign_of(properties: Mapping[str, str]) -> Foreign:
+def read_foreign(properties: Mapping[str, str]) -> Foreign:
     """What these properties ask of every commit."""
     generator = _generator(properties)
     indexes = tuple(one for one in properties.get("hoodie.table.metadata.partitions", "").split(",") if one)
@@ -166,7 +166,7 @@ class Sample:
     carried: tuple[tuple[str, str, str], ...]
 
 
-def sample_of(rows: DataFrame, table: LakeTable) -> Sample:
+def take_sample(rows: DataFrame, table: LakeTable) -> Sample:
     """Up to 100 rows, spread over the table by the hash of their keys."""
     needed = {*table.record_key, *table.partition_fields}  # of a wide table, no more is read
     columns = [F.col(f"`{column.name}`") for column in table.columns if column.name in needed]

@@ -26,15 +26,15 @@ from hudi_reconcile.lake.correct import (
     CorrectionBatch,
     DeleteMark,
     check_facts,
+    count_batch_facts,
     exact_rows,
     exact_versions,
-    facts_of,
     same_keys,
 )
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import bucket_options, key_options, sample_of
+from hudi_reconcile.lake.foreign import bucket_options, key_options, take_sample
 from hudi_reconcile.lake.reads import read_newest, read_pinned, read_unmerged, redact_failures
-from hudi_reconcile.lake.schema import as_table, columns_of, widest_type
+from hudi_reconcile.lake.schema import as_table, list_columns, widest_type
 from hudi_reconcile.ports import Corrective, Frame
 
 _SEQNO = "_hoodie_commit_seqno"
@@ -57,7 +57,7 @@ def images(batch: DataFrame, table: LakeTable) -> DataFrame:
     rows = batch if READ_SEQ in types else batch.drop(READ_SEQ)
     altered = {
         column.name: _altered(F.col(f"`{column.name}`"), widest_type(column.type), types[column.name].type)
-        for column in columns_of(rows)
+        for column in list_columns(rows)
         if column.name in types and widest_type(column.type) != types[column.name].type
     }
     _refuse_altered(rows, altered, table)
@@ -141,7 +141,7 @@ def prepare(batch: Corrective, table: LakeTable) -> CorrectionBatch:
         raise ValueError("no column of the table can carry the mark of a delete")
     rows = exact_rows(batch, table).localCheckpoint()
     expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
-    facts = facts_of(rows, expected, table, F.lit(0))
+    facts = count_batch_facts(rows, expected, table, F.lit(0))
     check_facts(facts, table)
     mark = DeleteMark(field, f"__hr_delete__{uuid4().hex}")
     marked = F.when(F.col(DELETE), F.lit(mark.text)).otherwise(F.col(f"`{field}`"))
@@ -212,7 +212,7 @@ class ForeignTable:
                 fix="let the tool that made the table write it, or pull into a new lake.path",
             )
         with redact_failures(table.path):
-            sample = sample_of(read_newest(self.spark, table.path), table)
+            sample = take_sample(read_newest(self.spark, table.path), table)
             found = key_options(self.spark, table, planned, sample)
             return {**found, **bucket_options(self.spark, table, planned, sample)}
 

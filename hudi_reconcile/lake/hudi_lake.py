@@ -44,21 +44,21 @@ from hudi_reconcile.lake.schema import (
     as_table,
     check_types,
     check_values,
-    columns_of,
     derived_value,
     has_mixed_keys,
     lake_rows,
+    list_columns,
 )
-from hudi_reconcile.lake.table import SCHEMA, add_file_types, has_table, properties_of, table_of
+from hudi_reconcile.lake.table import SCHEMA, add_file_types, build_lake_table, has_table, read_properties
 from hudi_reconcile.lake.timeline import (
     KEYS,
     PREFIX,
     commit_metadata,
     heartbeats,
     keys_text,
-    origin_of,
+    list_writers,
+    read_origin,
     silent_writers,
-    writers_of,
 )
 from hudi_reconcile.lake.undo import drop_ours, keep_one
 from hudi_reconcile.ports import (
@@ -115,50 +115,50 @@ class HudiLake:
         if not has_table(self._files, self._path):
             return None
         line = self._timeline()
-        table = table_of(self._path, properties_of(line, self._path), ())
+        table = build_lake_table(self._path, read_properties(line, self._path), ())
         if line.completed():
             shown, schemas = newest_columns(self._spark, self._path), line.metadata(SCHEMA, archived=False)
             columns = add_file_types(shown, line.properties(), table.partition_fields, (text for text, _ in schemas))
-            return table_of(self._path, line.properties(), columns)
+            return build_lake_table(self._path, line.properties(), columns)
         if table.owned:
             return None
         raise LakeError(f"Hudi table {self._path} has no completed commit", fix="let its writer finish, then try again")
 
     def pin(self) -> LakePin | None:
         """The newest completed snapshot and the writers in flight."""
-        return timeline.pin_of(self._timeline()) if has_table(self._files, self._path) else None
+        return timeline.pin_snapshot(self._timeline()) if has_table(self._files, self._path) else None
 
-    def still(self, pin: LakePin) -> bool:
+    def is_intact(self, pin: LakePin) -> bool:
         """True while the pin shows what it showed."""
-        return timeline.still_of(self._timeline(), pin)
+        return timeline.is_pin_intact(self._timeline(), pin)
 
-    def checkpoint(self) -> CheckpointAt | None:
+    def find_checkpoint(self) -> CheckpointAt | None:
         """The newest checkpoint on the timeline, archive included."""
-        return timeline.checkpoint_of(self._timeline()) if has_table(self._files, self._path) else None
+        return timeline.find_checkpoint(self._timeline()) if has_table(self._files, self._path) else None
 
-    def count(self, pin: LakePin) -> int:
+    def count_rows(self, pin: LakePin) -> int:
         """How many rows there are at the pin."""
         with redact_failures(self._path):
             return self._reader.rows(pin).count()
 
-    def rows(self, pin: LakePin) -> Frame:
+    def read_rows(self, pin: LakePin) -> Frame:
         """All rows at the pin, with Hudi's own columns."""
         return Frame(self._reader.rows(pin))
 
-    def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
+    def list_partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
         """The partitions at the pin, with their rows; one job over the partition columns."""
         with redact_failures(self._path):
             return list_partitions(self._reader.rows(pin), rule)
 
-    def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
+    def mark_scope(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
         """The rows with a mark on those of the partitions."""
         return Frame(flag_in_scope(_spark(rows), side, scope.rule, scope.paths))
 
-    def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
+    def find_labels(self, key: str) -> tuple[tuple[str, Instant], ...]:
         """Every commit that carries the label, active or archived."""
         return tuple(timeline.find_label(self._timeline(), PREFIX + key)) if has_table(self._files, self._path) else ()
 
-    def batch(
+    def build_batch(
         self,
         rows: Frame,
         columns: tuple[Column, ...],
@@ -178,7 +178,7 @@ class HudiLake:
             raise LakeError(f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path")
         self._files.delete(f"{self._path}/.hoodie")  # what a creation that never committed left
         frame = as_new_table(_spark(rows))
-        columns, partitions = columns_of(frame), tuple(part.lake_name for part in table.partition_by)
+        columns, partitions = list_columns(frame), tuple(part.lake_name for part in table.partition_by)
         if READ_SEQ not in {column.name for column in columns if column.type == "bigint"}:
             raise LakeError(f"rows of new table {table.name} have no bigint column {READ_SEQ}", fix="report a bug")
         check_types(columns, table.record_key, partitions)
@@ -198,7 +198,7 @@ class HudiLake:
         frame = self._writer.rows(rows, table, options)
         return commit(self._target(table), frame, options, commit_metadata(checkpoint, labels))
 
-    def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
+    def compare_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
         """What `overwrite` with these rows would do."""
         pin = self.pin()
         if pin is None:
@@ -226,12 +226,12 @@ class HudiLake:
         fitted = as_table(self._no_rows(table), table.columns, self._path)
         return commit(self._target(table), fitted, self._writer.options(table), {key: value}, prefix)
 
-    def origin(self) -> Origin:
+    def read_origin(self) -> Origin:
         """Who wrote the table, by its properties and by what HoodieStreamer leaves on its commits."""
         if not has_table(self._files, self._path):
             return Origin()
         line = self._timeline()
-        return origin_of(line, line.properties())
+        return read_origin(line, line.properties())
 
     def correct(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -276,12 +276,12 @@ class HudiLake:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
-    def writers(self) -> Writers:
+    def list_writers(self) -> Writers:
         """Who else writes the table, as far as it tells."""
         beating = heartbeats(self._files, self._path)
-        return writers_of(self._timeline(), self._files, self._path, beating)
+        return list_writers(self._timeline(), self._files, self._path, beating)
 
-    def silent_writers(self) -> tuple[str, ...]:
+    def list_silent_writers(self) -> tuple[str, ...]:
         """The instants in flight without a heartbeat, oldest first; none where there is no table."""
         if not has_table(self._files, self._path):
             return ()
@@ -294,15 +294,15 @@ class HudiLake:
             self._still_ours()
         roll_back_dead(Target(self._spark, self._path, self._name), requested)
 
-    def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
+    def pin_around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it."""
         return undo.snapshots_around(self._timeline(), commit, self._path)
 
-    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+    def prepare_undo(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
         return undo.revert_batch(self._spark, commit, table, self._pinned(), read_seq, read=self._reader.rows)
 
-    def shows(self, upserts: Frame, table: LakeTable) -> int:
+    def count_shown(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows are there as they are, but for the read sequence."""
         pin = self.pin()
         return 0 if pin is None else undo.count_matching(_spark(upserts), self._reader.rows(pin), table)
@@ -338,7 +338,7 @@ class HudiLake:
 
     def _known_seq(self, checkpoint: Checkpoint) -> int:
         """The greatest read sequence handed out so far, by the timeline and by the caller."""
-        known = self.checkpoint()
+        known = self.find_checkpoint()
         return max(checkpoint.read_seq, 0 if known is None else known.checkpoint.read_seq)
 
     def _no_rows(self, table: LakeTable) -> DataFrame:

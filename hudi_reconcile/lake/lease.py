@@ -24,7 +24,7 @@ from typing import Self
 from uuid import uuid4
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
-from hudi_reconcile.core.safe_text import json_of
+from hudi_reconcile.core.safe_text import parse_json
 from hudi_reconcile.lake.files import Files
 
 LEASE_MS = 300_000
@@ -97,7 +97,7 @@ def lease_text(lease: Lease) -> str:
 def parse_lease(text: str) -> Lease | None:
     """The lease in a text; None where it is none: half written, or of another version."""
     try:
-        found = json_of(text)
+        found = parse_json(text)
         if not isinstance(found, dict) or found.pop("version", None) != 1:
             return None
         holder = Holder(**found.pop("holder"))

@@ -15,8 +15,8 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.tables.values import LakeColumn, LakePin
 from hudi_reconcile.lake.bridge import Timeline, describe_failure, retry_missing_table
-from hudi_reconcile.lake.schema import columns_of
-from hudi_reconcile.lake.timeline import pin_of
+from hudi_reconcile.lake.schema import list_columns
+from hudi_reconcile.lake.timeline import pin_snapshot
 
 log = logging.getLogger("hudi_reconcile")
 
@@ -68,7 +68,7 @@ def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     # Hudi's time travel refuses an instant while an older writer is in flight. A frame shows what was there when it was
     # loaded; the timeline is asked afterwards, so that nothing can have been completed between pin and frame.
     rows = read_newest(spark, path)
-    now = pin_of(Timeline(spark, path))
+    now = pin_snapshot(Timeline(spark, path))
     if now is None or now.instant != pin.instant:
         raise LakeError(
             f"Hudi table {path}: a commit was completed beside writers that are in flight ({', '.join(pin.in_flight)}), "
@@ -78,7 +78,7 @@ def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     return rows
 
 
-def as_of(spark: SparkSession, path: str, requested: str) -> DataFrame:
+def read_as_of(spark: SparkSession, path: str, requested: str) -> DataFrame:
     """All rows as of a requested time, inclusive; file versions that the cleaner took are missing without a word."""
     return _load(spark, path, {"as.of.instant": requested})
 
@@ -119,7 +119,7 @@ def read_unmerged(spark: SparkSession, path: str) -> DataFrame:
 
 def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
     """The table's columns as Spark reads them, without Hudi's own."""
-    return columns_of(read_newest(spark, path))
+    return list_columns(read_newest(spark, path))
 
 
 @contextmanager

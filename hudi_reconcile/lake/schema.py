@@ -39,7 +39,7 @@ def widest_type(type_text: str) -> str:
     return "string" if _TEXT.fullmatch(type_text) else _STORED_AS.get(type_text, type_text)
 
 
-def columns_of(frame: DataFrame) -> tuple[LakeColumn, ...]:
+def list_columns(frame: DataFrame) -> tuple[LakeColumn, ...]:
     """The frame's columns without Hudi's own, and without the spelling of the record key, which each write makes from them."""
     fields = [f for f in frame.schema.fields if f.name != RECORD_KEY and not f.name.startswith("_hoodie_")]
     return tuple(LakeColumn(f.name, f.dataType.simpleString()) for f in fields)
@@ -61,7 +61,7 @@ def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tup
 
 def as_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFrame:
     """The frame with the table's columns in the table's order, all nullable. Raises LakeError that lists differences."""
-    found = differences(columns_of(frame), table)
+    found = differences(list_columns(frame), table)
     if found:
         raise LakeError(
             f"rows do not have the schema of Hudi table {path}: {'; '.join(found)}",
@@ -75,7 +75,7 @@ def as_new_table(frame: DataFrame) -> DataFrame:
     fault = names_fault(tuple(field.name for field in frame.schema.fields))
     if fault is not None:
         raise RefusedError(fault[0], fix=fault[1])
-    columns = [LakeColumn(column.name, widest_type(column.type)) for column in columns_of(frame)]
+    columns = [LakeColumn(column.name, widest_type(column.type)) for column in list_columns(frame)]
     return frame.select(*(_nullable(F.col(f"`{column.name}`").cast(column.type), column) for column in columns))
 
 
@@ -132,7 +132,7 @@ def as_newest_columns(earlier: DataFrame, table: Sequence[LakeColumn], path: str
 
     Raises UsageError for a column of a type that Hudi does not widen exactly to what it is now.
     """
-    was = {column.name: column.type for column in columns_of(earlier)}
+    was = {column.name: column.type for column in list_columns(earlier)}
     other = [
         f"{column.name} was {was[column.name]}, is {column.type}"
         for column in table

@@ -27,7 +27,7 @@ from hudi_reconcile.core.tables.values import (
 )
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import foreign_of
+from hudi_reconcile.lake.foreign import read_foreign
 
 _Value = TypeVar("_Value")
 VERSIONS = (6, 8, 9)
@@ -52,7 +52,7 @@ _PAYLOADS: Mapping[str, Ordering] = {
 _FIX = "sweep another table, or rewrite this one with a supported setting"
 
 
-def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn, ...]) -> LakeTable:
+def build_lake_table(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn, ...]) -> LakeTable:
     """The table that these properties describe. Raises LakeError for what this tool cannot read with certainty."""
     ordering_fields = _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
     key = tuple(name for name in _names(properties, _KEY_FIELDS) if name != RECORD_KEY)
@@ -72,7 +72,7 @@ def table_of(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn
         ordering=_ordering(path, properties, ordering_fields),
         hive_style=properties.get(HIVE_STYLE, "false").lower() == "true",
         encoded=properties.get(URL_ENCODED, "false").lower() == "true",
-        foreign=None if ordering_fields == (READ_SEQ,) else foreign_of(properties),
+        foreign=None if ordering_fields == (READ_SEQ,) else read_foreign(properties),
         change_log=_change_log(path, properties),
     )
 
@@ -125,7 +125,7 @@ def has_table(files: Files, path: str) -> bool:
     )
 
 
-def properties_of(timeline: Timeline, path: str) -> dict[str, str]:
+def read_properties(timeline: Timeline, path: str) -> dict[str, str]:
     """The table's properties. Raises LakeError where they are empty."""
     found = timeline.properties()
     if not found:

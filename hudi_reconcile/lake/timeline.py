@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.lake_ownership import NEWEST, Writers
-from hudi_reconcile.core.safe_text import json_of
+from hudi_reconcile.core.safe_text import parse_json
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakePin
 from hudi_reconcile.lake.bridge import CLUSTERING, WRITES, Timeline, TimelineAction
 from hudi_reconcile.lake.files import Files
@@ -32,7 +32,7 @@ from hudi_reconcile.lake.foreign import STREAMER_KEYS
 from hudi_reconcile.ports import Origin
 
 
-def pin_of(timeline: Timeline) -> LakePin | None:
+def pin_snapshot(timeline: Timeline) -> LakePin | None:
     """The snapshot of everything completed so far, and the writers in flight; None before the first commit.
 
     Its `requested` is the greatest requested time and its `completed` the greatest completion time of all completed
@@ -55,7 +55,7 @@ def planned_clusterings(timeline: Timeline) -> tuple[str, ...]:
     return tuple(sorted(action.requested for action in timeline.pending() if action.action == CLUSTERING))
 
 
-def still_of(timeline: Timeline, pin: LakePin) -> bool:
+def is_pin_intact(timeline: Timeline, pin: LakePin) -> bool:
     """False where a write below the pin's requested time completed after the pin: the pin now shows its rows too.
 
     False too where the cleaner passed the pin: a frame lists its files when it is read, and what is gone is not listed.
@@ -67,18 +67,18 @@ def still_of(timeline: Timeline, pin: LakePin) -> bool:
     return all(timeline.is_service(action) for action in late) and not timeline.cleaned_below(pin.instant.requested)
 
 
-def checkpoint_of(timeline: Timeline) -> CheckpointAt | None:
+def find_checkpoint(timeline: Timeline) -> CheckpointAt | None:
     """The newest commit's checkpoint, walking back over commits that carry none, then through the archive.
 
     Raises LakeError where the newest one found cannot be read: an older one would be a wrong answer.
     """
     for archived in (False, True):
         for text, action in timeline.metadata(CHECKPOINT, archived=archived):
-            return CheckpointAt(parse_checkpoint(text), instant_of(action))
+            return CheckpointAt(parse_checkpoint(text), convert_action(action))
     return None
 
 
-def commit_of(timeline: Timeline, key: str, value: str) -> Instant | None:
+def find_commit(timeline: Timeline, key: str, value: str) -> Instant | None:
     """The newest commit that carries the value under the key, archive included."""
     return next((at for found, at in find_label(timeline, key) if found == value), None)
 
@@ -87,10 +87,10 @@ def find_label(timeline: Timeline, key: str) -> Iterator[tuple[str, Instant]]:
     """Every commit that carries the key, after its value; newest first, then through the archive."""
     for archived in (False, True):
         for found, action in timeline.metadata(key, archived=archived):
-            yield found, instant_of(action)
+            yield found, convert_action(action)
 
 
-def instant_of(action: TimelineAction) -> Instant:
+def convert_action(action: TimelineAction) -> Instant:
     """A completed action as a value."""
     return Instant(action.requested, action.completed or action.requested)
 
@@ -136,7 +136,7 @@ def keys_text(keys: WrittenKeys) -> str:
 def parse_keys(text: str) -> WrittenKeys:
     """What `keys_text` wrote. Raises LakeError for any other text."""
     try:
-        found = json_of(text)
+        found = parse_json(text)
         keys = WrittenKeys(**found)
     except (ValueError, TypeError) as error:
         raise LakeError("a correction's number of keys cannot be read", fix=_FIX) from error
@@ -159,7 +159,7 @@ def _is_blank(name: str, value: object) -> bool:
 def parse_checkpoint(text: str) -> Checkpoint:
     """The checkpoint that `checkpoint_text` wrote. Raises LakeError for any other text."""
     try:
-        found = json_of(text)
+        found = parse_json(text)
     except ValueError as error:
         raise _unreadable("it is no JSON") from error
     if not isinstance(found, dict):
@@ -232,7 +232,7 @@ def labelled_commits(spark: SparkSession, path: str) -> tuple[Labelled, ...]:
     found: dict[Instant, dict[str, str]] = {}
     for name in NAMES:
         for text, action in line.metadata(PREFIX + name, archived=False):
-            found.setdefault(instant_of(action), {})[name] = text
+            found.setdefault(convert_action(action), {})[name] = text
     newest = sorted(found.items(), key=lambda one: one[0].completed, reverse=True)
     return tuple(Labelled(instant, labels) for instant, labels in newest if KIND in labels)
 
@@ -240,11 +240,11 @@ def labelled_commits(spark: SparkSession, path: str) -> tuple[Labelled, ...]:
 _GENERATORS = ("hoodie.table.keygenerator.class", "hoodie.table.keygenerator.type")
 
 
-def origin_of(timeline: Timeline, properties: Mapping[str, str]) -> Origin:
+def read_origin(timeline: Timeline, properties: Mapping[str, str]) -> Origin:
     """What the properties and the newest commit with a streamer's checkpoint tell, archive included."""
     generator = next((properties[name] for name in _GENERATORS if properties.get(name)), None)
     found = [
-        Origin(generator, key, text, instant_of(action))
+        Origin(generator, key, text, convert_action(action))
         for key in STREAMER_KEYS
         if (newest := _newest(timeline, key)) is not None
         for text, action in [newest]
@@ -261,7 +261,7 @@ def _newest(timeline: Timeline, key: str) -> tuple[str, TimelineAction] | None:
     return None
 
 
-def writers_of(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> Writers:
+def list_writers(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> Writers:
     """The timeline's newest commits and its instants in flight.
 
     `beating` are the heartbeats from before the timeline was read: one that ended since has removed its own.

@@ -45,15 +45,15 @@ KeysOf = Literal["moving", "absent"]
 class Comparer(Protocol):
     """Compares frames where they are; only digests and counts come back. Made for one table, agreement and segmentation."""
 
-    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+    def compare_digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """Digest both sides at once, one entry per segment that holds a row on either side, ordered by segment."""
         ...
 
-    def source_digests(self, source: Frame) -> tuple[SegmentSum, ...]:
+    def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
         """Digest the source's rows alone; each call reads them once more. Ordered by segment."""
         ...
 
-    def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
+    def digest_texts(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """Digest the lake by canonical text, as a source that digests its own rows does; ordered by segment."""
         ...
 
@@ -61,15 +61,17 @@ class Comparer(Protocol):
         """The lake's rows of these segments, materialised: looks at the same instant need not read the lake again."""
         ...
 
-    def candidates(self, look: Look, segments: SegmentSet) -> Frame:
+    def find_candidates(self, look: Look, segments: SegmentSet) -> Frame:
         """First look: the keys of these segments whose images differ, and what identified both images."""
         ...
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_candidates(
+        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+    ) -> Frame:
         """Second look: what became of each candidate, classified; materialised."""
         ...
 
-    def again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """A later look: the findings, those that were `moving` judged anew against the look before; materialised.
 
         The look holds all rows of these keys, and perhaps others, which are not judged.
@@ -87,7 +89,7 @@ class Comparer(Protocol):
         """The findings, those that settled as neither side shows the row as `moving`."""
         ...
 
-    def hidden_rows(self, source: Frame) -> dict[str, int]:
+    def count_hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; asked only where one is cut."""
         ...
 
@@ -103,11 +105,11 @@ class Comparer(Protocol):
         """Findings that were saved, of these files of the folder alone."""
         ...
 
-    def planned(self, findings: Frame, action: str | None) -> Frame:
+    def select_corrections(self, findings: Frame, action: str | None) -> Frame:
         """The findings that are corrections; of one action only where one is named."""
         ...
 
-    def anatomy(self, findings: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
+    def profile_drift(self, findings: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift of these findings lies, by partition, day and column, and how far below a checkpoint late rows do.
 
         `rows` of them are drift. `timed`: the watermark is a time. Without a checkpoint nothing is said of lateness.
@@ -118,15 +120,15 @@ class Comparer(Protocol):
         """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded."""
         ...
 
-    def to_delete(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
+    def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; None where there are more than `most`. The only keys that leave Spark."""
         ...
 
-    def held_rows(self, source: Frame) -> tuple[Frame, int]:
+    def stage_rows(self, source: Frame) -> tuple[Frame, int]:
         """Rows of the source, materialised, and how many there are."""
         ...
 
-    def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
+    def mark_existing(self, rechecked: Frame, there: Frame | None) -> Frame:
         """The rechecked corrections; a delete whose key is among these source rows has moved. None: every delete has."""
         ...
 
@@ -134,7 +136,7 @@ class Comparer(Protocol):
         """The rechecked corrections, those of these record keys (as of `Held`) with the status `held` and their rules."""
         ...
 
-    def landed(
+    def mark_landed(
         self,
         rechecked: Frame,
         around: tuple[Frame, Frame],
@@ -148,14 +150,14 @@ class Comparer(Protocol):
         """
         ...
 
-    def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
+    def carry_versions(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
         """A plan's rows, those of an action in the version that a commit between two lake snapshots gave them.
 
         The commit was not made for them: they were as compared before it, and it carried them into new files.
         """
         ...
 
-    def ready(self, rechecked: Frame, status: str = "ready") -> Corrective:
+    def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:
         """The corrections of one status: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
         ...
 
@@ -165,15 +167,15 @@ class Comparer(Protocol):
         """The rechecked corrections, those of these statuses now `applied` or `failed`, by what the lake really shows."""
         ...
 
-    def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
+    def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys by what a column says of them, in the words of `reasons` where it has one; `applied` and `landed` left out."""
         ...
 
-    def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
+    def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of the keys that `ended` told, each with its `reason` and the `rules` it breaks."""
         ...
 
-    def segments_of(self, plan: Frame) -> SegmentSet:
+    def find_segments(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""
         ...
 

@@ -118,31 +118,31 @@ class Lake(Protocol):
         """The newest completed snapshot and the writers in flight; None where nothing was ever committed."""
         ...
 
-    def still(self, pin: LakePin) -> bool:
+    def is_intact(self, pin: LakePin) -> bool:
         """True while the pin still shows what it showed: none of its writers in flight has completed since."""
         ...
 
-    def checkpoint(self) -> CheckpointAt | None:
+    def find_checkpoint(self) -> CheckpointAt | None:
         """The newest checkpoint on the timeline (archive included), walking back over commits that carry none."""
         ...
 
-    def count(self, pin: LakePin) -> int:
+    def count_rows(self, pin: LakePin) -> int:
         """How many rows there are at the pin."""
         ...
 
-    def rows(self, pin: LakePin) -> Frame:
+    def read_rows(self, pin: LakePin) -> Frame:
         """All rows at the pin: the table's columns and Hudi's `_hoodie_*` columns."""
         ...
 
-    def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
+    def list_partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
         """The partitions at the pin by path, with their rows, and those whose path the rule would not give."""
         ...
 
-    def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
+    def mark_scope(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
         """The same rows, each saying whether it lies in the partitions: `Comparer` judges marked frames by that."""
         ...
 
-    def batch(
+    def build_batch(
         self,
         rows: Frame,
         columns: tuple[Column, ...],
@@ -164,7 +164,7 @@ class Lake(Protocol):
         """
         ...
 
-    def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
+    def compare_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
         """What `overwrite` with these rows would do, by the record keys on both sides; reads, and writes nothing."""
         ...
 
@@ -180,7 +180,7 @@ class Lake(Protocol):
         """Commit HoodieStreamer's checkpoint alone, under its key; no row changes, and the checkpoint of ours stays."""
         ...
 
-    def origin(self) -> Origin:
+    def read_origin(self) -> Origin:
         """Who wrote the table; nothing known where there is no table."""
         ...
 
@@ -199,11 +199,11 @@ class Lake(Protocol):
         """
         ...
 
-    def writers(self) -> Writers:
+    def list_writers(self) -> Writers:
         """Who else writes the table, as far as it tells."""
         ...
 
-    def silent_writers(self) -> tuple[str, ...]:
+    def list_silent_writers(self) -> tuple[str, ...]:
         """The instants in flight whose writers keep no heartbeat, oldest first; none where there is no table."""
         ...
 
@@ -211,21 +211,21 @@ class Lake(Protocol):
         """Roll back an instant that never completed; its writer, should it live, fails. Wants the lease."""
         ...
 
-    def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
+    def pin_around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it, which differ by it alone.
 
         Raises RefusedError where the rows from before it may be cleaned.
         """
         ...
 
-    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+    def prepare_undo(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """The batch that restores what a corrective commit changed, for keys untouched since.
 
         Raises RefusedError where the rows from before it may be cleaned.
         """
         ...
 
-    def shows(self, upserts: Frame, table: LakeTable) -> int:
+    def count_shown(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows the newest snapshot holds as they are, but for the read sequence."""
         ...
 
@@ -240,7 +240,7 @@ class Lake(Protocol):
         """Remove every savepoint of ours but one; returns those removed. Others' savepoints stay."""
         ...
 
-    def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
+    def find_labels(self, key: str) -> tuple[tuple[str, Instant], ...]:
         """Every commit that carries this label, after what it says there; newest first, active and archived."""
         ...
 

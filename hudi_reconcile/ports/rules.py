@@ -43,7 +43,7 @@ class QuarantinedRows:
 class Quarantine(Protocol):
     """The rules that hold corrections back."""
 
-    def held(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
+    def hold_rows(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
         """Those of these full lake images that break a rule, listed in the run's folder; NULLs break `not_null` only.
 
         Raises RefusedError where a rule cannot be asked of them.
@@ -69,18 +69,18 @@ class RowFiles(Protocol):
 class RuleEngine(Protocol):
     """Runs rules on frames where they are; counts and small samples come back, rows do not."""
 
-    def measured(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
+    def measure(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         """What was counted for each rule, by its id; one that cannot run says why and hides no other."""
         ...
 
-    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
+    def save_keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows.
 
         A row stands there as often as it failed. Raises UnverifiedError where they cannot be read.
         """
         ...
 
-    def total(self, rows: Frame, column: str) -> Totals:
+    def sum_column(self, rows: Frame, column: str) -> Totals:
         """The column's exact sum and its ends, NULLs left out. Raises UnverifiedError where they cannot be had."""
         ...
 

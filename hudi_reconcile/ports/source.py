@@ -112,19 +112,19 @@ class Source(Protocol):
         """Columns, key and identity. Raises UsageError for a missing table, column or key."""
         ...
 
-    def moment(self) -> Moment:
+    def read_moment(self) -> Moment:
         """The source's time now and its safe upper bound; taken before the rows it bounds are read."""
         ...
 
-    def standing(self) -> SourceLineage:
+    def read_lineage(self) -> SourceLineage:
         """The filter, and the number of the server's history where it tells one."""
         ...
 
-    def extent(self, table: SourceTable) -> KeyExtent:
+    def measure_extent(self, table: SourceTable) -> KeyExtent:
         """Smallest and greatest first key where it is an integer, and the row estimate."""
         ...
 
-    def rows_now(
+    def count_rows(
         self,
         table: SourceTable,
         cut: Segmentation | None = None,
@@ -135,19 +135,19 @@ class Source(Protocol):
         """How many rows the table holds, by its own count: all, those of some segments, or those near some partitions."""
         ...
 
-    def named(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
+    def find_named_rows(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         """The rows that may have one of these keys, counted by the source itself; None where it cannot be asked for such keys."""
         ...
 
-    def total(self, table: SourceTable, column: str) -> TotalTexts:
+    def sum_column(self, table: SourceTable, column: str) -> TotalTexts:
         """A column's exact sum and its ends over the rows that are compared, as text; None of nothing. One statement."""
         ...
 
-    def key_faults(self, table: SourceTable) -> KeyFaults:
+    def find_key_faults(self, table: SourceTable) -> KeyFaults:
         """Keys that occur twice or are NULL throughout; no query at all where the catalog already rules them out."""
         ...
 
-    def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
+    def find_uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         """Columns that hold values which the JDBC read would alter (infinity, BC, the 1582 gap)."""
         ...
 
@@ -158,7 +158,7 @@ class Source(Protocol):
         """
         ...
 
-    def rows(
+    def read_rows(
         self,
         table: SourceTable,
         segmentation: Segmentation,
@@ -172,19 +172,19 @@ class Source(Protocol):
         """
         ...
 
-    def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
+    def plan_read(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         """How a pull's window would be read: parts, SQL, expected rows. Reads no row."""
         ...
 
-    def staged(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
+    def stage_rows(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
         """Rows of a pull's window, read exactly once; the greatest mark counted is the one below the bound."""
         ...
 
-    def ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
+    def look_ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
         """The next rows of a window in its order, all without a number; with `at` the ids at that watermark."""
         ...
 
-    def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
+    def count_signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
         """What a pull's window does not show of the watermark; a few counts."""
         ...
 
@@ -198,11 +198,11 @@ class Source(Protocol):
         """How many statements the source is sent at once, at most."""
         ...
 
-    def frozen(self) -> AbstractContextManager[str | None]:
+    def freeze(self) -> AbstractContextManager[str | None]:
         """While open, everything that is read shows one moment, whose name is yielded; None where it cannot be had."""
         ...
 
-    def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
+    def find_hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         """Why the source cannot digest its own rows; empty where it can."""
         ...
 
@@ -210,7 +210,7 @@ class Source(Protocol):
         """Measure link and digest on a sample of rows; three small statements."""
         ...
 
-    def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
+    def digest_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
         """Begin to digest all rows inside the source; the answer is there when the result is called."""
         ...
 
@@ -222,10 +222,10 @@ class Source(Protocol):
         """How far the source's zone for timestamps without zone is ahead of UTC at that time."""
         ...
 
-    def spent(self) -> ReadCost:
+    def report_cost(self) -> ReadCost:
         """What all reads so far took."""
         ...
 
-    def statements(self) -> tuple[str, ...]:
+    def list_statements(self) -> tuple[str, ...]:
         """The SQL texts sent so far, without row values, in order."""
         ...

@@ -24,7 +24,7 @@ from hudi_reconcile.core.result_queries import add_config
 from hudi_reconcile.core.safe_text import json_safe, printable
 from hudi_reconcile.core.sweep.drift import ChangedFinding
 from hudi_reconcile.report.safe import key_text, value_text, visible
-from hudi_reconcile.report.words.advice import command_prefix, config_of
+from hudi_reconcile.report.words.advice import command_prefix, read_config_names
 from hudi_reconcile.report.words.rules import open_rules_text
 from hudi_reconcile.report.words.verdict import count_text, coverage_text, figure, list_text
 
@@ -102,7 +102,7 @@ def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
         found = f"found {figure(guard['found'])}, limit {figure(guard['limit'])}"
         yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{found}"
         if not guard["ok"] and guard.get("fix"):
-            yield f"          fix: {visible(add_config(guard['fix'], *config_of(run)))}"
+            yield f"          fix: {visible(add_config(guard['fix'], *read_config_names(run)))}"
 
 
 def _approval_lines(approval: Document | None) -> Iterator[str]:

@@ -23,7 +23,7 @@ from hudi_reconcile.core.errors import UnverifiedError, suggest_name
 from hudi_reconcile.core.rules.reach import BATCH
 from hudi_reconcile.core.rules.rules import OnBatch, Rule, Sql
 from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals
-from hudi_reconcile.core.safe_text import trace_of
+from hudi_reconcile.core.safe_text import describe_trace
 from hudi_reconcile.ports import Frame, RowFiles
 from hudi_reconcile.ports.rules import KeysTarget
 from hudi_reconcile.rules import expectations
@@ -31,8 +31,8 @@ from hudi_reconcile.rules.expectations import (
     ExpectationRequest,
     NotRunnableError,
     build_request,
-    exception_of,
     exception_trace,
+    has_exception,
     read_measures,
     sql_text,
 )
@@ -42,8 +42,8 @@ from hudi_reconcile.rules.predicates import (
     INTEGRAL,
     column_named,
     quoted_name,
+    read_type,
     select_broken,
-    type_of,
 )
 from hudi_reconcile.rules.reach import confine_sql
 
@@ -61,7 +61,7 @@ class SparkRules:
         self._files = files
         self._alone = alone or nullcontext()
 
-    def measured(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
+    def measure(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         """What was counted for each rule, by its id."""
         with self._alone:
             return self._measured(_spark(rows), rules)
@@ -83,7 +83,7 @@ class SparkRules:
                 found[rule.id] = read_measures(rule, results[rule.id], counted)
         return found
 
-    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
+    def save_keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows."""
         frame = _spark(rows)
         with self._alone, _reading(rule), confine_sql(frame.sparkSession):
@@ -94,14 +94,14 @@ class SparkRules:
                 return None
             return write_keys(failed, target, self._files)
 
-    def total(self, rows: Frame, column: str) -> Totals:
+    def sum_column(self, rows: Frame, column: str) -> Totals:
         """The column's exact sum and its ends on the lake."""
         frame = _spark(rows)
         try:
             with self._alone, confine_sql(frame.sparkSession):
                 return sum_totals(frame, column)
         except PySparkException as error:
-            log.debug("the sum of a column failed: %s", trace_of(error))
+            log.debug("the sum of a column failed: %s", describe_trace(error))
             raise UnverifiedError(
                 f"the lake's rows could not be summed ({type(error).__name__})", fix="where it ended: -v"
             ) from None
@@ -120,11 +120,11 @@ def _validated(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dic
         whole = {rule_id: one for rule_id, one in ready.items() if one.is_whole} if wider is not frame else {}
         found = _tried(wider, {rule_id: one for rule_id, one in ready.items() if rule_id not in whole})
         found |= _tried(frame, whole)
-        failed = [rule_id for rule_id, result in found.items() if exception_of(result)]
+        failed = [rule_id for rule_id, result in found.items() if has_exception(result)]
         for rule_id in failed if len(ready) > 1 else ():
             found |= _tried(frame if rule_id in whole else wider, {rule_id: ready[rule_id]})
     for rule_id, result in found.items():
-        if exception_of(result):
+        if has_exception(result):
             log.debug("rule %s: %s", rule_id, exception_trace(result))
     return found
 
@@ -134,7 +134,7 @@ def _tried(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[st
     try:
         return expectations.validate(frame, [one.expectation for one in ready.values()])
     except Exception as error:  # noqa: BLE001 - each rule of it tells so
-        log.debug("Great Expectations gave up: %s", trace_of(error))
+        log.debug("Great Expectations gave up: %s", describe_trace(error))
         return dict.fromkeys(ready, error)
 
 
@@ -160,7 +160,7 @@ def _reading(rule: Rule) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        log.debug("the keys of rule %s could not be written: %s", rule.id, trace_of(error))
+        log.debug("the keys of rule %s could not be written: %s", rule.id, describe_trace(error))
         raise UnverifiedError(
             f"the failed rows of rule {rule.id} could not be listed ({type(error).__name__})", fix="where it ended: -v"
         ) from None
@@ -195,7 +195,7 @@ def sum_totals(rows: DataFrame, column: str) -> Totals:
     """
     if column not in rows.columns:
         raise _unsummed(f"the lake table has no column {column!r}{suggest_name(column, rows.columns)}")
-    kind = type_of(rows, column)
+    kind = read_type(rows, column)
     if kind in FLOATING:
         return _floating(rows, column)
     if kind in INTEGRAL:
@@ -259,7 +259,7 @@ def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> Failed
 
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The first keys, spelled as in findings: integers and booleans as such, all else as text."""
-    spelled = [_spelled(column_named(name), type_of(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
+    spelled = [_spelled(column_named(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
     found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
     return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)
 

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 
 from hudi_reconcile.core.errors import suggest_name
-from hudi_reconcile.core.rules.reach import BATCH, find_reach_fault, sql_of, strip_semicolons
+from hudi_reconcile.core.rules.reach import BATCH, find_reach_fault, list_queries, strip_semicolons
 from hudi_reconcile.core.rules.rules import (
     Gx,
     InSet,
@@ -31,8 +31,8 @@ from hudi_reconcile.core.rules.rules import (
     named_columns,
 )
 from hudi_reconcile.core.rules.verdict import Measured
-from hudi_reconcile.core.safe_text import places_of, trace_of
-from hudi_reconcile.rules.predicates import CLOCKS, column_named, members, type_of, within
+from hudi_reconcile.core.safe_text import describe_trace, extract_places
+from hudi_reconcile.rules.predicates import CLOCKS, column_named, members, read_type, within
 from hudi_reconcile.rules.reach import refuse_reach
 
 _LINT = "correct the rule, then: hudi-reconcile rules lint"
@@ -90,7 +90,7 @@ def read_measures(rule: Rule, result: Any, rows: int) -> Measured:
     return Measured(0 if success else 1, 0, success, detail=_observed(found))
 
 
-def exception_of(result: Any) -> bool:
+def has_exception(result: Any) -> bool:
     """True where the expectation could not be evaluated."""
     return _failure(result) is not None
 
@@ -98,10 +98,10 @@ def exception_of(result: Any) -> bool:
 def exception_trace(result: Any) -> str:
     """Where the evaluation ended, without a word of what was said there."""
     if isinstance(result, Exception):
-        return trace_of(result)
+        return describe_trace(result)
     info = result.exception_info
     several = [info] if "exception_traceback" in info else [one for one in info.values() if isinstance(one, Mapping)]
-    return "\n".join(places_of(str(one.get("exception_traceback"))) for one in several)
+    return "\n".join(extract_places(str(one.get("exception_traceback"))) for one in several)
 
 
 def sql_text(query: str, batch: str) -> str:
@@ -118,7 +118,7 @@ def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> Expect
         case ValueRange():
             # The library's own `between` turns its ends into floats and has no times with zones.
             return _holding(rule_id, helper, within(rows, check))
-        case InSet(column, values) if type_of(rows, column) in CLOCKS:
+        case InSet(column, values) if read_type(rows, column) in CLOCKS:
             return _holding(rule_id, helper, column_named(column).isin(members(rows, column, values)))
         case Sql() | Gx():
             _refuse_reach(rows, check)
@@ -165,7 +165,7 @@ def _refuse_missing(rows: DataFrame, column: str) -> None:
 
 
 def _refuse_reach(rows: DataFrame, check: Sql | Gx) -> None:
-    for query in sql_of(check):
+    for query in list_queries(check):
         try:
             refuse_reach(rows, query)
         except PySparkException as error:

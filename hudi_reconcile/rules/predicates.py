@@ -38,7 +38,7 @@ def quoted_name(name: str) -> str:
     return f"`{escaped}`"
 
 
-def type_of(rows: DataFrame, column: str) -> str:
+def read_type(rows: DataFrame, column: str) -> str:
     """The column's Spark type text."""
     return rows.schema[column].dataType.simpleString()
 
@@ -82,7 +82,7 @@ def all_present(columns: tuple[str, ...]) -> Column:
 
 def members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) -> list[Any]:
     """The values of a set in the column's type; times as Spark columns, which no session zone shifts."""
-    kind = type_of(rows, column)
+    kind = read_type(rows, column)
     found = [cast_value(value, kind) for value in values]
     return [F.expr(literal(one, kind)) for one in found] if kind in CLOCKS else found
 
@@ -92,7 +92,7 @@ def within(rows: DataFrame, check: ValueRange) -> Column:
 
     Texts are compared with numbers as numbers, and a text that is none lies outside.
     """
-    kind, value = type_of(rows, check.column), column_named(check.column)
+    kind, value = read_type(rows, check.column), column_named(check.column)
     ends = [(check.min, "low"), (check.max, "high")]
     numeric = kind == "string" and not any(isinstance(end, str) for end, _ in ends)
     inside = F.lit(True)

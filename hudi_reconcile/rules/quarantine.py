@@ -34,7 +34,7 @@ class SparkQuarantine:
         self._alone = alone or nullcontext()
         self._folder = folder
 
-    def held(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
+    def hold_rows(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
         """The images that break a rule."""
         frame = cast("DataFrame", images)
         try:

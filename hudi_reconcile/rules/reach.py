@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.rules.reach import BATCH, FORBIDDEN, RULE, TABLE_FUNCTIONS
-from hudi_reconcile.core.safe_text import trace_of
+from hudi_reconcile.core.safe_text import describe_trace
 
 log = logging.getLogger("hudi_reconcile")
 
@@ -103,7 +103,7 @@ def refuse_reach(rows: DataFrame, query: str) -> None:
     except (PySparkException, OutOfReachError):
         raise
     except Exception as error:  # noqa: BLE001 - py4j's, or a plan too deep for JSON: what is not judged does not run
-        log.debug("a query could not be judged: %s", trace_of(error))
+        log.debug("a query could not be judged: %s", describe_trace(error))
         raise OutOfReachError(f"the query could not be judged ({type(error).__name__})") from None
 
 

@@ -51,7 +51,7 @@ def begin(
     answers = _send(engine, parts)
 
     def wait() -> tuple[SegmentSum, ...]:
-        found = [one for answer in answers for one in digests.sums_of(answer.result(), None)]
+        found = [one for answer in answers for one in digests.parse_sums(answer.result(), None)]
         return tuple(sorted(found, key=lambda one: one.segment))
 
     return wait

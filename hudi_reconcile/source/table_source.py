@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window
 from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
-from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_of
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_filter
 from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
@@ -48,7 +48,7 @@ class TableSource:
 
     def __init__(self, engine: Engine, request: TableRequest, spark: SparkSession | None, *, zone: str) -> None:
         self._engine = engine
-        self._request, self._filter = request, digest_of(request.where)
+        self._request, self._filter = request, digest_filter(request.where)
         self._spark = spark
         self._zone = ZoneInfo(zone)
         self._reads: list[str] = []
@@ -62,11 +62,11 @@ class TableSource:
         self._proven_key, self._request = found.key_proven, replace(self._request, where=found.where)
         return found.table
 
-    def moment(self) -> Moment:
+    def read_moment(self) -> Moment:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
         return self._engine.moment()
 
-    def standing(self) -> SourceLineage:
+    def read_lineage(self) -> SourceLineage:
         """The configured filter's digest, the server's timeline, and its transactions' ids."""
         timeline, found = self._engine.timeline(), self._engine.position()
         return SourceLineage(
@@ -83,11 +83,11 @@ class TableSource:
         """How many statements the source is sent at once, at most."""
         return self._engine.max_connections
 
-    def frozen(self) -> AbstractContextManager[str | None]:
+    def freeze(self) -> AbstractContextManager[str | None]:
         """One snapshot for all reads, where the database can."""
         return self._engine.one_snapshot()
 
-    def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
+    def find_hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         """Why the source cannot digest its own rows; empty where it can."""
         return pushdown.pushdown_blocker(self._engine, table, agreement)
 
@@ -95,7 +95,7 @@ class TableSource:
         """Measure link and digest on a sample of rows."""
         return pushdown.probe(self._engine, table, agreement, self._request.predicates)
 
-    def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
+    def digest_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
         """Begin to digest all rows inside the source."""
         return pushdown.begin(self._engine, table, agreement, cut, self._request.predicates)
 
@@ -108,7 +108,7 @@ class TableSource:
         moment = (_EPOCH + timedelta(microseconds=utc_micros)).astimezone(self._zone)
         return (moment.utcoffset() or timedelta(0)) // timedelta(microseconds=1)
 
-    def extent(self, table: SourceTable) -> KeyExtent:
+    def measure_extent(self, table: SourceTable) -> KeyExtent:
         """The integer key's range, and how many rows to expect."""
         first = table.key_columns[0]
         if first.kind is not Kind.INTEGER:
@@ -119,7 +119,7 @@ class TableSource:
             return KeyExtent(None, None, table.rows_estimate)
         return KeyExtent(int(low), int(high), table.rows_estimate)
 
-    def rows_now(
+    def count_rows(
         self,
         table: SourceTable,
         cut: Segmentation | None = None,
@@ -138,17 +138,17 @@ class TableSource:
         counts = reads.segment_counts(self._dialect, table.name, cut, segments, where)
         return sum(int(self._one(sql)["hr_rows"]) for sql in counts)
 
-    def named(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
+    def find_named_rows(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         """The rows that may have one of these keys: counted some hundred keys at a time, by the key's index."""
         return count_named(self._engine, self._request.predicates, table, keys, read=self._read)
 
-    def total(self, table: SourceTable, column: str) -> TotalTexts:
+    def sum_column(self, table: SourceTable, column: str) -> TotalTexts:
         """The column's sum and ends as the database's own text, so that no driver rounds them."""
         row = self._one(reads.total_query(self._dialect, table.name, column, self._request.predicates))
         found = (row[name] for name in ("hr_total", "hr_least", "hr_greatest"))
         return TotalTexts(*(None if one is None else str(one) for one in found))
 
-    def key_faults(self, table: SourceTable) -> KeyFaults:
+    def find_key_faults(self, table: SourceTable) -> KeyFaults:
         """No query where a unique index over NOT NULL columns already rules faults out."""
         if self._proven_key:
             return KeyFaults(0, 0, ())
@@ -158,7 +158,7 @@ class TableSource:
         sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in found)
         return KeyFaults(int(row["duplicated"] or 0), int(row["null_keys"] or 0), tuple(sample))
 
-    def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
+    def find_uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         """Calendar columns with values that the JDBC read would alter."""
         found = reads.uncarried_query(self._dialect, table.name, table.columns, self._where(table, window))
         if found is None:
@@ -187,7 +187,7 @@ class TableSource:
 
         return wait
 
-    def rows(
+    def read_rows(
         self,
         table: SourceTable,
         segmentation: Segmentation,
@@ -209,11 +209,11 @@ class TableSource:
         plan = JdbcRead.of(self._planned(table, segmentation, waits=False, sieve=next(iter(self._near(near)), None)))
         return Frame(self._read(plan, table.read_columns))
 
-    def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
+    def plan_read(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         """How a pull's window would be read; reads no row."""
         return self._planned(table, segmentation, window)
 
-    def staged(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
+    def stage_rows(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
         """Read a pull's window exactly once: rows, count and checkpoint come from the same materialised read.
 
         A part whose read breaks is read again, alone. Rows that are here are never read a second time: if Spark loses
@@ -238,11 +238,11 @@ class TableSource:
         found = pull_reads.count_staged(frame, table.read_columns, window.order, below)
         return replace(found, parts=tuple(part.rows for part in parts))
 
-    def spent(self) -> ReadCost:
+    def report_cost(self) -> ReadCost:
         """What the pulls' reads took."""
         return self._spent
 
-    def ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
+    def look_ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
         """One small read: an index on the watermark answers it."""
         order, columns = window.order, _by_name(table)
         where = self._where(table, window)
@@ -259,11 +259,11 @@ class TableSource:
         query, selected = windows.ahead_query(self._dialect, table.name, column, value, predicates=where, rows=rows)
         return pull_reads.parse_peek(self._read(JdbcRead(query, (ALL,)), selected), selected)
 
-    def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
+    def count_signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
         """NULLs only where a column may hold them, the greatest only where no row stands at or above the checkpoint."""
         return read_warnings(self._engine, self._request, table, order, reached=reached, now=now)
 
-    def statements(self) -> tuple[str, ...]:
+    def list_statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
         return tuple(without_keys(one) for one in (*self._engine.sent, *self._reads))
 

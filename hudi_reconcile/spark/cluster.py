@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hudi_reconcile.core.errors import ExecutorLostError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import text_of
+from hudi_reconcile.core.safe_text import read_message
 from hudi_reconcile.spark.settings import SHUFFLES, Machine, shuffle_partitions
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def explain_lost_executor(error: BaseException) -> ExecutorLostError | None:
     """The error for one that came of a lost executor, whatever name it was given since; None for any other."""
     if isinstance(error, ReconcileError) and error.outcome is not Outcome.UNVERIFIED:
         return None
-    words = (text_of(one) for one in chain_of(error) if is_from_java(one))
+    words = (read_message(one) for one in chain_of(error) if is_from_java(one))
     return next((found for text in words if (found := explain_lost_rows(text)) is not None), None)
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hudi_reconcile.ports import Frame, RowFiles
-from hudi_reconcile.spark.session import Session, jvm_of
+from hudi_reconcile.spark.session import Session, get_jvm
 from hudi_reconcile.spark.settings import is_local
 
 ROWS_PER_FILE = 200_000
@@ -94,7 +94,7 @@ class DriverFiles:
         from pyspark.sql import DataFrame
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        door = jvm_of(self.spark).org.apache.spark.sql.api.python.PythonSQLUtils  # as pyspark's own createDataFrame
+        door = get_jvm(self.spark).org.apache.spark.sql.api.python.PythonSQLUtils  # as pyspark's own createDataFrame
         kinds = from_arrow_schema(schema, prefer_timestamp_ntz=True).json()
         java = door.toDataFrame(door.readArrowStreamFromFile(name), kinds, self.spark._jsparkSession)  # noqa: SLF001
         return DataFrame(java, self.spark)

@@ -168,7 +168,7 @@ def verify(paths: Iterable[Path], lock: Sequence[LockedJar]) -> tuple[Jar, ...]:
     return tuple(_verify_one(path, named.get(path.name)) for path in paths)
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Hash of a file's bytes, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -177,7 +177,7 @@ def sha256_of(path: Path) -> str:
 @lru_cache(maxsize=64)
 def _hash_known(path: Path, _inode: int, _bytes: int, _modified_ns: int) -> str:
     # Calls that join a running Spark come by the hundred, and the bundle is large: the same file is read once.
-    return sha256_of(path)
+    return hash_file(path)
 
 
 def _verify_one(path: Path, locked: LockedJar | None) -> Jar:

@@ -30,7 +30,7 @@ from urllib.parse import unquote, urlparse
 from hudi_reconcile.core.errors import ReconcileError, SourceError, SparkLostError, UsageError
 from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
-from hudi_reconcile.core.safe_text import of_message, text_of
+from hudi_reconcile.core.safe_text import of_message, read_message
 from hudi_reconcile.spark import jvm as gateway
 from hudi_reconcile.spark.class_archive import ClassArchive, find_archive, is_usable, list_parts
 from hudi_reconcile.spark.cluster import chain_of, explain_lost_rows, follow_cluster, is_from_java, read_machine
@@ -306,7 +306,7 @@ def _keep_java_text(error: BaseException) -> None:
     # Errors from Java fetch their text from the JVM when they are printed, which is after the JVM has ended.
     for one in chain_of(error):
         if type(one).__module__.startswith(("py4j.", "pyspark.")):
-            one.add_note(text_of(one)[:_JAVA_TEXT_CHARS])
+            one.add_note(read_message(one)[:_JAVA_TEXT_CHARS])
 
 
 # --- a JVM that was there before us ----------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def _join(request: SessionRequest) -> SparkSession:
     lacking = [key for key, value in REQUIRED.items() if spark.conf.get(key, value if key in GIVEN else None) != value]
     if HUDI_EXTENSION not in (spark.conf.get("spark.sql.extensions", None) or ""):
         lacking.append("spark.sql.extensions")
-    if jvm_of(spark).java.util.TimeZone.getDefault().getID() != "UTC":
+    if get_jvm(spark).java.util.TimeZone.getDefault().getID() != "UTC":
         lacking.append(TIME_ZONE_OPTION)
     if lacking:
         raise UsageError(f"the running Spark lacks what correctness needs: {', '.join(lacking)}", fix=_SUBMIT_FIX)
@@ -346,7 +346,7 @@ def _describe(spark: SparkSession, started: float, class_path: Iterable[Path] = 
         spark=spark,
         jars=verify((*class_path, *_loaded_jars(spark)), locked_jars()),
         java=None,
-        java_version=str(jvm_of(spark).java.lang.System.getProperty("java.version")),
+        java_version=str(get_jvm(spark).java.lang.System.getProperty("java.version")),
         spark_version=spark.version,
         start_seconds=time.monotonic() - started,
     )
@@ -362,7 +362,7 @@ def _require_hudi(spark: SparkSession) -> None:
     from py4j.protocol import Py4JJavaError
 
     try:
-        jvm_of(spark).org.apache.spark.util.Utils.classForName(_HUDI_CLASS, False, False)  # noqa: FBT003 - Java's own
+        get_jvm(spark).org.apache.spark.util.Utils.classForName(_HUDI_CLASS, False, False)  # noqa: FBT003 - Java's own
     except Py4JJavaError as error:
         raise UsageError("Hudi is not among the loaded jars", fix=_SUBMIT_FIX) from error
 
@@ -387,7 +387,7 @@ def cancellable_jobs(spark: SparkSession) -> Iterator[Callable[[], None]]:
             context.removeJobTag(tag)
 
 
-def jvm_of(spark: SparkSession) -> Any:
+def get_jvm(spark: SparkSession) -> Any:
     """The session's JVM, by py4j."""
     return spark._jvm  # noqa: SLF001 - pyspark's own door to the JVM
 
@@ -396,7 +396,7 @@ def translate_error(error: BaseException) -> ReconcileError | None:
     """The error that the source's JDBC driver raised inside Spark, a cleaned snapshot or a lost executor did; else None."""
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
-    words = text_of(error)
+    words = read_message(error)
     found = driver_reason(words)
     if found is None:
         return cleaner_error(words) or explain_lost_rows(words)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hudi_reconcile.core.errors import find_respelled, fold, nearest_name, overlay
-from hudi_reconcile.core.source.jdbc import is_jdbc, product_of
+from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def driver_word(url: str) -> str:
     >>> driver_word("mariadb+pymysql://reader@host/shop"), driver_word("jdbc:H2:/data/shop")
     ('mysql', 'h2')
     """
-    word = product_of(url) if is_jdbc(url) else url.partition(":")[0].partition("+")[0].lower()
+    word = read_product(url) if is_jdbc(url) else url.partition(":")[0].partition("+")[0].lower()
     return "mysql" if word == "mariadb" else word
 
 

@@ -41,7 +41,7 @@ def digest_query(
 ) -> str:
     """SELECT of `hr_segment`, `hr_rows`, `hr_high`, `hr_low`, one row a segment that holds rows. `table` is already quoted.
 
-    `segments`: only the rows of these are read, as far as an index can tell them; others may come too (`sums_of`).
+    `segments`: only the rows of these are read, as far as an index can tell them; others may come too (`parse_sums`).
     A row whose text cannot be built is not counted, so that it shows as a difference.
     """
     inner = database.unmerged(_texts(database, table, what, predicates, segments=segments), narrow=False)
@@ -82,7 +82,7 @@ def width_query(database: Digests, table: str, what: Digested) -> str:
     return f"select count(*) as hr_rows, sum(octet_length(hr_row)) as hr_bytes from ({row}) hr_d"
 
 
-def sums_of(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> tuple[canonical_text.SegmentSum, ...]:
+def parse_sums(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -> tuple[canonical_text.SegmentSum, ...]:
     """The answer to `digest_query`, ordered by segment; segments that were not asked for are dropped."""
     wanted = None if segments is None else frozenset(segments.ids)
     sums = (

@@ -21,7 +21,7 @@ from decimal import Context, Decimal
 
 from hudi_reconcile.core.pull.read_plan import Parts, ReadPart
 from hudi_reconcile.core.sweep.segments import KeyRange, RangeSegments, SegmentSet, ranges
-from hudi_reconcile.core.tables.key_encoding import Key, KeyValue, edge_text, micros_of
+from hudi_reconcile.core.tables.key_encoding import Key, KeyValue, convert_to_micros, edge_text
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, TEXT_KINDS, Column, Kind
 from hudi_reconcile.core.tables.partitions import CalendarRange, Condition, Equals, IsEmpty, Near
 from hudi_reconcile.sql.dialect import Dialect
@@ -192,7 +192,7 @@ def part_predicate(dialect: Dialect, key: Column, part: ReadPart) -> str:
 def edge_literal(dialect: Dialect, key: Column, value: KeyValue) -> str:
     """An edge as a literal of the key's type."""
     if isinstance(value, int) and key.kind in CALENDAR_KINDS:
-        return dialect.literal(key, micros_of(key, value))
+        return dialect.literal(key, convert_to_micros(key, value))
     text = edge_text(key, value)
     if key.kind in (Kind.INTEGER, Kind.DECIMAL):
         return text

@@ -24,10 +24,10 @@ from hudi_reconcile.core.rules.rules import (
     RuleSet,
     Severity,
     Total,
-    day_of,
     duration_text,
+    find_day,
 )
-from hudi_reconcile.core.rules.verdict import BothTotals, Measured, RuleResult, Totals, judge_rule, outcome_of
+from hudi_reconcile.core.rules.verdict import BothTotals, Measured, RuleResult, Totals, judge_outcome, judge_rule
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Column
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakePin, LakeTable, SourceTable
@@ -75,23 +75,23 @@ def check(
         raise LakeError(
             f"table {job.job.name}: nothing was ever committed to {job.job.lake_path}", fix=_PULL + job.job.name
         )
-    ground = RuleContext(table, pin, edges.lake.rows(pin), compared, keys_folder)
+    ground = RuleContext(table, pin, edges.lake.read_rows(pin), compared, keys_folder)
     laps = Laps(edges.clock, job.job.name, "rules")
     counted = _counted(job, edges, engine, ground)
-    rows = edges.lake.count(pin)
-    today = day_of(edges.clock.utc_micros())
+    rows = edges.lake.count_rows(pin)
+    today = find_day(edges.clock.utc_micros())
     results = tuple(
         judge_rule(rule, counted[rule.id], job.rules.waivers, today, hidden=_is_masked(rule.check, job.job))
         for rule in job.rules.rules
     )
     results = tuple(_named(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
     laps.end("rules")
-    if not edges.lake.still(pin):
+    if not edges.lake.is_intact(pin):
         results = tuple(_shifted(one, rule) for one, rule in zip(results, job.rules.rules, strict=True))
-    checkpoint = edges.lake.checkpoint()
+    checkpoint = edges.lake.find_checkpoint()
     return TableResult(
         name=job.job.name,
-        outcome=outcome_of(results, job.fail_on),
+        outcome=judge_outcome(results, job.fail_on),
         lake=SideState(rows, pin.instant.completed),
         checkpoint=None if checkpoint is None else checkpoint.checkpoint.text,
         rules=results,
@@ -117,7 +117,7 @@ def add_rules(result: TableResult, checked: TableResult) -> TableResult:
 
 def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: RuleContext) -> Mapping[str, Measured]:
     on_batch = tuple(rule for rule in job.rules.rules if isinstance(rule.check, OnBatch))
-    found = dict(engine.measured(ground.rows, on_batch)) if on_batch else {}
+    found = dict(engine.measure(ground.rows, on_batch)) if on_batch else {}
     for rule in on_batch:
         if rule.id in found and _may_quote(rule.check, job.job):
             found[rule.id] = replace(found[rule.id], detail="")
@@ -159,7 +159,7 @@ def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleCon
             return total(rule.check, summed)
         case Freshness():
             now = edges.clock.utc_micros()
-            found = edges.lake.checkpoint()
+            found = edges.lake.find_checkpoint()
             return freshness(rule.check, found, now, source=edges.source, table=job.job.name)
         case _:
             raise AssertionError(rule.kind)
@@ -172,7 +172,7 @@ def _named(result: RuleResult, rule: Rule, engine: RuleEngine, ground: RuleConte
     folder, path = ground.keys_folder(rule.id)
     target = KeysTarget(ground.table.record_key, folder, path, result.failed_rows)
     try:
-        keys = engine.keys(ground.rows, rule, target)
+        keys = engine.save_keys(ground.rows, rule, target)
     except ReconcileError as error:
         return _error(result, error.message, error.fix)
     if keys is None:
@@ -252,8 +252,8 @@ def total(check: Total, where: Summed) -> Measured:
     """The column's sum on both sides, exactly. Raises UnverifiedError where either cannot be had."""
     described = where.source.describe()
     column = _source_column(described, check.column)
-    in_lake = where.engine.total(where.rows, column.lake_name)
-    texts = where.source.total(described, column.name)
+    in_lake = where.engine.sum_column(where.rows, column.lake_name)
+    texts = where.source.sum_column(described, column.name)
     try:
         both = BothTotals(column.lake_name, Totals.parse(texts), in_lake)
         apart = abs(both.difference)

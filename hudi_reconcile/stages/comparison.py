@@ -47,10 +47,10 @@ class Scope:
     dropped: frozenset[str] = frozenset()
 
 
-def scope_of(job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: Past) -> Scope:
+def agree_scope(job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: Past) -> Scope:
     """The columns as they meet for a correction, which writes whole rows, with the values that the read would alter."""
     scope = match_columns(job, described, lake_table, whole=True, past=past)
-    return tell_altered(job, scope, source.uncarried(scope.declared, None))
+    return tell_altered(job, scope, source.find_uncarried(scope.declared, None))
 
 
 def match_columns(
@@ -111,10 +111,10 @@ def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
             )
 
 
-def precision_of(scope: Scope, comparer: Comparer, rows: Callable[[], Frame]) -> tuple[Precision, ...]:
+def measure_precision(scope: Scope, comparer: Comparer, rows: Callable[[], Frame]) -> tuple[Precision, ...]:
     """Every column that meets on fewer digits than the source has; the source is read only where there is one."""
     cut = scope.agreement.cut
-    hidden = comparer.hidden_rows(rows()) if cut else {}
+    hidden = comparer.count_hidden_rows(rows()) if cut else {}
     return tuple(
         Precision(item.column.name, item.column.declared, item.lake_type, item.cut_to, hidden[item.column.name])
         for item in cut
@@ -263,12 +263,12 @@ class Sides:
 
     def source_rows(self, segments: SegmentSet | None = None) -> Frame:
         """The source's rows of some segments, or of all."""
-        return self._marked_source(self.source.rows(self.table, self.cut, segments))
+        return self._marked_source(self.source.read_rows(self.table, self.cut, segments))
 
     def lake_rows(self, pin: LakePin) -> Frame:
         """The lake's rows at the pin."""
-        rows = self.lake.rows(pin)
-        return rows if self.scope is None else self.lake.marked(rows, "lake", self.scope)
+        rows = self.lake.read_rows(pin)
+        return rows if self.scope is None else self.lake.mark_scope(rows, "lake", self.scope)
 
     def first_look(self, pin: LakePin, segments: SegmentSet | None = None) -> Look:
         """Both sides for their digests: of the source only what may be in scope is asked for."""
@@ -277,14 +277,14 @@ class Sides:
     def source_in_scope(self, segments: SegmentSet | None = None) -> Frame:
         """The source's rows in scope, and perhaps others."""
         near = None if self.scope is None else self.scope.near
-        return self._marked_source(self.source.rows(self.table, self.cut, segments, near=near))
+        return self._marked_source(self.source.read_rows(self.table, self.cut, segments, near=near))
 
     def _marked_source(self, rows: Frame) -> Frame:
-        return rows if self.scope is None else self.lake.marked(rows, "source", self.scope)
+        return rows if self.scope is None else self.lake.mark_scope(rows, "source", self.scope)
 
 
-def cut_of(job: TableJob, table: SourceTable, source: Source, *, md5: bool = False) -> Segmentation:
+def cut_keys(job: TableJob, table: SourceTable, source: Source, *, md5: bool = False) -> Segmentation:
     """Key ranges where the first key column is an integer, hash buckets otherwise; a source serves only `md5` ones."""
     integer = table.key_columns[0].kind is Kind.INTEGER
     by: HashBy = "md5" if md5 else "xxhash64"
-    return choose(table.key, source.extent(table), integer_key=integer, wanted=job.segments, by=by)
+    return choose(table.key, source.measure_extent(table), integer_key=integer, wanted=job.segments, by=by)

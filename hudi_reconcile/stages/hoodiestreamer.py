@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hudi_reconcile.core.pull.cursor import Mark, rank
-from hudi_reconcile.core.pull.hoodiestreamer import StreamerPosition, position, text_of
+from hudi_reconcile.core.pull.hoodiestreamer import StreamerPosition, position, spell_checkpoint
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, SourceTable
 from hudi_reconcile.ports import Lake, Origin
 from hudi_reconcile.stages.job import TableJob
@@ -24,7 +24,7 @@ class HandedBack:
     value: str
 
 
-def position_of(watermark: Watermark, origin: Origin) -> StreamerPosition | None:
+def find_position(watermark: Watermark, origin: Origin) -> StreamerPosition | None:
     """How far HoodieStreamer read by this watermark; None where the table tells nothing of it.
 
     It reads by a column: a number on record is never the database's own of a row's version.
@@ -36,8 +36,8 @@ def position_of(watermark: Watermark, origin: Origin) -> StreamerPosition | None
 
 def streamer_checkpoint(job: TableJob, watermark: Watermark, table: SourceTable, lake: Lake) -> CheckpointAt | None:
     """HoodieStreamer's checkpoint as ours, so early that nothing is passed over; None where there is none to go on from."""
-    origin = lake.origin()
-    found = position_of(watermark, origin)
+    origin = lake.read_origin()
+    found = find_position(watermark, origin)
     if found is None or origin.instant is None:
         return None
     columns = tuple(sorted(column.lake_name for column in table.columns))
@@ -47,7 +47,7 @@ def streamer_checkpoint(job: TableJob, watermark: Watermark, table: SourceTable,
 
 def furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
     """What no later pull brings by itself, be it ours or HoodieStreamer's: the later of the two checkpoints."""
-    found = position_of(watermark, origin)
+    found = find_position(watermark, origin)
     marks = [watermark.reached(checkpoint), None if found is None else Mark(found.latest)]
     return max((mark for mark in marks if mark is not None), key=rank, default=None)
 
@@ -56,10 +56,10 @@ def checkpoint_to_hand_back(
     watermark: Watermark, checkpoint: Checkpoint, lake_table: LakeTable, origin: Origin
 ) -> HandedBack | None:
     """The checkpoint for HoodieStreamer's next run; None where the table has none of its JDBC source, or a later one."""
-    before, reached = position_of(watermark, origin), watermark.reached(checkpoint)
+    before, reached = find_position(watermark, origin), watermark.reached(checkpoint)
     if lake_table.owned or before is None or reached is None or origin.streamer_key is None:
         return None
-    text = text_of(watermark.moving[0].kind, reached.value)
+    text = spell_checkpoint(watermark.moving[0].kind, reached.value)
     after = None if text is None else position(watermark.moving[0].kind, text)
     if text is None or after is None or rank(Mark(after.latest)) <= rank(Mark(before.latest)):
         return None

@@ -9,7 +9,7 @@ from typing import Literal
 
 from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.safe_text import text_of
+from hudi_reconcile.core.safe_text import read_message
 from hudi_reconcile.core.sweep.coverage import Coverage
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
@@ -23,7 +23,7 @@ class LandedError(Exception):
     """A stop of the process, or an error that nobody foresaw, after a commit had landed. `result` tells of the commit."""
 
     def __init__(self, result: TableResult, error: BaseException) -> None:
-        super().__init__(text_of(error))
+        super().__init__(read_message(error))
         self.result = result
         self.error = error
 

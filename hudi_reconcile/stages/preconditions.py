@@ -101,7 +101,7 @@ def roll_back_dead_writers(job: TableJob, lake: Lake, dead: Collection[str]) -> 
     """
     if not dead:
         return ()
-    found = check_dead_writers(job.name, lake.silent_writers(), dead)
+    found = check_dead_writers(job.name, lake.list_silent_writers(), dead)
     for requested in found:
         lake.roll_back(requested)
     return (f"rolled back, since --dead-writer says that its writer is dead: {', '.join(found)}",)
@@ -109,12 +109,12 @@ def roll_back_dead_writers(job: TableJob, lake: Lake, dead: Collection[str]) -> 
 
 def refuse_unsafe_writers(job: TableJob, lake: Lake) -> None:
     """Raises RefusedError where a writer without heartbeat is in flight."""
-    refuse_silent(job.name, lake.silent_writers())
+    refuse_silent(job.name, lake.list_silent_writers())
 
 
 def find_late_writers(lake: Lake, commit: Instant) -> tuple[str, ...]:
     """What to say of a writer without heartbeat that began between our last question and our commit, and is still at it."""
-    found = [one for one in lake.silent_writers() if one < commit.requested]
+    found = [one for one in lake.list_silent_writers() if one < commit.requested]
     if not found:
         return ()
     names = ", ".join(found)

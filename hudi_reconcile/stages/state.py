@@ -19,7 +19,7 @@ from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTabl
 from hudi_reconcile.ports import Edges, Lake, Origin, Source
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, refuse_unsafe_writers, require_table
-from hudi_reconcile.stages.watermark import Watermark, watermark_of
+from hudi_reconcile.stages.watermark import Watermark, choose_watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class TableState:
     origin: Origin
 
 
-def state_of(lake: Lake) -> TableState:
+def read_state(lake: Lake) -> TableState:
     """The newest checkpoint of ours, and what another writer left. Reads the timeline only."""
     table = lake.look()
     if table is None:
         return TableState(None, None, Origin())
-    return TableState(table, lake.checkpoint(), lake.origin())
+    return TableState(table, lake.find_checkpoint(), lake.read_origin())
 
 
 def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> TableResult:
@@ -50,12 +50,12 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         described = source.describe()
         table = require_table(job, lake.look())
         refuse_mismatch(job, described, table)
-        refuse_foreign(job, described, table, lake.origin, "apply")
+        refuse_foreign(job, described, table, lake.read_origin, "apply")
         refuse_unsafe_writers(job, lake)  # our cleaning would roll back what it is writing
-        watermark = watermark_of(job, described)
-        moment = source.moment()
+        watermark = choose_watermark(job, described)
+        moment = source.read_moment()
         mark = None if value is None else _mark(job, watermark, value, source, moment)
-        before = lake.checkpoint()
+        before = lake.find_checkpoint()
         read_seq = max(moment.clock_micros, 0 if before is None else before.checkpoint.read_seq + 1)
         blank = Checkpoint(job.strategy, watermark.names, None, None, read_seq, described.identity)
         if before is not None:

@@ -67,8 +67,8 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
         if not commits:
             raise _nothing(job, applied_run, known=bool(instants) or has_commit_of(edges.lake, applied_run))
         table = require_table(job, edges.lake.look())
-        refuse_foreign(job, edges.source.describe(), table, edges.lake.origin, "apply")
-        refuse_silent(job.name, edges.lake.writers().without_heartbeat)
+        refuse_foreign(job, edges.source.describe(), table, edges.lake.read_origin, "apply")
+        refuse_silent(job.name, edges.lake.list_writers().without_heartbeat)
         work = _Undo(job, applied_run, table, edges)
         _tell_of_merged(work, find_merging(edges.lake, commits))
         for one in commits:
@@ -127,7 +127,7 @@ def _told_before(work: _Undo, commit: PlanCommits, undone: Instant) -> None:
 def _still_there(work: _Undo, commit: PlanCommits) -> int:
     """How many rows are as the apply left them; 0 where the lake's history cannot tell, and the counts alone are believed."""
     try:
-        found = work.edges.lake.taken_back(commit.instant, work.table, 0)
+        found = work.edges.lake.prepare_undo(commit.instant, work.table, 0)
     except RefusedError:
         work.notes.append("the rows from before may be cleaned by now: not looked at again")
         return 0
@@ -139,8 +139,8 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
     _, at = pin_lake(lake)
     if at is None:
         raise RefusedError(f"table {work.job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
-    read_seq = max(work.edges.source.moment().clock_micros, at.checkpoint.read_seq + 1)
-    found = lake.taken_back(commit.instant, work.table, read_seq)
+    read_seq = max(work.edges.source.read_moment().clock_micros, at.checkpoint.read_seq + 1)
+    found = lake.prepare_undo(commit.instant, work.table, read_seq)
     rows = _counted(found)
     labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}
     labels[COUNTS] = counts_text(rows)
@@ -165,7 +165,7 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
         work.rows.update(superseded=written, raced=written)
         return
     # A delete either is in the commit or the commit is not; an upsert may be dropped by the merge.
-    failed = found.counts.get(("upsert", "ready"), 0) - lake.shows(found.batch.upserts, work.table)
+    failed = found.counts.get(("upsert", "ready"), 0) - lake.count_shown(found.batch.upserts, work.table)
     work.rows.update(applied=-failed, failed=failed)
 
 
@@ -196,7 +196,7 @@ def _result(work: _Undo, *, again: bool) -> TableResult:
     return TableResult(
         name=work.job.name,
         outcome=Outcome.INCOMPLETE if left else Outcome.CORRECTED,
-        lake=SideState(lake.count(pin), pin.instant.completed),
+        lake=SideState(lake.count_rows(pin), pin.instant.completed),
         checkpoint=None if checkpoint is None else checkpoint.checkpoint.text,
         corrections=_corrections(work),
         already_applied=again,

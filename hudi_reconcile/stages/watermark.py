@@ -157,7 +157,7 @@ def hours_off(newest_micros: int, now_micros: int) -> float:
     return halves / 2 if rest <= 2 * _TO_THE_MINUTE_MICROS and abs(halves) <= _MOST_HALF_HOURS else 0.0
 
 
-def watermark_of(job: TableJob, table: SourceTable) -> Watermark:
+def choose_watermark(job: TableJob, table: SourceTable) -> Watermark:
     """The table's watermark and id. Raises UsageError for columns that cannot be one, or that keep different clocks."""
     columns = tuple(table.column(name) for name in job.watermark)
     for column in columns:

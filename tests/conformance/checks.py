@@ -111,7 +111,10 @@ def all_rows() -> list[tuple[Any, ...]]:
 
 def reference_texts() -> list[list[str | None]]:
     return [
-        [canon.text_of(t.kind, v, t.digits[1] if t.digits else 0) for t, v in zip(TYPED, row, strict=True)]
+        [
+            canon.render_canonical_text(t.kind, v, t.digits[1] if t.digits else 0)
+            for t, v in zip(TYPED, row, strict=True)
+        ]
         for row in all_rows()
     ]
 
@@ -141,7 +144,7 @@ def golden_vectors(_: World) -> None:
     """The reference gives the texts that are written down."""
     for kind, form in canon.FORMS.items():
         for one in form.golden:
-            assert canon.text_of(kind, one.value, one.scale) == one.text
+            assert canon.render_canonical_text(kind, one.value, one.scale) == one.text
 
 
 def reference_rows_apart(_: World) -> None:

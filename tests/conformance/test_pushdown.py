@@ -14,9 +14,9 @@ from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import Engine, TableRequest
-from hudi_reconcile.databases.registry import connection_of, open_engine
+from hudi_reconcile.databases.registry import build_connection, open_engine
 from hudi_reconcile.source import pushdown
-from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, sums_of
+from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, parse_sums
 from tests.conformance.case import Case, case_of, unfriendly
 from tests.conformance.fields import PRODUCTS
 from tests.conformance.product import Product
@@ -34,7 +34,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
 @contextmanager
 def engine_of(case: Case) -> Iterator[Engine]:
     source = case.project.source
-    engine = open_engine(connection_of(source["url"], (case.project.folder / "password").read_text()))
+    engine = open_engine(build_connection(source["url"], (case.project.folder / "password").read_text()))
     try:
         yield engine
     finally:
@@ -75,7 +75,7 @@ def text_of(item: ComparedColumn, value: Any) -> str | None:
         value = format(value, "f") if not isinstance(value, str) else value
     if kind is Kind.DECIMAL and isinstance(value, int):
         return str(value)
-    return canonical_text.text_of(kind, value, item.digits[1] if item.digits else 0)
+    return canonical_text.render_canonical_text(kind, value, item.digits[1] if item.digits else 0)
 
 
 def test_every_value_is_written_as_the_reference_does(case: Case) -> None:
@@ -136,8 +136,8 @@ def check_digests(case: Case, cut: Segmentation = RANGES) -> None:
         what = Digested(items, items[:1], cut)
         assert engine.digests is not None
         table = engine.describe(TableRequest("cells", "cells")).table
-        found = sums_of(engine.rows(digest_query(engine.digests, table.name, what)), None)
-        some = sums_of(engine.rows(digest_query(engine.digests, table.name, what, segments=SOME)), SOME)
+        found = parse_sums(engine.rows(digest_query(engine.digests, table.name, what)), None)
+        some = parse_sums(engine.rows(digest_query(engine.digests, table.name, what, segments=SOME)), SOME)
         probe = pushdown.probe(engine, table, Agreement(items, items[:1], (), ()), ())
         buckets = bucket_predicate(engine.digests, items[:1], BUCKETS.count, SOME)
         ids = [row["id"] for row in engine.rows(f"select id from {cells_of(engine)} where {buckets} order by id")]

@@ -34,7 +34,7 @@ STEPS: Mapping[str, Step] = {
     "transaction_begins": Step(ROW),
     "transaction_commits": Step(when=opened),
     # Not inside a pull: there Hudi's conflict check and the read sequence decide, which the fake lake does not play.
-    "other_writer_at": Step({"point": ("clock.sleep", "lake.correct", "source.rows")}),
+    "other_writer_at": Step({"point": ("clock.sleep", "lake.correct", "source.read_rows")}),
     "pull": Step(),
     "sweep": Step(),
     "sweep_losing": Step({"key": KEYS, "look": LOOKS}),

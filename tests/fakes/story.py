@@ -23,8 +23,8 @@ from tests.fakes.played import Played
 KEYS = (0, 1)
 SILENT, LATE, MOVED, DELETED = CHANGES = ("silent", "late", "moved", "deleted")
 # Where in a command another may come between, and where ours may be killed.
-BETWEEN = ("clock.sleep", "lake.correct", "source.rows", "lake.upsert")
-ENDS = ("clock.sleep", "lake.pin", "lake.correct", "source.rows", "lake.upsert", "source.rows_now")
+BETWEEN = ("clock.sleep", "lake.correct", "source.read_rows", "lake.upsert")
+ENDS = ("clock.sleep", "lake.pin", "lake.correct", "source.read_rows", "lake.upsert", "source.count_rows")
 # Which reads of a sweep lack a row: all of its first look, of its second, of both; the very first alone.
 FIRST, SECOND, BOTH, ONCE = LOOKS = ("first", "second", "both", "once")
 
@@ -116,20 +116,20 @@ class Story:
             self._tell("pull", done.outcome, rows=None if done.pull is None else done.pull.rows)
 
     def sweep(self) -> None:
-        quiet = self._is_quiet("clock.sleep", "source.rows")
+        quiet = self._is_quiet("clock.sleep", "source.read_rows")
         with self._mortal():
             self._swept(quiet=quiet, whole=True)
 
     def sweep_losing(self, key: int, look: str) -> None:
         """A read of the source loses a row without an error."""
-        world, journal, quiet = self.world, self.world.journal, self._is_quiet("clock.sleep", "source.rows")
+        world, journal, quiet = self.world, self.world.journal, self._is_quiet("clock.sleep", "source.read_rows")
 
         def lose() -> None:
             world.lose(key)
 
         def lose_once() -> None:
             world.lose(key)
-            journal.before("source.rows", world.find)
+            journal.before("source.read_rows", world.find)
 
         if look in (FIRST, BOTH):
             world.lose(key)
@@ -138,7 +138,7 @@ class Story:
         if look == SECOND:
             journal.before("clock.sleep", lose)
         if look == ONCE:
-            journal.before("source.rows", lose_once)
+            journal.before("source.read_rows", lose_once)
         with self._mortal():
             self._swept(quiet=quiet, whole=False)
         journal.planned[:] = [item for item in journal.planned if item[1] not in (lose, lose_once, world.find)]

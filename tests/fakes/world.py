@@ -24,7 +24,7 @@ from hudi_reconcile.core.pull.read_plan import PlannedPart, ReadPlan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rules.verdict import TotalTexts
-from hudi_reconcile.core.sweep.drift import Facts, PendingRange, classify, repair_of
+from hudi_reconcile.core.sweep.drift import Facts, PendingRange, choose_repair, classify
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell
 from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
@@ -206,8 +206,8 @@ class FakeSource:
     # --- ports.Source ---
 
     @contextmanager
-    def frozen(self) -> Iterator[str | None]:
-        self.journal.reached("source.frozen")
+    def freeze(self) -> Iterator[str | None]:
+        self.journal.reached("source.freeze")
         kept = {key: dict(row) for key, row in self.table.items()}
         self.snapshot = kept if self.can_freeze else None
         try:
@@ -215,15 +215,15 @@ class FakeSource:
         finally:
             self.snapshot = None
 
-    def hindrance(self, table: SourceTable, agreement: Agreement) -> str:
+    def find_hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         return self.no_digests
 
     def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
         self.journal.reached("source.probe")
         return self.measured
 
-    def digests_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
-        self.journal.reached("source.digests_inside")
+    def digest_inside(self, table: SourceTable, agreement: Agreement, cut: Segmentation) -> Inside:
+        self.journal.reached("source.digest_inside")
         rows = self._positional(table, lambda row: row["id"] not in self.mistold)
         told = [
             {**row, "c1": f"~{row['c1']}"} for row in self._positional(table, lambda row: row["id"] in self.mistold)
@@ -251,8 +251,8 @@ class FakeSource:
         self.journal.reached("source.describe")
         return SourceTable("t", self.columns, self.key, len(self.table), self.identity, self.version)
 
-    def moment(self) -> Moment:
-        self.journal.reached("source.moment")
+    def read_moment(self) -> Moment:
+        self.journal.reached("source.read_moment")
         now = self.clock.now_micros
         self.moments += 1
         name = f"clock {self.moments}" if self.by_clock else f"{self.transaction}:{self.transaction}:"
@@ -261,14 +261,14 @@ class FakeSource:
         notes, replayed = self.moment_notes, self.replayed_micros
         return Moment(now, bound, "fake", name, version_bound, notes, replayed, self.stopped)
 
-    def standing(self) -> SourceLineage:
+    def read_lineage(self) -> SourceLineage:
         return self.stands
 
-    def extent(self, table: SourceTable) -> KeyExtent:
+    def measure_extent(self, table: SourceTable) -> KeyExtent:
         keys = [key for key in self.table if key is not None and self.has_extent]
         return KeyExtent(min(keys, default=None), max(keys, default=None), table.rows_estimate)
 
-    def rows_now(
+    def count_rows(
         self,
         table: SourceTable,
         cut: Segmentation | None = None,
@@ -276,7 +276,7 @@ class FakeSource:
         *,
         near: Near | None = None,
     ) -> int:
-        self.journal.reached("source.rows_now")
+        self.journal.reached("source.count_rows")
         if segments is not None and isinstance(cut, HashSegments) and cut.by == "xxhash64":
             raise ValueError("a database cannot tell segments by Spark's own hash")
         held = [row for row in self._now().values() if is_near(row, near)]
@@ -284,8 +284,8 @@ class FakeSource:
             held = [row for row in held if cut.segment_of(row["id"]) in segments.ids]
         return len(held)
 
-    def named(self, table: SourceTable, keys: Sequence[Asked]) -> NamedRows | None:
-        self.journal.reached("source.named")
+    def find_named_rows(self, table: SourceTable, keys: Sequence[Asked]) -> NamedRows | None:
+        self.journal.reached("source.find_named_rows")
         if self.unnameable:
             return None
         wanted = {None if part is None else int(part) for (part,) in keys}
@@ -293,21 +293,21 @@ class FakeSource:
         seen = set(there) - self.lost_in_reads
         return NamedRows(len(there), lambda: Frame(self._positional(table, lambda row: row["id"] in seen)))
 
-    def total(self, table: SourceTable, column: str) -> TotalTexts:
+    def sum_column(self, table: SourceTable, column: str) -> TotalTexts:
         held = [row[column] for row in self._now().values() if row[column] is not None]
         return TotalTexts(str(sum(held)), str(min(held)), str(max(held))) if held else TotalTexts()
 
-    def key_faults(self, table: SourceTable) -> KeyFaults:
+    def find_key_faults(self, table: SourceTable) -> KeyFaults:
         return self.faults
 
-    def uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
+    def find_uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         return self.altered
 
     def survey(self, table: SourceTable) -> Callable[[], Survey]:
-        found = Survey(self.rows_now(table), self.altered)
+        found = Survey(self.count_rows(table), self.altered)
         return lambda: found
 
-    def rows(
+    def read_rows(
         self,
         table: SourceTable,
         segmentation: Segmentation,
@@ -315,18 +315,18 @@ class FakeSource:
         *,
         near: Near | None = None,
     ) -> Frame:
-        self.journal.reached("source.rows")
+        self.journal.reached("source.read_rows")
         held = Frame(self._positional(table, lambda row: row["id"] not in self.lost_in_reads and is_near(row, near)))
         self.reads.append((None if segments is None else segments.ids, len(rows_of(held))))
         return held
 
-    def planned(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
-        self.journal.reached("source.planned")
+    def plan_read(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
+        self.journal.reached("source.plan_read")
         rows = len(self._positional(table, lambda row: holds(window, mark_of(row, window.order))))
         return ReadPlan("whole", ("a fake",), "select", (PlannedPart("1 = 1", rows),), 1_000)
 
-    def staged(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
-        self.journal.reached("source.staged")
+    def stage_rows(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
+        self.journal.reached("source.stage_rows")
         held = [row for row in self._now().values() if holds(window, mark_of(row, window.order))]
         held = [row for row in held if row["id"] not in self.lost_in_reads]
         found = self._positional(table, lambda row: row in held)
@@ -339,8 +339,8 @@ class FakeSource:
             Frame(found), len(found), max(usable, default=None, key=rank), nulls, shapes=tuple(sorted(shapes))
         )
 
-    def ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
-        self.journal.reached("source.ahead")
+    def look_ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
+        self.journal.reached("source.look_ahead")
         marks = [mark for row in self._now().values() if (mark := mark_of(row, window.order)) and holds(window, mark)]
         if at is None:
             values: list[Any] = sorted((mark.value for mark in marks), key=lambda value: rank(Mark(value)))
@@ -349,8 +349,8 @@ class FakeSource:
         values = values[:rows]
         return Ahead(len(values), values[0] if values else None, values[-1] if values else None)
 
-    def signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
-        self.journal.reached("source.signs")
+    def count_signs(self, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None) -> Signs:
+        self.journal.reached("source.count_signs")
         found = [mark_of(row, Order(order.columns)) for row in self._now().values()]
         marks = [mark for mark in found if mark]
         future = sum(now is not None and rank(mark) > rank(Mark(now)) for mark in marks)
@@ -366,10 +366,10 @@ class FakeSource:
     def zone_offset_micros(self, utc_micros: int) -> int:
         return 0
 
-    def spent(self) -> ReadCost:
+    def report_cost(self) -> ReadCost:
         return ReadCost()
 
-    def statements(self) -> tuple[str, ...]:
+    def list_statements(self) -> tuple[str, ...]:
         return ()
 
     def _positional(self, table: SourceTable, wanted: Callable[[Row], bool]) -> list[Row]:
@@ -498,33 +498,33 @@ class FakeLake:
             return None
         return LakePin(self.commits[-1].instant, tuple(sorted(self.in_flight)))
 
-    def still(self, pin: LakePin) -> bool:
+    def is_intact(self, pin: LakePin) -> bool:
         return all(writer in self.in_flight for writer in pin.in_flight)
 
-    def checkpoint(self) -> CheckpointAt | None:
-        self.journal.reached("lake.checkpoint")
+    def find_checkpoint(self) -> CheckpointAt | None:
+        self.journal.reached("lake.find_checkpoint")
         for commit in reversed(self.commits):
             if commit.checkpoint is not None:
                 return CheckpointAt(commit.checkpoint, commit.instant)
         return None
 
-    def count(self, pin: LakePin) -> int:
-        return len(rows_of(self.rows(pin)))
+    def count_rows(self, pin: LakePin) -> int:
+        return len(rows_of(self.read_rows(pin)))
 
-    def rows(self, pin: LakePin) -> Frame:
-        self.journal.reached("lake.rows")
+    def read_rows(self, pin: LakePin) -> Frame:
+        self.journal.reached("lake.read_rows")
         (found,) = [commit for commit in self.commits if commit.instant == pin.instant]
         self.files.add(found.instant.completed)
         blank = {column.name: None for column in self.more_columns}
         return Frame([{**blank, **row} for row in found.rows])
 
-    def partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
-        self.journal.reached("lake.partitions")
-        held = [(self._path_of(row, rule, "lake"), row["id"] in self.misplaced) for row in rows_of(self.rows(pin))]
+    def list_partitions(self, pin: LakePin, rule: PathRule) -> tuple[PartitionRows, ...]:
+        self.journal.reached("lake.list_partitions")
+        held = [(self._path_of(row, rule, "lake"), row["id"] in self.misplaced) for row in rows_of(self.read_rows(pin))]
         unlike = Counter(path for path, misplaced in held if misplaced)
         return tuple(PartitionRows(path, n, unlike[path]) for path, n in sorted(Counter(p for p, _ in held).items()))
 
-    def marked(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
+    def mark_scope(self, rows: Frame, side: Literal["source", "lake"], scope: PartitionScope) -> Frame:
         return Frame([{**row, IN_SCOPE: self._path_of(row, scope.rule, side) in scope.paths} for row in rows_of(rows)])
 
     def _path_of(self, row: Row, rule: PathRule, side: str) -> str:
@@ -533,7 +533,7 @@ class FakeLake:
         value = row[field_.lake_name if side == "lake" else f"c{field_.index}"]
         return DEFAULT if value is None else str(value)
 
-    def batch(
+    def build_batch(
         self,
         rows: Frame,
         columns: tuple[Column, ...],
@@ -557,7 +557,7 @@ class FakeLake:
         self._become(table, rows)
         return self.plant(self._merged(rows_of(rows), set()), checkpoint, **labels)
 
-    def would_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
+    def compare_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
         there = {row["id"] for row in rows_of(rows)}
         return Replaced(len(self.now), sum(row["id"] not in there for row in self.now))
 
@@ -570,7 +570,7 @@ class FakeLake:
         self._writes("lake.mark")
         return self.plant(self.now, checkpoint, **labels)
 
-    def origin(self) -> Origin:
+    def read_origin(self) -> Origin:
         return self.made_by
 
     def hand_back(self, table: LakeTable, key: str, value: str) -> Instant:
@@ -624,11 +624,11 @@ class FakeLake:
         gone = {row["id"] for row in rows_of(batch.deletes)} - self.dropped_writes
         return self.plant(self._merged(upserts, gone), checkpoint, **labels)
 
-    def writers(self) -> Writers:
+    def list_writers(self) -> Writers:
         return self.others
 
-    def silent_writers(self) -> tuple[str, ...]:
-        self.journal.reached("lake.silent_writers")
+    def list_silent_writers(self) -> tuple[str, ...]:
+        self.journal.reached("lake.list_silent_writers")
         return self.others.without_heartbeat
 
     def roll_back(self, requested: str) -> None:
@@ -636,14 +636,14 @@ class FakeLake:
         left = tuple(one for one in self.others.without_heartbeat if one != requested)
         self.others = replace(self.others, without_heartbeat=left)
 
-    def around(self, commit: Instant) -> tuple[LakePin, LakePin]:
+    def pin_around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         if self.cleaned:
             raise RefusedError("the rows from before may be cleaned", fix="sweep")
         place = next(number for number, one in enumerate(self.commits) if one.instant == commit)
         return LakePin(self.commits[place - 1].instant, ()), LakePin(commit, ())
 
-    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
-        self.journal.reached("lake.taken_back")
+    def prepare_undo(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        self.journal.reached("lake.prepare_undo")
         place = next(number for number, one in enumerate(self.commits) if one.instant == commit)
         before, at, now = (
             {row["id"]: row for row in rows}
@@ -660,8 +660,8 @@ class FakeLake:
         deletes = [now[key] for key in ready if key not in before]
         return TakenBack(counts, Corrective(Frame(upserts), Frame(deletes), Frame(expected)))
 
-    def shows(self, upserts: Frame, table: LakeTable) -> int:
-        self.journal.reached("lake.shows")
+    def count_shown(self, upserts: Frame, table: LakeTable) -> int:
+        self.journal.reached("lake.count_shown")
         held = [{name: row[name] for name in ("id", "v", "at")} for row in self.now]
         return sum({name: row[name] for name in ("id", "v", "at")} in held for row in rows_of(upserts))
 
@@ -680,7 +680,7 @@ class FakeLake:
         self.savepoints[:] = [one for one in self.savepoints if one == keep]
         return old
 
-    def labelled(self, key: str) -> tuple[tuple[str, Instant], ...]:
+    def find_labels(self, key: str) -> tuple[tuple[str, Instant], ...]:
         return tuple((one.labels[key], one.instant) for one in reversed(self.commits) if key in one.labels)
 
     @contextmanager
@@ -721,7 +721,7 @@ class FakeComparer:
     agreement: Agreement
     cut: Segmentation
 
-    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+    def compare_digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         sides = [
             self._images([row for row in rows_of(frame) if row.get(IN_SCOPE, True)], side)
             for frame, side in ((look.source, "c"), (look.lake, "lake"))
@@ -744,19 +744,21 @@ class FakeComparer:
             (self._segment(key), crc32(repr((key, image)).encode())) for key, all_ in images for image, _, _ in all_
         )
 
-    def source_digests(self, source: Frame) -> tuple[SegmentSum, ...]:
+    def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
         return self.sums(rows_of(source), "c")
 
-    def text_digests(self, lake: Frame) -> tuple[SegmentSum, ...]:
+    def digest_texts(self, lake: Frame) -> tuple[SegmentSum, ...]:
         return self.sums(rows_of(lake), "lake")
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
         return Frame(list(rows_of(lake)))
 
-    def candidates(self, look: Look, segments: SegmentSet) -> Frame:
+    def find_candidates(self, look: Look, segments: SegmentSet) -> Frame:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_candidates(
+        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+    ) -> Frame:
         first = {fact["key"]: fact for fact in rows_of(candidates)}
         now = {fact["key"]: fact for fact in self._facts(look, segments)}
         found = []
@@ -774,14 +776,16 @@ class FakeComparer:
             silent = was is not None and (
                 was.get("silent", False) or (kind not in ("pending", "settled") and silently(was, fact))
             )
-            found.append({**fact, "kind": kind.value, "action": repair_of(kind).value, "silent": silent})
+            found.append({**fact, "kind": kind.value, "action": choose_repair(kind).value, "silent": silent})
         return Frame(found)
 
-    def again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
-        self.journal.reached("comparer.again")
+    def judge_again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+        self.journal.reached("comparer.judge_again")
         moving = [row for row in rows_of(found) if row["kind"] == "moving"]
         keys = [row["key"] for row in moving]
-        judged = [row for row in rows_of(self.findings(Frame(moving), look, segments, pending)) if row["key"] in keys]
+        judged = [
+            row for row in rows_of(self.judge_candidates(Frame(moving), look, segments, pending)) if row["key"] in keys
+        ]
         return Frame([*(row for row in rows_of(found) if row["kind"] != "moving"), *judged])
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Asked, ...] | None:
@@ -796,8 +800,8 @@ class FakeComparer:
     def _is_absent(row: Row) -> bool:
         return row["kind"] == "settled" and not row["in_source"] and not row["seqnos"]
 
-    def hidden_rows(self, source: Frame) -> dict[str, int]:
-        self.journal.reached("comparer.hidden_rows")
+    def count_hidden_rows(self, source: Frame) -> dict[str, int]:
+        self.journal.reached("comparer.count_hidden_rows")
         names = [f"c{item.index}" for item in self.agreement.cut]
         hidden = [sum(row[name] is not None and row[name] % 10 != 0 for row in rows_of(source)) for name in names]
         return {item.column.name: rows for item, rows in zip(self.agreement.cut, hidden, strict=True)}
@@ -812,7 +816,7 @@ class FakeComparer:
     def load(self, path: str, files: Collection[str]) -> Frame:
         return Frame([dict(row) for row in self.disk[path]])
 
-    def planned(self, findings: Frame, action: str | None) -> Frame:
+    def select_corrections(self, findings: Frame, action: str | None) -> Frame:
         legal = {"upsert", "delete"} if action is None else {action}
         return Frame([row for row in rows_of(findings) if row["action"] in legal])
 
@@ -823,8 +827,8 @@ class FakeComparer:
         pairs = [zip(names, row["source"], lake, strict=True) for row, lake in zip(both, held, strict=True)]
         return dict(Counter(name for pair in pairs for name, ours, theirs in pair if ours != theirs))
 
-    def anatomy(self, findings: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
-        drift = rows_of(self.planned(findings, None))
+    def profile_drift(self, findings: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
+        drift = rows_of(self.select_corrections(findings, None))
         assert rows == len(drift)
         cells = Counter(row["kind"] for row in drift)
         return Anatomy(
@@ -845,21 +849,21 @@ class FakeComparer:
             found.append({**fact, "action": row["action"], "status": status, "planned": planned, "rules": []})
         return Frame(found)
 
-    def to_delete(self, rechecked: Frame, most: int) -> tuple[Asked, ...] | None:
+    def list_deletes(self, rechecked: Frame, most: int) -> tuple[Asked, ...] | None:
         rows = [row for row in rows_of(rechecked) if _is_delete(row)]
         return None if len(rows) > most else tuple(tuple(None if k is None else str(k) for k in r["key"]) for r in rows)
 
-    def held_rows(self, source: Frame) -> tuple[Frame, int]:
+    def stage_rows(self, source: Frame) -> tuple[Frame, int]:
         return source, len(rows_of(source))
 
-    def still_there(self, rechecked: Frame, there: Frame | None) -> Frame:
+    def mark_existing(self, rechecked: Frame, there: Frame | None) -> Frame:
         keys = None if there is None else set(self._images(rows_of(there), "c"))
         moved = [_is_delete(row) and (keys is None or row["key"] in keys) for row in rows_of(rechecked)]
         return Frame(
             [{**row, "status": "moved"} if gone else row for row, gone in zip(rows_of(rechecked), moved, strict=True)]
         )
 
-    def landed(
+    def mark_landed(
         self,
         rechecked: Frame,
         around: tuple[Frame, Frame],
@@ -881,7 +885,7 @@ class FakeComparer:
             found.append({**row, "status": "landed"} if made and now == row["seqnos"] and image_stays else row)
         return Frame(found)
 
-    def carried(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
+    def carry_versions(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
         was, then = self._versions(before), self._versions(at)
         return Frame(
             [
@@ -909,7 +913,7 @@ class FakeComparer:
                 for row in rows_of(rechecked)]  # fmt: skip
         return Frame(held)
 
-    def ready(self, rechecked: Frame, status: str = "ready") -> Corrective:
+    def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:
         rows = [row for row in rows_of(rechecked) if row["status"] == status]
         return Corrective(
             upserts=Frame([row["source_row"] for row in rows if row["action"] == "upsert"]),
@@ -929,18 +933,18 @@ class FakeComparer:
             found.append({**row, "status": status if row["status"] in written else row["status"]})
         return Frame(found)
 
-    def ended(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
+    def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         left = [row for row in rows_of(rows) if row[column] not in ("applied", "landed")]
         told = [(row["key"], reasons.get(row[column], row[column]), row.get("rules", [])) for row in left]
         return Frame([{"key": key, "reason": reason, "rules": rules} for key, reason, rules in told])
 
-    def uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
+    def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         left = [row for one in ends for row in rows_of(one)]
         by_key = {row["key"]: row for row in left}
         assert len(by_key) == len(left), "a row is uncorrected for two reasons"
         return Frame([{**row, **by_key[row["key"]]} for row in rows_of(planned) if row["key"] in by_key])
 
-    def segments_of(self, plan: Frame) -> SegmentSet:
+    def find_segments(self, plan: Frame) -> SegmentSet:
         return SegmentSet.of(row["segment"] for row in rows_of(plan))
 
     # --- helpers ---
@@ -1094,6 +1098,6 @@ def left(world: World) -> dict[Any, str]:
 
 def at_checkpoint(world: World, **changes: Any) -> None:
     """The newest checkpoint once more, with changes, in a commit of its own."""
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     world.lake.plant(world.lake.now, replace(found.checkpoint, **changes))

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.reads import read_pinned
-from hudi_reconcile.lake.timeline import instant_of, writers_in_flight
+from hudi_reconcile.lake.timeline import convert_action, writers_in_flight
 from tests.integration.project import Project, Ran, in_lake, in_source
 from tests.support.second_writer import DEFAULT, OPTIMISTIC, Gate, Point, SecondWriter, held_after_validators
 
@@ -161,7 +161,9 @@ class Beside:
             by_key(
                 [
                     tuple(row)
-                    for row in read_pinned(self.spark, path, LakePin(instant_of(one), ())).select(*COLUMNS).collect()
+                    for row in read_pinned(self.spark, path, LakePin(convert_action(one), ()))
+                    .select(*COLUMNS)
+                    .collect()
                 ]
             )
             for one in done

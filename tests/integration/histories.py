@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.app import connections
-from hudi_reconcile.app.jobs import job_of
+from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
@@ -31,7 +31,7 @@ from hudi_reconcile.lake import lease
 from hudi_reconcile.lake.bridge import Timeline, TimelineAction
 from hudi_reconcile.lake.lease import lease_text, parse_lease
 from hudi_reconcile.lake.reads import read_pinned
-from hudi_reconcile.lake.timeline import CHECKPOINT, PREFIX, instant_of, parse_checkpoint
+from hudi_reconcile.lake.timeline import CHECKPOINT, PREFIX, convert_action, parse_checkpoint
 from hudi_reconcile.ports import Edges, Frame, NamedRows
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.job import TableJob
@@ -77,7 +77,7 @@ class _SeenSource(_Seen):
         self._lost = lost
 
     def rows(self, *given: Any, **named: Any) -> Frame:
-        self._journal.reached("source.rows")
+        self._journal.reached("source.read_rows")
         return self._left(self._edge.rows(*given, **named))
 
     def named(self, *given: Any) -> NamedRows | None:
@@ -163,14 +163,14 @@ class RealPlayed:
         return self.known
 
     def _commit(self, line: Timeline, one: TimelineAction) -> Commit:
-        rows = read_pinned(self.spark, self.settings.lake_path, LakePin(instant_of(one), ())).select(
+        rows = read_pinned(self.spark, self.settings.lake_path, LakePin(convert_action(one), ())).select(
             "id", "v", "at", SEQNO
         )
         told = json.loads(line.commit_json(one))["extraMetadata"]
         labels = {name.removeprefix(PREFIX): text for name, text in told.items() if name.startswith(PREFIX)}
         held = tuple({**row.asDict(), "at": (row["at"] - _ZERO) // _MICRO} for row in rows.collect())
         reached = parse_checkpoint(told[CHECKPOINT]) if CHECKPOINT in told else None
-        return Commit(instant_of(one), held, reached and self._from_zero(reached), labels)
+        return Commit(convert_action(one), held, reached and self._from_zero(reached), labels)
 
     @staticmethod
     def _from_zero(reached: Any) -> Any:
@@ -252,7 +252,7 @@ def real(spark: SparkSession, project: Project, kind: str) -> Iterator[RealPlaye
         lake: Any = _Seen(edges.lake, "lake", journal)
         clock: Any = _Seen(edges.clock, "clock", journal)
         # Of one row in the lake, two may be written: more than a config can allow.
-        settings = replace(job_of(table, "none"), max_delete_share=100.0, max_upsert_share=100.0)
+        settings = replace(build_job(table, "none"), max_delete_share=100.0, max_upsert_share=100.0)
         played = RealPlayed(spark, project, Edges(source, lake, edges.make, clock), settings, journal, lost)
         yield played
         if played.opened is not None:

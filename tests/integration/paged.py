@@ -32,7 +32,7 @@ def holds_what_its_checkpoint_says(spark: SparkSession, project: Project) -> int
     found = HudiLake(spark, str(project.lake), name="orders", options={})
     if found.look() is None:
         return 0
-    at = found.checkpoint()
+    at = found.find_checkpoint()
     assert at is not None
     time_text, _, id_text = (at.checkpoint.text or "").partition(", ")
     mark: tuple[Any, ...] = (time_text, int(id_text))

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 import hudi_reconcile
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.demo.postgres import PostgresServer
-from hudi_reconcile.spark.session import jvm_of
+from hudi_reconcile.spark.session import get_jvm
 from tests.support.browser import required_browser
 from tests.support.canaries import artefacts_below, hashes, held_in, number_spellings, spellings
 from tests.support.docs import ROOT, TOOL, commands
@@ -226,7 +226,7 @@ def story(
         called_from_a_program(told)
         told.posted = list(zip(hook.paths, hook.bodies, strict=True))
         # The JVM writes past Python's stderr, and a thread of its own passes that on.
-        jvm_of(spark).org.apache.logging.log4j.LogManager.getLogger("test").error("the JVM \x1b[31mlogged")
+        get_jvm(spark).org.apache.logging.log4j.LogManager.getLogger("test").error("the JVM \x1b[31mlogged")
         capture, last_look = pytestconfig.pluginmanager.getplugin("capturemanager"), time.monotonic() + 30
         while "the JVM" not in told.printed[-1] and time.monotonic() < last_look:
             time.sleep(0.05)

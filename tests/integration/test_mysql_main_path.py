@@ -80,7 +80,7 @@ def test_late_row_that_the_second_read_lost_is_found_all_the_same(
     project.settings["sweep"] = {"mode": mode, "settle_limit": "20s"}
     assert project.json("pull").code == 0
     maria.execute("insert into orders values ('late', 0, 1, 0.1, 'x', '00:00:01', '2025-01-01', '2025-01-01 00:00:00')")
-    read, reads = TableSource.rows, list[Frame]()
+    read, reads = TableSource.read_rows, list[Frame]()
 
     def losing(self: TableSource, *asked: Any, **more: Any) -> Frame:
         frame = read(self, *asked, **more)
@@ -91,7 +91,7 @@ def test_late_row_that_the_second_read_lost_is_found_all_the_same(
         return Frame(cast("DataFrame", frame).where("c0 <> 'late'"))
 
     second = 3 if mode == "stream" else 2
-    monkeypatch.setattr(TableSource, "rows", losing)
+    monkeypatch.setattr(TableSource, "read_rows", losing)
     sweep = project.json("sweep")
 
     assert len(reads) >= second

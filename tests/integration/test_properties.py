@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.databases.postgres.engine import PostgresEngine
-from hudi_reconcile.databases.registry import connection_of
+from hudi_reconcile.databases.registry import build_connection
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
 from tests.integration.project import Project
@@ -65,7 +65,7 @@ def test_database_with_an_odd_name_is_read_by_both_drivers_and_names_no_paramete
     try:
         server = pg.server
         url = f"postgresql+psycopg://{server.user}@{server.host}:{server.port}/{quote(name, safe='')}"
-        found = PostgresEngine(connection_of(url, server.password))
+        found = PostgresEngine(build_connection(url, server.password))
         target = found.jdbc()
         (here,) = found.rows("select current_database() as name")
         found.close()
@@ -100,6 +100,6 @@ def test_hudis_own_record_of_a_table_and_its_commits_keeps_our_options_whatever_
     assert kept["hoodie.record.merge.mode"] == "EVENT_TIME_ORDERING"
     assert "NonpartitionedKeyGenerator" in kept.get("hoodie.table.keygenerator.class", "NonpartitionedKeyGenerator")
     assert "stolen" not in "\n".join(written)
-    found = lake.checkpoint()  # from the commits' own metadata
+    found = lake.find_checkpoint()  # from the commits' own metadata
     assert found is not None
     assert found.checkpoint == checkpoint(2)

@@ -55,7 +55,7 @@ class Place:
     def counted(self, *checks: Check) -> list[Measured]:
         """What the engine says of each check."""
         rules = tuple(Rule(f"r{number}", check) for number, check in enumerate(checks))
-        found = SparkRules(SparkFiles(self.rows.sparkSession)).measured(Frame(self.rows), rules)
+        found = SparkRules(SparkFiles(self.rows.sparkSession)).measure(Frame(self.rows), rules)
         return [found[rule.id] for rule in rules]
 
 

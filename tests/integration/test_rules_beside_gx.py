@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench.gx_alone import KEY, SAID, Verdict, rows, rules_file, validated
 from hudi_reconcile.config.rules_load import parse_rules
-from hudi_reconcile.core.rules.rules import day_of
+from hudi_reconcile.core.rules.rules import find_day
 from hudi_reconcile.core.rules.verdict import judge_rule
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.rules.engine import SparkRules
@@ -26,14 +26,14 @@ def ours(frame: DataFrame, folder: Path) -> dict[str, Verdict]:
     """Every verdict, and the keys on disk of the rules that failed."""
     rules = parse_rules(json.dumps(rules_file("orders")), "rules.yaml", None).rules
     engine, found = SparkRules(SparkFiles(frame.sparkSession)), {}
-    counted = engine.measured(Frame(frame), rules)
+    counted = engine.measure(Frame(frame), rules)
     for rule in rules:
-        result = judge_rule(rule, counted[rule.id], (), day_of(0))
+        result = judge_rule(rule, counted[rule.id], (), find_day(0))
         assert result.status != "error", result
         keys = None
         if result.status == "fail" and rule.kind in NAMED:
             target = KeysTarget((KEY,), str(folder / rule.id), rule.id, result.failed_rows)
-            assert engine.keys(Frame(frame), rule, target) is not None
+            assert engine.save_keys(Frame(frame), rule, target) is not None
             keys = tuple(pq.read_table(folder / rule.id)[KEY].to_pylist())
         found[rule.id] = Verdict(result.status == "pass", result.failed_rows, keys)
     return found

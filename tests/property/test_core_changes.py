@@ -15,9 +15,9 @@ from hudi_reconcile.core.changes.queries import (
     Image,
     answer,
     apply_changes,
-    changes_of,
+    compare_states,
     is_same_image,
-    op_of,
+    name_op,
     soft_delete_condition,
 )
 from hudi_reconcile.core.errors import UsageError
@@ -58,7 +58,7 @@ def test_min_delta_holds_exactly_the_keys_whose_row_is_another_at_the_end(writes
         }
         assert sorted(str(one.key) for one in found) == sorted(map(str, differing))
         assert all(one.before == before.get(one.key) and one.after == after.get(one.key) for one in found)
-        assert all(one.op == op_of(one.before, one.after) for one in found)
+        assert all(one.op == name_op(one.before, one.after) for one in found)
 
 
 @given(writes=commits)
@@ -101,8 +101,8 @@ def test_delete_then_insert_in_one_range_is_an_update_and_insert_then_delete_not
 def test_row_read_again_is_a_change_of_full_delta_only_where_its_commit_wrote_it() -> None:
     before, after = {1: {"v": 1, READ_SEQ: 1}}, {1: {"v": 1, READ_SEQ: 2}}
 
-    assert list(changes_of(0, before, after)) == []
-    again = list(changes_of(0, before, after, rewritten=[1]))
+    assert list(compare_states(0, before, after)) == []
+    again = list(compare_states(0, before, after, rewritten=[1]))
     assert [one.op for one in again] == ["u"]
     assert answer("min-delta", again) == ()
 

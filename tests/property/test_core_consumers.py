@@ -20,7 +20,7 @@ from hudi_reconcile.core.changes.consumers import (
     chunks_of,
     chunks_out,
     deliveries,
-    lag_of,
+    measure_lag,
     parse_position,
     position_at,
     position_text,
@@ -187,7 +187,7 @@ def test_lag_counts_commits_after_the_position_and_how_long_the_oldest_waits() -
     midnight = 1_767_225_600_000_000
 
     def lag(instant: str, cut: Cut | None = None) -> tuple[int | None, float | None, bool]:
-        found = lag_of(ConsumerPosition("c", "upsert", instant), done, cut, midnight + 30_000_000)
+        found = measure_lag(ConsumerPosition("c", "upsert", instant), done, cut, midnight + 30_000_000)
         return found.behind_commits, found.waiting_seconds, bool(found.why)
 
     assert lag("") == (3, 29.999, False)
@@ -197,7 +197,9 @@ def test_lag_counts_commits_after_the_position_and_how_long_the_oldest_waits() -
     cut = Cut(done[1].instant.completed, "older commits are archived")
     assert lag(done[0].instant.completed, cut) == (None, None, True)
     assert lag(done[1].instant.completed, cut) == (1, 9.999, False)
-    assert lag_of(ConsumerPosition("c", "upsert"), done, None, midnight - 1).waiting_seconds == 0.0  # a clock that lags
+    assert (
+        measure_lag(ConsumerPosition("c", "upsert"), done, None, midnight - 1).waiting_seconds == 0.0
+    )  # a clock that lags
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "x" * 101])

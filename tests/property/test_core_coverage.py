@@ -9,10 +9,10 @@ from hudi_reconcile.core.sweep.coverage import (
     Coverage,
     coverage_age,
     document,
+    list_segments,
     order_by_age,
     parse,
     renew_coverage,
-    segments_of,
 )
 from hudi_reconcile.core.sweep.segments import (
     HashSegments,
@@ -38,7 +38,7 @@ def after(cut: Segmentation, runs: list[tuple[set[int], int]]) -> tuple[Coverage
     """The coverage after some runs, and what it must say of each segment."""
     coverage, told = empty(cut), {}
     for number, (segments, micros) in enumerate(runs):
-        held = {one for one in segments if one < segments_of(cut)}
+        held = {one for one in segments if one < list_segments(cut)}
         coverage = renew_coverage(coverage, held, micros, f"run{number}")
         told.update(dict.fromkeys(held, (micros, f"run{number}")))
     return coverage, told
@@ -56,7 +56,7 @@ def test_coverage_tells_of_each_segment_the_last_run_that_compared_it(
     assert found == told
     assert sum(one.high - one.low for one in coverage.stretches) == len(told)
     old = coverage_age(coverage)
-    assert (old.segments, old.never) == (segments_of(cut), segments_of(cut) - len(told))
+    assert (old.segments, old.never) == (list_segments(cut), list_segments(cut) - len(told))
     assert old.oldest_micros == min((micros for micros, _ in told.values()), default=None)
     assert parse(document("t", coverage)) == coverage
 
@@ -67,16 +67,16 @@ def test_next_segments_are_those_never_compared_and_then_the_oldest(
 ) -> None:
     coverage, told = after(cut, runs)
 
-    order = order_by_age(coverage, segments_of(cut))
+    order = order_by_age(coverage, list_segments(cut))
 
-    assert sorted(order) == list(range(segments_of(cut)))
+    assert sorted(order) == list(range(list_segments(cut)))
     ages = [told.get(segment, (-1, ""))[0] for segment in order]
     assert ages == sorted(ages)
 
 
 @given(CUTS, st.integers(1, 10))
 def test_sweeps_that_reach_a_few_segments_each_reach_all_in_turn(cut: Segmentation, reach: int) -> None:
-    coverage, total = empty(cut), segments_of(cut)
+    coverage, total = empty(cut), list_segments(cut)
 
     for number in range(-(-total // reach)):
         coverage = renew_coverage(coverage, order_by_age(coverage, total)[:reach], number, f"run{number}")

@@ -98,7 +98,7 @@ class OneReadForBothLooks(FakeSource):
 
     __slots__ = ("kept",)
 
-    def rows(
+    def read_rows(
         self,
         table: SourceTable,
         segmentation: Segmentation,
@@ -109,9 +109,9 @@ class OneReadForBothLooks(FakeSource):
         kept: Frame | None = getattr(self, "kept", None)
         after_the_first = "clock.sleep" in self.journal.calls[self._last_pin_before_sleep() :]
         if kept is not None and segments is not None and after_the_first:
-            self.journal.reached("source.rows")
+            self.journal.reached("source.read_rows")
             return kept
-        self.kept = FakeSource.rows(self, table, segmentation, segments, near=near)
+        self.kept = FakeSource.read_rows(self, table, segmentation, segments, near=near)
         return self.kept
 
     def _last_pin_before_sleep(self) -> int:
@@ -133,8 +133,10 @@ class OnlyCandidates(FakeComparer):
 
     __slots__ = ()
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
-        found = FakeComparer.findings(self, candidates, look, segments, pending)
+    def judge_candidates(
+        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+    ) -> Frame:
+        found = FakeComparer.judge_candidates(self, candidates, look, segments, pending)
         known = {fact["key"] for fact in rows_of(candidates)}
         return Frame([row for row in rows_of(found) if row["key"] in known])
 
@@ -144,9 +146,11 @@ class DoubleDuty(FakeComparer):
 
     __slots__ = ()
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
-        now = rows_of(self.candidates(look, segments))
-        return FakeComparer.findings(self, Frame(now), look, segments, pending)
+    def judge_candidates(
+        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+    ) -> Frame:
+        now = rows_of(self.find_candidates(look, segments))
+        return FakeComparer.judge_candidates(self, Frame(now), look, segments, pending)
 
 
 class ForgetsTheRecheck(FakeComparer):
@@ -159,7 +163,7 @@ class ForgetsTheRecheck(FakeComparer):
         writable = {"upsert": "source_row", "delete": "lake_row"}
         return Frame([{**row, "status": "ready"} if row[writable[row["action"]]] else row for row in rows])
 
-    def to_delete(self, rechecked: Frame, most: int) -> tuple[Key, ...]:
+    def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...]:
         return ()
 
 
@@ -168,7 +172,7 @@ class LosesReads(FakeSource):
 
     __slots__ = ()
 
-    def rows(
+    def read_rows(
         self,
         table: SourceTable,
         segmentation: Segmentation,
@@ -176,7 +180,7 @@ class LosesReads(FakeSource):
         *,
         near: Near | None = None,
     ) -> Frame:
-        found = FakeSource.rows(self, table, segmentation, segments, near=near)
+        found = FakeSource.read_rows(self, table, segmentation, segments, near=near)
         return Frame([row for row in rows_of(found) if row["c0"] != 1])
 
 
@@ -218,8 +222,8 @@ class TakesBackWhatOthersTouched(FakeLake):
 
     __slots__ = ()
 
-    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
-        found = FakeLake.taken_back(self, commit, table, read_seq)
+    def prepare_undo(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        found = FakeLake.prepare_undo(self, commit, table, read_seq)
         place = next(number for number, one in enumerate(self.commits) if one.instant == commit)
         before, at = ({row["id"]: row for row in self.commits[number].rows} for number in (place - 1, place))
         now = {row["id"]: row for row in self.now}
@@ -234,8 +238,8 @@ class TakesBackNothing(FakeLake):
 
     __slots__ = ()
 
-    def taken_back(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
-        found = FakeLake.taken_back(self, commit, table, read_seq)
+    def prepare_undo(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
+        found = FakeLake.prepare_undo(self, commit, table, read_seq)
         now = {row["id"]: row for row in self.now}
         same = [now.get(row["id"], row) for row in rows_of(found.batch.upserts)]
         return TakenBack(found.counts, Corrective(Frame(same), found.batch.deletes, found.batch.expected))
@@ -259,24 +263,28 @@ class OverlooksARow(FakeComparer):
 
     __slots__ = ()
 
-    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+    def compare_digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         there = {row["c0"] for row in rows_of(look.source)}
         left = Frame([row for row in rows_of(look.lake) if row["id"] in there])
-        return FakeComparer.digests(self, Look(look.source, left), segments)
+        return FakeComparer.compare_digests(self, Look(look.source, left), segments)
 
 
 class CountsOneTooFew(FakeComparer):
     __slots__ = ()
 
-    def digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
-        return tuple(replace(one, lake_rows=one.lake_rows - 1) for one in FakeComparer.digests(self, look, segments))
+    def compare_digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
+        return tuple(
+            replace(one, lake_rows=one.lake_rows - 1) for one in FakeComparer.compare_digests(self, look, segments)
+        )
 
 
 class CallsAllOfThemLate(FakeComparer):
     __slots__ = ()
 
-    def findings(self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
-        found = rows_of(FakeComparer.findings(self, candidates, look, segments, pending))
+    def judge_candidates(
+        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+    ) -> Frame:
+        found = rows_of(FakeComparer.judge_candidates(self, candidates, look, segments, pending))
         return Frame([{**row, "kind": "late_arriving"} if row["action"] == "upsert" else row for row in found])
 
 
@@ -326,14 +334,14 @@ EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
         apply._rechecked, (("recheck_deletes(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
     ),
     "plan after a read that lost rows": (sweep.sweep, ((" and not found.missed_rows", ""),), "planned against"),
-    "plan written twice": (recovery.parts_of, (("if one.last", "if False"),), "I3:|I5:"),
+    "plan written twice": (recovery.find_done_parts, (("if one.last", "if False"),), "I3:|I5:"),
     "plan applied again that was undone": (recovery.refuse_undone, (("one.undone is not None", "False"),), "I13:"),
     "commit taken back twice": (undo.undo, (("if one.undone is None]", "]"),), "I13:"),
     "undo that is not known by its label": (
         undo._take_back, (("UNDID: commit.instant.requested", ""),), "I1:|I13:|though the plan was not undone"
     ),
     "limits not asked": (apply.apply, (("if no := _refusals(", "if no := (lambda *_: ())("),), "I11:"),
-    "counts of a killed apply not read": (recovery.earlier_of, (("if status != WRITTEN", "if False"),), "I5:"),
+    "counts of a killed apply not read": (recovery.count_earlier, (("if status != WRITTEN", "if False"),), "I5:"),
 }  # fmt: skip
 
 

@@ -33,15 +33,18 @@ MUTANTS = {
         two_looks.look_twice,
         (
             ("later, checkpoint = pin_lake(", "early = sides.source_rows(unequal); later, checkpoint = pin_lake("),
-            ("Look(sides.source_rows(unequal), kept), unequal", "Look(early, kept), unequal"),
+            ("Look(sides.source_rows(unequal), kept)", "Look(early, kept)"),
         ),
         test_sweep.test_lake_is_pinned_before_the_source_is_read_at_both_looks,
     ),
     "source before lake at recheck": Mutant(
         apply._rechecked,
         (
-            ("    pin, checkpoint", "    early = sides.source.rows(sides.table, sides.cut, work.touched)\n    pin, checkpoint"),
-            ("Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)", "Look(early, kept)"),
+            (
+                "    pin, checkpoint",
+                "    early = sides.source.read_rows(sides.table, sides.cut, work.touched)\n    pin, checkpoint",
+            ),
+            ("Look(sides.source.read_rows(sides.table, sides.cut, work.touched), kept)", "Look(early, kept)"),
         ),
         test_apply.test_keys_are_read_again_lake_first_before_anything_is_written,
     ),
@@ -79,17 +82,17 @@ MUTANTS = {
         test_options.test_partitioned_tables_are_searched_whole_for_a_row_that_moved,
     ),
     "plan applied twice": Mutant(
-        recovery.parts_of,
+        recovery.find_done_parts,
         (("if one.last", "if False"),),
         test_apply.test_second_apply_writes_nothing_and_says_already_applied,
     ),
     "counts of the commits not read": Mutant(
-        recovery.earlier_of,
+        recovery.count_earlier,
         (("if status != WRITTEN", "if False"),),
         test_apply_again.test_incomplete_apply_is_incomplete_when_it_is_run_again,
     ),
     "earlier commit not read back": Mutant(
-        recovery.earlier_of,
+        recovery.count_earlier,
         (("made is not None and made.rows < written", "False"),),
         test_apply_again.test_write_that_the_lake_swallowed_is_failed_although_its_apply_was_killed_before_it_read_back,
     ),

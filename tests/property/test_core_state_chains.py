@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.changes.file_history import FileState, StateChain, states_of
+from hudi_reconcile.core.changes.file_history import FileState, StateChain, link_states
 from hudi_reconcile.core.changes.range import Commit, FileGroup
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.changes.read_points import looks_of
@@ -110,7 +110,7 @@ def test_no_fewer_moments_could_show_all_the_states_and_reading_in_pairs_takes_n
 
 def chains(history: History, archived: str | None) -> tuple[StateChain, ...]:
     writes, services, asked = history
-    found = states_of(asked, writes, services, done_of(history), archived)
+    found = link_states(asked, writes, services, done_of(history), archived)
     assert found is not None
     return found
 

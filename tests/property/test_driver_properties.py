@@ -8,11 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import fold, overlay
-from hudi_reconcile.core.plan.lake_ownership import _RESERVED, lake_option_problems, override_options, reserved_of
-from hudi_reconcile.core.source.jdbc import product_of
+from hudi_reconcile.core.plan.lake_ownership import _RESERVED, lake_option_problems, override_options, select_reserved
+from hudi_reconcile.core.source.jdbc import read_product
 from hudi_reconcile.databases.control import pgjdbc_url
 from hudi_reconcile.databases.mysql.session import jdbc_target
-from hudi_reconcile.databases.registry import connection_of, open_engine
+from hudi_reconcile.databases.registry import build_connection, open_engine
 from hudi_reconcile.sql.connection_properties import (
     _READERS_OWN,
     DRIVERS,
@@ -88,7 +88,7 @@ def test_attribute_that_is_not_listed_is_refused_in_any_case(word: str, data: st
     key = data.draw(respelled_key(FORBIDDEN))
     url = f"jdbc:{word}:{places[word]}{key}=true"
 
-    assert product_of(url) == word
+    assert read_product(url) == word
     assert url_problem(url, word, trusted=False)
     assert url_problem(url, word, trusted=True) is None
 
@@ -97,7 +97,7 @@ def test_attribute_that_is_not_listed_is_refused_in_any_case(word: str, data: st
 def test_values_of_a_postgres_url_arrive_as_they_are_and_begin_no_parameter(database: str, root: str) -> None:
     url = f"postgresql+psycopg://u@h/{quote(database, safe='')}?sslmode=verify-full&sslrootcert={quote(root, safe='')}"
 
-    found = connection_of(url, "", roots="/roots.pem")
+    found = build_connection(url, "", roots="/roots.pem")
     place, _, query = pgjdbc_url(found).partition("?")
 
     assert (found.database, dict(found.tls)["sslrootcert"]) == (database, root)
@@ -112,7 +112,7 @@ def test_values_of_a_postgres_url_arrive_as_they_are_and_begin_no_parameter(data
 
 @given(database=TEXT)
 def test_database_of_a_mysql_url_arrives_as_it_is_and_begins_no_parameter(database: str) -> None:
-    found = jdbc_target(connection_of(f"mysql+pymysql://u@127.0.0.1/{quote(database, safe='')}", ""))
+    found = jdbc_target(build_connection(f"mysql+pymysql://u@127.0.0.1/{quote(database, safe='')}", ""))
 
     place, _, query = found.url.partition("?")
     assert query == "permitMysqlScheme"
@@ -124,6 +124,6 @@ def test_hudis_option_of_ours_is_refused_in_any_case_and_loses_where_the_check_i
     key = f"{key}x" if key.endswith(".") else key
     ours = {key.lower(): "ours", "hoodie.x": "y"}
 
-    assert reserved_of([key]) == [key]
+    assert select_reserved([key]) == [key]
     assert dict(lake_option_problems([key]))
     assert override_options(ours, {key: "evil"}) == ours

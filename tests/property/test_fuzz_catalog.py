@@ -18,7 +18,7 @@ from hudi_reconcile.app.doctor.lake import lake_checks
 from hudi_reconcile.core.changes.consumers import parse_position
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.apply_outcome import parse_counts
-from hudi_reconcile.core.pull.hoodiestreamer import position, text_of
+from hudi_reconcile.core.pull.hoodiestreamer import position, spell_checkpoint
 from hudi_reconcile.core.safe_text import avro_fields, printable
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Column, Kind
@@ -29,7 +29,7 @@ from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.lease import parse_lease
 from hudi_reconcile.lake.schema import proposed_names, unholdable_names
-from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.lake.table import build_lake_table
 from hudi_reconcile.lake.timeline import parse_checkpoint, parse_keys
 from hudi_reconcile.ports import Origin
 from hudi_reconcile.sql import reads
@@ -176,7 +176,7 @@ def test_checkpoint_of_any_writer_is_a_watermark_or_none(kind: Kind, text: str) 
 
     if found is not None:
         assert found.earliest < found.latest  # type: ignore[operator]
-        written = parsed("checkpoints of HoodieStreamer", lambda: text_of(kind, found.latest))
+        written = parsed("checkpoints of HoodieStreamer", lambda: spell_checkpoint(kind, found.latest))
         assert len(written or "") < 1_000
 
 
@@ -217,7 +217,7 @@ def test_properties_of_any_table_are_told_by_the_doctor(lines: list[tuple[str, s
         checks = parsed("hoodie.properties", lambda: list(lake_checks(job(folder), None, _no_origin)))
     assert checks
     properties = dict(line.split("=", 1) for line in texts if "=" in line)
-    parsed("hoodie.properties", lambda: table_of("/lake", properties, ()))
+    parsed("hoodie.properties", lambda: build_lake_table("/lake", properties, ()))
 
 
 def _no_origin(path: str) -> Origin:

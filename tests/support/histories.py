@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.changes.queries import Change, Image, changes_of
+from hudi_reconcile.core.changes.queries import Change, Image, compare_states
 from hudi_reconcile.core.tables.values import READ_SEQ
 
 # What one commit does to a key: the value that it writes, or None to delete it. Few values, so that rows are written again
@@ -42,6 +42,6 @@ def history_of(writes: list[dict[int, int | None]]) -> History:
             else:
                 state[key] = {"v": value, READ_SEQ: number}
         written = [key for key, value in write.items() if value is not None]
-        log += changes_of(number, states[-1], state, written)
+        log += compare_states(number, states[-1], state, written)
         states.append(state)
     return History(tuple(states), tuple(log))

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from hudi_reconcile.app.connections import session_request
+from hudi_reconcile.app.connections import request_session
 from hudi_reconcile.app.project import load
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.compare.comparer import SparkComparer
@@ -27,8 +27,8 @@ from tests.support.spark_cluster import kill_executors
 
 # After each of them rows of the table's work lie on executors alone.
 PLACES = {
-    "rows read": Place("rows read", TableSource, "staged", after=True),
-    "candidates found": Place("candidates found", SparkComparer, "candidates", after=True),
+    "rows read": Place("rows read", TableSource, "stage_rows", after=True),
+    "candidates found": Place("candidates found", SparkComparer, "find_candidates", after=True),
     "corrections checked": Place("corrections checked", SparkComparer, "recheck", after=True),
 }
 
@@ -82,7 +82,7 @@ class OneSession:
 
 
 def main(config: str) -> None:
-    request = session_request(load(config).config)
+    request = request_session(load(config).config)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     with open_session(request):

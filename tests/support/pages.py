@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hudi_reconcile.report.page.html import mail_of, render_index, render_mail, render_report
-from hudi_reconcile.report.page.trend import index_of
+from hudi_reconcile.report.page.html import build_mail, render_index, render_mail, render_report
+from hudi_reconcile.report.page.trend import build_index
 from tests.unit.report.stories import all_stories, past_run
 
 REPORTS = ("drift", "unverified", "corrected", "checked", "summed")
@@ -23,5 +23,5 @@ def pages() -> Mapping[str, str]:
         past_run(18, "orders", "clean", 0),
         past_run(17, "shipments", "pulled", 0, command="pull", whole=False),
     ]
-    index = render_index(index_of([{**one, "why": ""} for one in past], as_of="20261120T020000Z-000014"), "")
-    return {**reports, "index": index, "mail": render_mail(mail_of(stories["unverified"].run, {}))}
+    index = render_index(build_index([{**one, "why": ""} for one in past], as_of="20261120T020000Z-000014"), "")
+    return {**reports, "index": index, "mail": render_mail(build_mail(stories["unverified"].run, {}))}

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from hudi_reconcile.app.connections import engine_for_doctor, reader_of, session_request
+from hudi_reconcile.app.connections import open_engine_for_doctor, reader_of, request_session
 from hudi_reconcile.app.doctor.lake import (
     folder_check,
     lake_checks,
@@ -29,7 +29,7 @@ from hudi_reconcile.app.doctor.server import (
     server_checks,
     table_checks,
 )
-from hudi_reconcile.app.jobs import job_of, refuse_not_built, request_of
+from hudi_reconcile.app.jobs import build_job, build_table_request, refuse_not_built
 from hudi_reconcile.app.rules import load_rule_sets
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
@@ -38,12 +38,12 @@ from hudi_reconcile.config.paths import OWNERS_MODE
 from hudi_reconcile.config.secrets import Environment
 from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.config.trust import trust_of
+from hudi_reconcile.config.trust import list_trust
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.lake.bridge import Timeline
-from hudi_reconcile.lake.timeline import origin_of
+from hudi_reconcile.lake.timeline import read_origin
 from hudi_reconcile.ports import Origin
 from hudi_reconcile.spark.cluster import Executors, look_at_executors, sees_file
 from hudi_reconcile.spark.jars import list_jars
@@ -70,8 +70,8 @@ def checks(
         yield failed_check("config", error)
         return
     tables = config.choose(choice)
-    yield from (Check(one.key, "warn", one.sentence, one.fix) for one in trust_of(config))
-    yield _jars(session_request(config), environ)
+    yield from (Check(one.key, "warn", one.sentence, one.fix) for one in list_trust(config))
+    yield _jars(request_session(config), environ)
     yield from _config(config_path, config, tables)
     yield folder_check("reports", config.reports)
     yield from _folder_modes(config, environ)
@@ -83,7 +83,7 @@ def checks(
 def _cluster(config: Config, tables: tuple[TableConfig, ...], environ: Environment) -> Iterator[Check]:
     """What a session on the cluster says: its executors, their Java, and whether they see the tables that are there."""
     try:
-        with open_session(session_request(config), environ) as session:
+        with open_session(request_session(config), environ) as session:
             yield Check("spark.master", "ok", f"{config.spark.master} gave a session of Spark {session.spark_version}")
             yield from executor_checks(look_at_executors(session.spark))
             yield Check("evidence", "ok", "its rows come through the driver: executors need not see reports")
@@ -176,16 +176,16 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     else:
         yield from _source(config, password, tables, described, environ)
     for table in tables:
-        yield from lake_checks(job_of(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
-        yield from lock_check(table.name, job_of(table, "doctor").lake_path, table.lake.options, config.jars.paths)
-        yield from writers_check(job_of(table, "doctor"))
+        yield from lake_checks(build_job(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
+        yield from lock_check(table.name, build_job(table, "doctor").lake_path, table.lake.options, config.jars.paths)
+        yield from writers_check(build_job(table, "doctor"))
 
 
 def _origin(config: Config, environ: Environment, path: str) -> Origin:
     """Who wrote the table at the path, read by a JVM without Spark."""
-    with bare_jvm(session_request(config), environ) as jvm:
+    with bare_jvm(request_session(config), environ) as jvm:
         line = Timeline.in_bare_jvm(jvm, path)
-        return origin_of(line, line.properties())
+        return read_origin(line, line.properties())
 
 
 def _source(
@@ -196,7 +196,7 @@ def _source(
     environ: Environment,
 ) -> Iterator[Check]:
     try:
-        with engine_for_doctor(config, password, environ) as engine:
+        with open_engine_for_doctor(config, password, environ) as engine:
             yield from server_checks(engine.server_facts())
             for table in tables:
                 yield from _source_table(engine, table, described, zone=config.source.time_zone)
@@ -207,7 +207,7 @@ def _source(
 def _source_table(
     engine: Engine, table: TableConfig, described: dict[str, SourceTable], *, zone: str
 ) -> Iterator[Check]:
-    request = request_of(table)
+    request = build_table_request(table)
     try:
         facts = engine.table_facts(request)
     except ReconcileError as error:
@@ -215,7 +215,7 @@ def _source_table(
         return
     described[table.name] = facts.table
     yield from table_checks(table.name, facts, request, engine.dialect)
-    folder = local_path(job_of(table, "doctor").lake_path)
+    folder = local_path(build_job(table, "doctor").lake_path)
     is_new = folder is not None and not (folder / ".hoodie").exists()
     with suppress(ReconcileError):  # said by the checks of the config
         yield from named_checks(table, facts.table, load_rule_sets((table,)).get(table.name), is_new=is_new)

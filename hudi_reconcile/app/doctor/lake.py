@@ -18,7 +18,7 @@ from hudi_reconcile.app.doctor.server import Check, failed_check
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.core.errors import LakeError, ReconcileError
-from hudi_reconcile.core.plan.lake_locks import choose_lock, client_classes, scheme_of
+from hudi_reconcile.core.plan.lake_locks import choose_lock, client_classes, read_scheme
 from hudi_reconcile.core.plan.lake_ownership import (
     NEWEST,
     SETTINGS,
@@ -31,7 +31,7 @@ from hudi_reconcile.core.plan.lake_ownership import (
     foreign_writer,
 )
 from hudi_reconcile.core.tables.values import LakeTable, SourceTable
-from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.lake.table import build_lake_table
 from hudi_reconcile.ports import Origin
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import refuse_mismatch
@@ -79,7 +79,7 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
         yield folder_check(name, folder)
         return
     try:
-        table = table_of(str(folder), _properties_of(properties), ())
+        table = build_lake_table(str(folder), _properties_of(properties), ())
         if source is not None:
             refuse_mismatch(job, source, table)
     except ReconcileError as error:
@@ -102,7 +102,7 @@ def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[
         yield failed_check(check, error)
         return
     lease = (
-        "" if way.is_lease_exclusive else f"; {_LEASES.get(scheme_of(path), 'the lease only names the holder there')}"
+        "" if way.is_lease_exclusive else f"; {_LEASES.get(read_scheme(path), 'the lease only names the holder there')}"
     )
     yield Check(check, "ok", f"{way.provider} keeps writers of {path} apart (not tried){lease}")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hudi_reconcile.app.jobs import job_of, masking_of, request_of
+from hudi_reconcile.app.jobs import build_job, build_table_request, derive_masking
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.rules.rules import RuleSet, named_columns
@@ -21,7 +21,7 @@ from hudi_reconcile.lake.schema import names_fault
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.stages.pull.start import sign_notes, zone_notes
-from hudi_reconcile.stages.watermark import watermark_of
+from hudi_reconcile.stages.watermark import choose_watermark
 
 _VERIFY = "verify the server: ?sslmode=verify-full in source.url, over jdbc: the driver's own setting (docs/jdbc.md)"
 Status = Literal["ok", "warn", "fail"]
@@ -123,7 +123,7 @@ def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, 
     status: Status = "fail" if is_new else "warn"
     where = "the source has no such column" + ("" if is_new else "; a sweep refuses it unless the lake has one")
     columns = [column.name for column in found.columns]
-    if absent := masking_of(table).absent(columns):
+    if absent := derive_masking(table).absent(columns):
         yield Check(
             f"{table.name}: mask", status, f"mask names {absent}: {where}", f"columns are: {', '.join(columns)}"
         )
@@ -229,10 +229,10 @@ _MOST_SCANNED_ROWS = 1_000_000
 
 def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: str) -> Iterator[Check]:
     """NULL watermarks and times ahead of the clock, with their numbers; nothing where the config's columns are refused."""
-    job, request = job_of(table, "doctor"), request_of(table)
+    job, request = build_job(table, "doctor"), build_table_request(table)
     name = f"{table.name}: rows"
     try:
-        watermark = watermark_of(job, found)
+        watermark = choose_watermark(job, found)
     except UsageError:
         return  # said by the checks of the table
     if not watermark.moving or job.strategy == "xmin":  # which is never NULL, and no clock
@@ -248,7 +248,7 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
         source.describe()  # from here on the filter's tables have their schemas
         moment = engine.moment()
         now = watermark.now(moment, source.zone_offset_micros)
-        signs = source.signs(found, watermark.order, reached=None, now=now)
+        signs = source.count_signs(found, watermark.order, reached=None, now=now)
     except ReconcileError as error:
         yield failed_check(name, error)
         return

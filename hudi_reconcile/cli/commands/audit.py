@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudi_reconcile.cli.commands.look import room_of
-from hudi_reconcile.cli.commands.work import call_of, print_result
+from hudi_reconcile.cli.commands.look import open_room
+from hudi_reconcile.cli.commands.work import build_call, print_result
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
 from hudi_reconcile.cli.streams import emit, emit_json, head
 from hudi_reconcile.config.fields import duration_given
@@ -59,11 +59,11 @@ def verify(
 
         found = verify_copies(settings.load(), published, key_file)
     else:
-        found = room_of(settings, key_file=key_file).verify(published)
+        found = open_room(settings, key_file=key_file).verify(published)
     if lake:
         from hudi_reconcile.app.audit import find_lake_flaws  # noqa: PLC0415 - keeps Spark out of --help
 
-        found.flaws += find_lake_flaws(call_of(settings, tables))
+        found.flaws += find_lake_flaws(build_call(settings, tables))
     outcome = Outcome.DRIFT if found.flaws else Outcome.CLEAN
     if output_format == "json":
         emit_json({**head("audit verify", outcome), **asdict(found)})
@@ -119,7 +119,7 @@ def lake(settings: Settings, tables: tuple[str, ...], output_format: OutputForma
     """List our commits in the lake, each with its run and plan, and hold them against the log. Exits 1 where one does not fit."""
     from hudi_reconcile.app.audit import list_lake_commits  # noqa: PLC0415 - keeps Spark out of --help
 
-    found = list_lake_commits(call_of(settings, tables))
+    found = list_lake_commits(build_call(settings, tables))
     outcome = Outcome.DRIFT if any(one.flaws for one in found) else Outcome.CLEAN
     if output_format == "json":
         emit_json({**head("audit lake", outcome), "commits": [asdict(one) for one in found]})
@@ -176,10 +176,10 @@ def approve(
 
     Where policy.require_approval is true, apply refuses a plan without it. Look first: hudi-reconcile plan RUN
     """
-    from hudi_reconcile.app.approve import plans_to_approve, run_approve  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.approve import run_approve, select_plans  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - as above
 
     config = settings.load()
-    found = plans_to_approve(config, run, tables, ids)
+    found = select_plans(config, run, tables, ids)
     call = Call(config, str(settings.config_path), config.select(tuple(found)))
     return print_result(run_approve(call, found, name), output_format)

@@ -81,7 +81,7 @@ def changes(
     exactly is not answered: exit 2 with the reason and, where history is gone, the first usable instant.
     """
     from hudi_reconcile.app.change_consumers import Feeding, feed  # noqa: PLC0415 - keeps Spark out of --help
-    from hudi_reconcile.app.changes import ChangeQuery, query, target_of  # noqa: PLC0415
+    from hudi_reconcile.app.changes import ChangeQuery, parse_target, query  # noqa: PLC0415
 
     into, consumer, output_format = given["into"], given["consumer"], given["output_format"]
     _check_consumer(consumer, output_format, commit=given["commit_position"], prints=into is None)
@@ -100,7 +100,7 @@ def changes(
     target = (
         None
         if into is None or given["into_table"] is None
-        else target_of(into, given["into_table"], insecure=given["insecure"])
+        else parse_target(into, given["into_table"], insecure=given["insecure"])
     )
     output = _Output(chosen.name, kind, output_format, into, target)
     output.begin()

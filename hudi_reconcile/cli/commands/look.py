@@ -26,7 +26,7 @@ from hudi_reconcile.cli.options import (
 from hudi_reconcile.cli.streams import complain, emit, emit_data, emit_json, head
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.report.page.trend import trend_of
+from hudi_reconcile.report.page.trend import build_trend
 from hudi_reconcile.report.text import (
     FindingsFormat,
     change_line,
@@ -72,7 +72,7 @@ def findings(
     output_format: FindingsFormat,
 ) -> Outcome:
     """List every finding of RUN (a run id, or latest). Exits 0 when the run could be read."""
-    room = room_of(settings)
+    room = open_room(settings)
     if uncorrected:
         found = room.uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
         lines, none = (
@@ -104,7 +104,7 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
     """Show what apply would do with RUN's plan (a run id, or latest), and what its guards say."""
     from hudi_reconcile.app.approvals import plan_approvals  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    planned = room_of(settings).plans(run, tables=tables)
+    planned = open_room(settings).plans(run, tables=tables)
     needed = plan_approvals(_config_of(settings), planned.plans)
     if output_format == "json":
         about = {"run_id": planned.run["run_id"], "plans": list(planned.plans), "approvals": dict(needed)}
@@ -143,7 +143,7 @@ def report(
     if changes and form not in (None, "pdf"):
         raise UsageError(f"--changes is for the report, not for --{form}", fix=f"leave out --{form}")
     ask = _asking(settings) if changes else None
-    run_id, path = room_of(settings).write_report(run, output, form or "report", ask)
+    run_id, path = open_room(settings).write_report(run, output, form or "report", ask)
     if output_format == "json":
         emit_json({**head("report", Outcome.CLEAN), "run_id": run_id, "path": str(path)})
     else:
@@ -160,10 +160,10 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
     """List runs and their outcomes, newest first; of the tables of -t, how drift went over their comparisons."""
     if consumers:
         return _consumers(settings, tables, output_format)
-    runs = room_of(settings).history(tables)
+    runs = open_room(settings).history(tables)
     if output_format == "json":
         listed = [past.document for past in runs]
-        trends = {name: asdict(trend) for name in tables if (trend := trend_of(name, listed)) is not None}
+        trends = {name: asdict(trend) for name in tables if (trend := build_trend(name, listed)) is not None}
         emit_json({**head("history", Outcome.CLEAN), "runs": listed, "trends": trends})
         return Outcome.CLEAN
     printed, kept = False, []
@@ -172,7 +172,7 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
         emit("\n".join(past_run_lines(past.document)))
         printed = True
     for name in tables:
-        if (trend := trend_of(name, kept)) is not None:
+        if (trend := build_trend(name, kept)) is not None:
             emit(f"{name}: {trend.sentence} {trend.last_whole} {trend.last_right}")
     if not printed:
         complain("no runs yet")
@@ -209,7 +209,7 @@ def _config_of(settings: Settings) -> Config | None:
     return None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
 
 
-def room_of(settings: Settings, *, key_file: Path | None = None) -> Room:
+def open_room(settings: Settings, *, key_file: Path | None = None) -> Room:
     """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it.
 
     With the keys that seal the audit log, those of the config, or that of a file in their place: without them nobody can
@@ -245,7 +245,7 @@ def diff(
     output_format: Literal["text", "json", "ndjson"],
 ) -> Outcome:
     """Show which findings RUN2 has gained, lost and kept since RUN1 (run ids, or latest). Exits 0 when both could be read."""
-    found = room_of(settings).diff((run1, run2), tables=tables, kinds=kinds)
+    found = open_room(settings).diff((run1, run2), tables=tables, kinds=kinds)
     if output_format == "json":
         emit_json(_document(found))
         return Outcome.CLEAN

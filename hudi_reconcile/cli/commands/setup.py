@@ -74,7 +74,7 @@ def init(
     if not settings.is_plain:
         raise UsageError("init takes a folder, not -c, --profile or --set", fix="hudi-reconcile init [DIR]")
     props = given["props"]
-    written = write_new(folder, FILES if props is None else files_of_props(Path(props)))
+    written = write_new(folder, FILES if props is None else convert_props(Path(props)))
     if output_format == "json":
         emit_json({**head("init", Outcome.CLEAN), "files": [str(path) for path in written]})
     else:
@@ -140,7 +140,7 @@ _NAME_A_DATABASE = (
 )
 
 
-def files_of_props(path: Path) -> dict[str, str]:
+def convert_props(path: Path) -> dict[str, str]:
     """The files for the table of a properties file; what its user must know goes to stderr. Raises ConfigError."""
     from hudi_reconcile.app.setup import read_props  # noqa: PLC0415 - keeps the work rooms out of --help
     from hudi_reconcile.config.hoodiestreamer.tree import PASSWORD_VARIABLE  # noqa: PLC0415 - as above

@@ -26,7 +26,7 @@ from hudi_reconcile.cli.options import (
     run_argument,
     table_option,
 )
-from hudi_reconcile.cli.streams import complain, complain_of, emit, emit_json, head
+from hudi_reconcile.cli.streams import complain, emit, emit_json, head, report_complaint
 from hudi_reconcile.config.fields import duration_given
 from hudi_reconcile.config.selection import TableChoice
 from hudi_reconcile.core.errors import RefusedError, UsageError
@@ -184,13 +184,13 @@ def apply(
     output_format: OutputFormat,
 ) -> Outcome | int:
     """Execute a sweep's plan: one commit, only where nothing moved since, then verified."""
-    from hudi_reconcile.app.commands import left_of, plans_of, run_apply  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.commands import describe_rest, read_plans, run_apply  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - as above
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
     config = settings.load()
-    found = plans_of(config, run, tables)
-    left = left_of(config, run, tables, found)
+    found = read_plans(config, run, tables)
+    left = describe_rest(config, run, tables, found)
     if not yes:
         plans = (
             (name, one.plan, f" (only {part} compared)" if (part := one.plan.part) else "")
@@ -218,7 +218,7 @@ def run(
     return print_result(run_all(choose_call(settings, choice, jobs), Approval() if apply_too else None), output_format)
 
 
-def call_of(settings: Settings, tables: tuple[str, ...]) -> Call:
+def build_call(settings: Settings, tables: tuple[str, ...]) -> Call:
     """The call on the tables of `-t`."""
     return choose_call(settings, TableChoice(tables))
 
@@ -238,9 +238,9 @@ def _call_of_props(settings: Settings, props: Path, choice: TableChoice, source_
         raise UsageError("--props stands in for a config, so --profile and --set have no meaning", fix="leave them out")
     if choice.tags or choice.excludes:
         raise UsageError("--props names one table, so --tag and --exclude have no meaning", fix="leave them out")
-    from hudi_reconcile.app.setup import props_call  # noqa: PLC0415 - keeps Spark out of --help
+    from hudi_reconcile.app.setup import build_props_call  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, notes = props_call(props, Path.cwd() / "reports", choice.patterns, source_limit)
+    call, notes = build_props_call(props, Path.cwd() / "reports", choice.patterns, source_limit)
     for note in notes:
         complain(f"note: {note}")
     return call
@@ -258,7 +258,7 @@ def _print_dry_run(command: Literal["pull", "sweep"], found: DryRun, output_form
     else:
         emit((pull_plan_text if command == "pull" else sweep_plan_text)(found.tables, found.trust))
     for error in errors:
-        complain_of(error["message"], error["fix"])
+        report_complaint(error["message"], error["fix"])
     return found.outcome
 
 
@@ -280,17 +280,17 @@ def print_result(finished: Finished, output_format: OutputFormat) -> int:
         emit(render_run(result))
         emit(f"report: {finished.folder / 'report.html'}")
         emit(f"audit head: {finished.audit_head}")
-    for failure, names in said_of(result.tables).items():
+    for failure, names in group_failures(result.tables).items():
         many = f" ({len(names):,} tables: {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})" * (
             len(names) > 1
         )
-        complain_of(f"{failure.message}{many}", failure.fix, table=names[0] if len(names) == 1 else None)
+        report_complaint(f"{failure.message}{many}", failure.fix, table=names[0] if len(names) == 1 else None)
     for line in finished.said:
         complain(line)
     return result.exit_code
 
 
-def said_of(tables: Iterable[TableResult]) -> Mapping[Failure, list[str]]:
+def group_failures(tables: Iterable[TableResult]) -> Mapping[Failure, list[str]]:
     """Each error once, and the tables that it ended: a database that is down is one line, not fifty."""
     found: dict[Failure, list[str]] = {}
     for table in tables:
@@ -357,7 +357,7 @@ def show(settings: Settings, tables: tuple[str, ...], output_format: OutputForma
     """Print each table's checkpoint and the commit that carries it; of HoodieStreamer's tables, its own."""
     from hudi_reconcile.app.undo import show_state  # noqa: PLC0415 - keeps Spark out of --help
 
-    found = show_state(call_of(settings, tables))
+    found = show_state(build_call(settings, tables))
     if output_format == "json":
         emit_json({**head("state show", Outcome.CLEAN), "tables": list(found)})
     else:
@@ -389,7 +389,7 @@ def reset(settings: Settings, table: str, *, yes: bool, output_format: OutputFor
 def _set(settings: Settings, table: str, value: str | None, *, yes: bool, output_format: OutputFormat) -> Outcome | int:
     from hudi_reconcile.app.undo import run_set_state  # noqa: PLC0415 - keeps Spark out of --help
 
-    call = call_of(settings, (table,))
+    call = build_call(settings, (table,))
     if not yes:
         what = f"{table}: the checkpoint becomes {'none' if value is None else value}"
         ask(what, command="state", look=f"hudi-reconcile state show -t {table}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from hudi_reconcile.config.hoodiestreamer.properties import Property
 from hudi_reconcile.config.problems import MOST_SHOWN
 from hudi_reconcile.core.errors import fold, suggest_name
-from hudi_reconcile.core.plan.lake_ownership import reserved_of
+from hudi_reconcile.core.plan.lake_ownership import select_reserved
 
 PREFIXES = ("hoodie.datasource.jdbc.", "hoodie.streamer.jdbc.", "hoodie.deltastreamer.jdbc.")
 EXTRA = "extra.options."
@@ -165,7 +165,7 @@ def _refusal(key: str) -> str | None:
 
 def _oddity(key: str, *, is_told: bool) -> str | None:
     folded = fold(key)
-    if folded in hudi_keys() or folded.startswith((*_OPEN, *reserved_of([folded]))):
+    if folded in hudi_keys() or folded.startswith((*_OPEN, *select_reserved([folded]))):
         return None  # reserved keys are refused by their own words
     trust = f"{PREFIXES[1]}{WAIVERS[0]}=true passes it on"
     return f"is no key of this Hudi{suggest_name(folded, hudi_keys()) if is_told else ''} ({trust})"

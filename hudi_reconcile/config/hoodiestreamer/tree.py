@@ -21,7 +21,7 @@ from hudi_reconcile.config.hoodiestreamer.keys import WAIVERS, Sorted, Wrong, so
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, Property, parse_properties
 from hudi_reconcile.config.hoodiestreamer.url import SourceUrl, is_unused, source_url
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.config.problems import error_of, problems_of
+from hudi_reconcile.config.problems import join_problems, locate_problems
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.config.yaml_document import Document
 from hudi_reconcile.core.errors import ConfigError, suggest_name
@@ -352,7 +352,7 @@ def _validated(tree: Tree, build: PropsTree, place: Place) -> Config:
 
 
 def _wrongs(error: ValidationError, document: Document, origins: Mapping[Location, Property]) -> Iterator[Wrong]:
-    for problem in problems_of(error, document, Config):
+    for problem in locate_problems(error, document, Config):
         location = problem.location
         while location and location not in origins:
             location = location[:-1]
@@ -381,4 +381,4 @@ def _text(path: Path) -> str:
 
 
 def _error(wrong: list[Wrong], place: Place) -> ConfigError:
-    return error_of(((one.line, one.key, one.text) for one in wrong), place.file, fix=_FIX)
+    return join_problems(((one.line, one.key, one.text) for one in wrong), place.file, fix=_FIX)

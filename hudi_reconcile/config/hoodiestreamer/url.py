@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from hudi_reconcile.core.errors import fold
-from hudi_reconcile.core.source.jdbc import product_of
+from hudi_reconcile.core.source.jdbc import read_product
 
 _URL = re.compile(
     r"jdbc:(?P<product>postgresql|mysql|mariadb)://"
@@ -74,7 +74,7 @@ def source_url(text: str, user: str | None) -> SourceUrl:
     """
     if not text.lower().startswith("jdbc:"):
         raise ValueError("not a JDBC URL, such as jdbc:postgresql://host:5432/database")
-    product = product_of(text)
+    product = read_product(text)
     if product not in _ENGINES:
         return SourceUrl(text, is_jdbc=True)
     found = _URL.fullmatch(text)

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from hudi_reconcile.core.changes.range import BEGINNING, EARLIEST, LATEST, Commit, Cut, epoch_micros, span_of
+from hudi_reconcile.core.changes.range import BEGINNING, EARLIEST, LATEST, Commit, Cut, epoch_micros, select_span
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.safe_text import json_of
+from hudi_reconcile.core.safe_text import parse_json
 
 VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -117,12 +117,12 @@ class Lag:
         return found
 
 
-def lag_of(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut | None, now_utc_micros: int) -> Lag:
+def measure_lag(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut | None, now_utc_micros: int) -> Lag:
     """How far a consumer is behind the newest of the table's commits."""
     known = (position.consumer, position.kind, position.instant, position.pending)
     try:
         check_place(position, commits, cut)
-        missing = span_of(position.instant or EARLIEST, LATEST, commits, cut).commits
+        missing = select_span(position.instant or EARLIEST, LATEST, commits, cut).commits
     except UsageError as error:
         return Lag(*known, why=error.message)
     if not missing:
@@ -156,7 +156,7 @@ def parse_position(text: str, consumer: str, path: str) -> ConsumerPosition:
     Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
     """
     try:
-        position = _parsed(json_of(text))
+        position = _parsed(parse_json(text))
     except (ValueError, KeyError, TypeError):
         position = None
     if position is None or position.consumer != consumer:
@@ -196,7 +196,7 @@ def check_place(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut 
     """Raises UsageError where the table has no commit that the position stands at: it was restored, or is another one."""
     first = BEGINNING if cut is None else cut.instant
     known = {first, *(one.instant.completed for one in commits)}
-    # What lies before the cut is told by `span_of`.
+    # What lies before the cut is told by `select_span`.
     lost = [one for one in (position.instant, position.pending or first) if one >= first and one not in known]
     if lost:
         raise UsageError(

@@ -43,7 +43,7 @@ class Version:
 Chain = tuple[Version, ...]
 
 
-def chains_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[Chain, ...] | None:
+def link_chains(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[Chain, ...] | None:
     """For each file group that the commits wrote its versions, oldest first; None where that cannot be told with certainty.
 
     `writes` are all of the table that its timeline still holds. It cannot be told where a commit replaced file groups or
@@ -98,7 +98,7 @@ def _one_schema(chains: Sequence[Chain], writes: Sequence[Commit]) -> bool:
     if schema is None or last is None or _REPAIRED in schema:
         return False
     wanted = _without_nullability(schema)
-    found = {last.schema, *(schemas[one.requested] for one in versions_of(chains))}
+    found = {last.schema, *(schemas[one.requested] for one in list_versions(chains))}
     return all(one is not None and _without_nullability(one) == wanted for one in found)
 
 
@@ -124,7 +124,7 @@ def _bare(node: Any) -> Any:
 
 
 def _readable(chains: Sequence[Chain]) -> bool:
-    paths = [one.path for one in versions_of(chains)]
+    paths = [one.path for one in list_versions(chains)]
     names = {path.rpartition("/")[2] for path in paths}  # rows tell the name of their file
     plain = all(path.endswith(".parquet") and is_no_pattern(path) for path in paths)
     return plain and len(names) == len(paths)
@@ -139,7 +139,7 @@ def is_no_pattern(path: str) -> bool:
     return not _GLOB & set(path)
 
 
-def versions_of(chains: Sequence[Chain]) -> Iterator[Version]:
+def list_versions(chains: Sequence[Chain]) -> Iterator[Version]:
     """All of them, chain by chain."""
     return (version for chain in chains for version in chain)
 
@@ -173,7 +173,7 @@ class _Reach:
     last: str
 
 
-def states_of(
+def link_states(
     commits: Sequence[Commit],
     writes: Sequence[Commit],
     services: Sequence[Commit],

@@ -46,10 +46,10 @@ class Change:
 
     def __post_init__(self) -> None:
         if not self.op:
-            object.__setattr__(self, "op", op_of(self.before, self.after))
+            object.__setattr__(self, "op", name_op(self.before, self.after))
 
 
-def op_of(before: Image | None, after: Image | None) -> str:
+def name_op(before: Image | None, after: Image | None) -> str:
     """`i`, `u` or `d`. Raises ValueError where there is no row on either side."""
     if before is None and after is None:
         raise ValueError("a change has a row before it, after it, or both")
@@ -61,7 +61,7 @@ def is_same_image(left: Image, right: Image) -> bool:
     return {**left, READ_SEQ: None} == {**right, READ_SEQ: None}
 
 
-def changes_of(commit: int, before: State, after: State, rewritten: Iterable[Key] = ()) -> Iterator[Change]:
+def compare_states(commit: int, before: State, after: State, rewritten: Iterable[Key] = ()) -> Iterator[Change]:
     """What one commit changed. `rewritten` are keys that it wrote again as they were: `u` with equal images."""
     again = set(rewritten)
     for key in sorted({*before, *after}, key=repr):
@@ -138,10 +138,10 @@ class CorrectionOrigin:
     kind: str | None = None
 
 
-def correction_of(labels: Mapping[str, str]) -> CorrectionOrigin | None:
+def read_correction_origin(labels: Mapping[str, str]) -> CorrectionOrigin | None:
     """The correction that a commit's labels tell of; None for a commit that is none.
 
-    >>> correction_of({"kind": "apply", "run_id": "r2", "sweep": "r1", "plan": "abc:all"})
+    >>> read_correction_origin({"kind": "apply", "run_id": "r2", "sweep": "r1", "plan": "abc:all"})
     CorrectionOrigin(run_id='r2', plan_id='abc', sweep='r1', kind=None)
     """
     match labels.get("kind"):

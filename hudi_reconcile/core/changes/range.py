@@ -134,7 +134,7 @@ def epoch_micros(instant: str) -> int:
     return (_moment_of(instant) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
-def span_of(start: str, end: str, commits: Sequence[Commit], cut: Cut | None) -> Span:
+def select_span(start: str, end: str, commits: Sequence[Commit], cut: Cut | None) -> Span:
     """The commits between two positions, the first exclusive and the last inclusive.
 
     Raises UsageError for a backward range, and for one that begins where history is gone; it names the first usable instant.
@@ -158,7 +158,7 @@ def span_of(start: str, end: str, commits: Sequence[Commit], cut: Cut | None) ->
     return Span(after, upto, inside, (*_notes("--from", start, done), *_notes("--to", end, done)))
 
 
-def cut_of(commits: Sequence[Commit], retained_from: str | None, archived: str | None) -> Cut | None:
+def find_cut(commits: Sequence[Commit], retained_from: str | None, archived: str | None) -> Cut | None:
     """What is gone of the history.
 
     `commits` are the completed ones on the active timeline. The cleaner left everything from the requested time
@@ -308,10 +308,10 @@ def is_shorter(log: Sequence[LoggedCommit], commits: Sequence[Commit], *, latest
     """True where the log is read sooner than the files: those that the commits wrote, or the latest of each file group."""
     written = [(file.group, file.counts.rows) for one in commits for file in one.files if file.counts is not None]
     rows = sum(dict(written).values()) if latest_only else sum(rows for _, rows in written)
-    return images_of(log) * (ROWS_LATEST if latest_only else ROWS_EACH) <= rows
+    return count_images(log) * (ROWS_LATEST if latest_only else ROWS_EACH) <= rows
 
 
-def images_of(log: Sequence[LoggedCommit]) -> int:
+def count_images(log: Sequence[LoggedCommit]) -> int:
     """How many images of rows are to be found of the commits."""
     return sum(one.inserted_rows + 2 * one.updated_rows + one.deleted_rows for one in log)
 

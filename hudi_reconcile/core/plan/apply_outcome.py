@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.safe_text import json_of
+from hudi_reconcile.core.safe_text import parse_json
 
 NOT_COMMITTED, NOT_ASKED, UNKNOWN, REFUSED, ERROR = "not_committed", "not_asked", "unknown", "refused", "error"
 
@@ -111,7 +111,7 @@ def counts_text(counts: Mapping[str, int]) -> str:
 def parse_counts(text: str) -> Mapping[str, int]:
     """The counts that `counts_text` wrote. Raises LakeError for any other text."""
     try:
-        found = json_of(text)
+        found = parse_json(text)
     except ValueError as error:
         raise _unreadable() from error
     if not isinstance(found, dict) or not all(type(rows) is int and rows >= 0 for rows in found.values()):

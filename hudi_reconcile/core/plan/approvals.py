@@ -49,7 +49,7 @@ class HiddenUserError(RefusedError):
     """This process is in a user namespace, which may show it another user id than it has."""
 
 
-def name_of(text: str) -> str:
+def parse_name(text: str) -> str:
     """The name without blanks around it. Raises UsageError for none, a long one, or one with characters that hide."""
     name = text.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():

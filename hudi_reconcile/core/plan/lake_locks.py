@@ -45,10 +45,10 @@ class LockWay:
     is_lease_exclusive: bool
 
 
-def scheme_of(path: str) -> str:
+def read_scheme(path: str) -> str:
     """The scheme of a Hadoop path in lower case; empty for a path without one.
 
-    >>> scheme_of("S3A://bucket/lake"), scheme_of("/data/lake")
+    >>> read_scheme("S3A://bucket/lake"), read_scheme("/data/lake")
     ('s3a', '')
     """
     found = _SCHEME.match(path)
@@ -57,7 +57,7 @@ def scheme_of(path: str) -> str:
 
 def client_classes(path: str) -> tuple[str, ...]:
     """The classes with which StorageBasedLockProvider writes to this store; none where Hudi knows no such client."""
-    return CLIENTS.get(_STORES.get(scheme_of(path), ""), ())
+    return CLIENTS.get(_STORES.get(read_scheme(path), ""), ())
 
 
 def choose_lock(path: str, options: Mapping[str, str], *, has_client: bool = False) -> LockWay:
@@ -68,7 +68,7 @@ def choose_lock(path: str, options: Mapping[str, str], *, has_client: bool = Fal
     Raises:
         LockProviderError: a store whose files are not made atomically, and no provider for it; names the lines to set.
     """
-    scheme = scheme_of(path)
+    scheme = read_scheme(path)
     named = {fold(key): value for key, value in options.items()}.get(PROVIDER, "")
     if scheme in _ATOMIC:
         return LockWay(named or FILE_LOCK, is_lease_exclusive=True)
@@ -94,7 +94,7 @@ def lock_fix(path: str) -> str:
         "hoodie.write.lock.zookeeper.base_path: /hudi, "
         "hoodie.write.lock.zookeeper.lock_key: TABLE}}"
     )
-    if scheme_of(path) in _ATOMIC:
+    if read_scheme(path) in _ATOMIC:
         return f"remove hoodie.write.lock.* from lake.options, or: {zookeeper}"
     if not client_classes(path):
         return f"{zookeeper}; the same lines for every writer of the table"

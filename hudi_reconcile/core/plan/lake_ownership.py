@@ -57,7 +57,7 @@ def foreign_writer(writers: Writers) -> str:
     )
 
 
-def told_of(writers: Writers) -> tuple[str, ...]:
+def describe_writers(writers: Writers) -> tuple[str, ...]:
     """The note of a run beside another writer, with the settings that the other one needs."""
     said = foreign_writer(writers)
     return (f"{said}: it needs {_ADVICE}",) if said else ()
@@ -245,7 +245,7 @@ _FREE = ("hoodie.table.services.", "hoodie.table.service.manager.")
 _KEY = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 
 
-def reserved_of(options: Iterable[str]) -> list[str]:
+def select_reserved(options: Iterable[str]) -> list[str]:
     """Those of the options that the tool keeps for itself, in whatever case, sorted."""
     return sorted(key for key in options if fold(key).startswith(_RESERVED) and not fold(key).startswith(_FREE))
 
@@ -253,7 +253,7 @@ def reserved_of(options: Iterable[str]) -> list[str]:
 def lake_option_problems(options: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What is wrong with `lake.options`: key and text."""
     keys = tuple(options)
-    reserved, twice = set(reserved_of(keys)), dict(find_respelled(keys))
+    reserved, twice = set(select_reserved(keys)), dict(find_respelled(keys))
     for key in keys:
         if _KEY.fullmatch(key) is None:
             yield key, "holds a character that no option of Hudi's has (legal: letters, digits and _ . -)"
@@ -271,7 +271,7 @@ def override_options(ours: Mapping[str, str], overrides: Mapping[str, str]) -> d
     >>> override_options({"hoodie.table.name": "a", "hoodie.keep.max.commits": "9"}, {"hoodie.Table.name": "b"})
     {'hoodie.table.name': 'a', 'hoodie.keep.max.commits': '9'}
     """
-    reserved = set(reserved_of(overrides))
+    reserved = set(select_reserved(overrides))
     return overlay(ours, {fold(key): value for key, value in overrides.items() if key not in reserved})
 
 

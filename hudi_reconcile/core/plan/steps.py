@@ -47,7 +47,7 @@ class UnexplainedStepError(Exception):
     """An apply was about to do what its plan does not explain, or left out what the plan does explain. A bug of this tool."""
 
 
-def steps_of(plan: Plan) -> tuple[Step, ...]:
+def list_steps(plan: Plan) -> tuple[Step, ...]:
     """What apply does with this plan, in order. A step that depends on what the apply meets says on what."""
     age = f"{plan.max_age_micros / 3_600_000_000:g} h"
     texts = {
@@ -75,7 +75,7 @@ def document(plan: Plan, *, created_utc: str, expires_utc: str) -> dict[str, Any
         **plan_body(plan),
         "created_utc": created_utc,
         "expires_utc": expires_utc,
-        "steps": [{"step": step.step.value, "text": step.text} for step in steps_of(plan)],
+        "steps": [{"step": step.step.value, "text": step.text} for step in list_steps(plan)],
     }
 
 

@@ -54,11 +54,13 @@ def position(kind: Kind, text: str) -> StreamerPosition | None:
     return StreamerPosition(micros - 1 - east, micros + west)
 
 
-def text_of(kind: Kind, value: Value) -> str | None:
+def spell_checkpoint(kind: Kind, value: Value) -> str | None:
     """What HoodieStreamer would have written for this value; None for a kind that it cannot go on from.
 
-    >>> text_of(Kind.TIMESTAMP, 1_500_000), text_of(Kind.INTEGER, Decimal(42)), text_of(Kind.TIMESTAMPTZ, 0)
-    ('1970-01-01 00:00:01.5', '42', '1969-12-31 12:00:00')
+    >>> spell_checkpoint(Kind.TIMESTAMP, 1_500_000), spell_checkpoint(Kind.INTEGER, Decimal(42))
+    ('1970-01-01 00:00:01.5', '42')
+    >>> spell_checkpoint(Kind.TIMESTAMPTZ, 0)
+    '1969-12-31 12:00:00'
     """
     if isinstance(value, Decimal):
         return f"{value:f}"

@@ -43,7 +43,7 @@ UNKNOWN = SourceLineage()
 _KEPT = ("where", "timeline", "position")
 
 
-def digest_of(where: str | None) -> str:
+def digest_filter(where: str | None) -> str:
     """A filter as it is kept: its text may hold values of rows."""
     return "none" if where is None else sha256(where.encode()).hexdigest()[:16]
 

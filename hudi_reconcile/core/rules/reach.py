@@ -99,7 +99,7 @@ _OWN_LANGUAGE = ("great_expectations", "great_expectations__experimental__")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def sql_of(check: Check) -> tuple[str, ...]:
+def list_queries(check: Check) -> tuple[str, ...]:
     """Every query that a check hands to Spark, with `_hr_batch` for its rows; a condition on rows as a query with it.
 
     Raises:

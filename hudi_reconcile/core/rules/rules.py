@@ -170,7 +170,7 @@ class Waiver:
         return today < self.expires
 
 
-def day_of(utc_micros: int) -> date:
+def find_day(utc_micros: int) -> date:
     """The day, in UTC, on which waivers are judged."""
     return datetime.fromtimestamp(utc_micros / 1e6, tz=UTC).date()
 

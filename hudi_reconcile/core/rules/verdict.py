@@ -118,10 +118,10 @@ def judge_rule(
     return replace(found, status="fail", why=found.why or rule.why, notes=notes)
 
 
-def outcome_of(results: tuple[RuleResult, ...], fail_on: Severity) -> Outcome:
+def judge_outcome(results: tuple[RuleResult, ...], fail_on: Severity) -> Outcome:
     """What the rules alone say: `unverified` where one could not run, `drift` where one failed that counts, else `clean`.
 
-    >>> outcome_of((RuleResult("a", "warn", "fail", 1),), "error").value
+    >>> judge_outcome((RuleResult("a", "warn", "fail", 1),), "error").value
     'clean'
     """
     if any(one.status == "error" for one in results):

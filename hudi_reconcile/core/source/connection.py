@@ -48,7 +48,7 @@ class Connection:
     @property
     def transport(self) -> Transport:
         """How the server is verified. Raises UsageError where it would not be, and the config does not say so."""
-        return transport_of(self.host, dict(self.tls), insecure=self.insecure, roots=self.roots)
+        return read_transport(self.host, dict(self.tls), insecure=self.insecure, roots=self.roots)
 
 
 def share_connections(total: int, jobs: int, own: int) -> int:
@@ -164,7 +164,7 @@ class Transport:
         return ""
 
 
-def transport_of(
+def read_transport(
     host: str,
     given: Mapping[str, str],
     *,

@@ -39,7 +39,7 @@ class JdbcLogin:
     @property
     def place(self) -> str:
         """The URL without login and settings."""
-        return place_of(self.url)
+        return strip_url(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,27 +113,27 @@ def is_jdbc(url: str) -> bool:
     return url[: len(PREFIX)].lower() == PREFIX
 
 
-def product_of(url: str) -> str:
+def read_product(url: str) -> str:
     """The driver's own word after `jdbc:`, in lower case.
 
-    >>> product_of("jdbc:H2:file:/data/shop")
+    >>> read_product("jdbc:H2:file:/data/shop")
     'h2'
     """
     return url[len(PREFIX) :].split(":", 1)[0].lower()
 
 
-def place_of(url: str) -> str:
+def strip_url(url: str) -> str:
     """The URL without login, query and properties: for messages, results and reports.
 
-    >>> place_of("jdbc:sap://reader:secret@hana:39015/?databaseName=SHOP&password=secret")
+    >>> strip_url("jdbc:sap://reader:secret@hana:39015/?databaseName=SHOP&password=secret")
     'jdbc:sap://hana:39015'
-    >>> place_of("jdbc:tibero:thin:reader/secret@host:8629:tibero")
+    >>> strip_url("jdbc:tibero:thin:reader/secret@host:8629:tibero")
     'jdbc:tibero:host:8629:tibero'
-    >>> place_of("jdbc:teradata://host/USER=reader,PASSWORD=secret")
+    >>> strip_url("jdbc:teradata://host/USER=reader,PASSWORD=secret")
     'jdbc:teradata://host'
     """
     bare = _SETTINGS.sub("", url)
-    product = f"{PREFIX}{product_of(bare)}:"
+    product = f"{PREFIX}{read_product(bare)}:"
     rest = bare[len(product) :]
     if "@" in rest:
         slashes = "//" if rest.startswith("//") else ""
@@ -143,7 +143,7 @@ def place_of(url: str) -> str:
 
 def redact_secrets(text: str, url: str, password: str) -> str:
     """A driver's message with the URL shortened to its place and the password taken out."""
-    shown = text.replace(url, place_of(url))
+    shown = text.replace(url, strip_url(url))
     if len(password) >= _LEAST_SECRET_CHARS:
         shown = shown.replace(password, "***")
     return redact_settings(shown)
@@ -204,7 +204,7 @@ def jdbc_tls(url: str, options: Mapping[str, str]) -> JdbcTls:
     >>> jdbc_tls("jdbc:sap://hana:39015/?encrypt=true", {}), jdbc_tls("jdbc:h2:/data/shop", {})
     (<JdbcTls.UNKNOWN: 'TLS not known (jdbc)'>, <JdbcTls.LOCAL: 'this machine'>)
     """
-    product = product_of(url)
+    product = read_product(url)
     rest = url[len(PREFIX) + len(product) + 1 :]
     if _is_local(product, rest):
         return JdbcTls.LOCAL

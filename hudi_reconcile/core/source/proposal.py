@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, KEY_KINDS, Column, Kind
-from hudi_reconcile.core.tables.masking import words_of
+from hudi_reconcile.core.tables.masking import split_words
 
 _TIMES: Final = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 _MANY_ROWS: Final = 1_000_000
@@ -239,7 +239,7 @@ def _hindrance(table: CatalogTable, key: Proposed) -> str:
 
 def _watermark(table: CatalogTable) -> tuple[Proposed, tuple[str, ...]]:
     """The columns that say when a row changed, and what is not known of them."""
-    about = {word for title in words_of(table.title) for word in (title, title.removesuffix("s"), f"{title}s")}
+    about = {word for title in split_words(table.title) for word in (title, title.removesuffix("s"), f"{title}s")}
     ranked = sorted(_changes(table, about), key=lambda one: _rank(table, one))
     others = tuple(_others(table, about))
     if not ranked:
@@ -272,7 +272,7 @@ def _changes(table: CatalogTable, about: set[str]) -> Iterator[CatalogColumn]:
 
 def _is_change(name: str, about: set[str]) -> bool:
     """Whether the name says that the row, and not a part of it, was changed then."""
-    words = set(words_of(name))
+    words = set(split_words(name))
     said = {word for word in words if word in _CHANGE or word.startswith(_RUN_TOGETHER)}
     return bool(said) and words - said <= _NEUTRAL | about
 
@@ -295,7 +295,7 @@ def _facts(table: CatalogTable, one: CatalogColumn) -> str:
 
 def _others(table: CatalogTable, about: set[str]) -> Iterator[str]:
     for one in table.columns:
-        name, words = one.column.name, set(words_of(one.column.name))
+        name, words = one.column.name, set(split_words(one.column.name))
         if not words & _CHANGE or one.moved_by:
             continue
         if one.column.kind in _TIMES and not _is_change(name, about):
@@ -307,7 +307,7 @@ def _others(table: CatalogTable, about: set[str]) -> Iterator[str]:
 def _creation(table: CatalogTable, kind: Kind) -> CatalogColumn | None:
     """A time of creation that every row has, of the watermark's own kind: two clocks in one watermark are refused."""
     found = (one for one in table.columns if one.column.kind is kind and not one.column.nullable)
-    return next((one for one in found if set(words_of(one.column.name)) & _CREATION), None)
+    return next((one for one in found if set(split_words(one.column.name)) & _CREATION), None)
 
 
 def _only_grows(one: CatalogColumn) -> bool:

@@ -54,7 +54,7 @@ class Age:
     oldest_micros: int | None
 
 
-def segments_of(cut: Segmentation) -> int:
+def list_segments(cut: Segmentation) -> int:
     """How many segments there are, the one of NULL keys included."""
     return cut.count + 1 if isinstance(cut, RangeSegments) else cut.count
 
@@ -86,7 +86,7 @@ def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, r
 
 def coverage_age(coverage: Coverage) -> Age:
     """How old it is."""
-    segments = segments_of(coverage.cut)
+    segments = list_segments(coverage.cut)
     known = sum(one.high - one.low for one in coverage.stretches)
     return Age(segments, segments - known, min((one.compared_micros for one in coverage.stretches), default=None))
 
@@ -123,7 +123,7 @@ def parse(found: Mapping[str, Any]) -> Coverage:
     ):
         raise ValueError("a field of coverage.json is odd")
     edges = [edge for one in stretches for edge in (one.low, one.high)]
-    if edges != sorted(edges) or any(not 0 <= edge <= segments_of(cut) for edge in edges):
+    if edges != sorted(edges) or any(not 0 <= edge <= list_segments(cut) for edge in edges):
         raise ValueError("coverage.json lists a segment twice, or one that does not exist")
     return coverage
 

@@ -125,7 +125,7 @@ def _late_or_updated(facts: Facts) -> FindingKind:
     return FindingKind.LATE_ARRIVING
 
 
-def repair_of(kind: FindingKind) -> RepairAction:
+def choose_repair(kind: FindingKind) -> RepairAction:
     """What would repair a finding of this kind."""
     if kind in NOT_DRIFT:
         return RepairAction.NONE

@@ -94,10 +94,10 @@ def map_keys(unequal: Iterable[int], segments: int) -> KeyMap:
     return KeyMap(segments, tuple(found))
 
 
-def span_of(behind_micros: int) -> int:
+def find_span(behind_micros: int) -> int:
     """The place in `Lateness.rows` of a row this far below the checkpoint; an end belongs to the longer span.
 
-    >>> span_of(0), span_of(999_999), span_of(1_000_000), span_of(10**15)
+    >>> find_span(0), find_span(999_999), find_span(1_000_000), find_span(10**15)
     (0, 0, 1, 7)
     """
     return sum(behind_micros >= end * _SECOND for end in LATENESS_SECONDS)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from hudi_reconcile.core.sweep.coverage import Coverage, order_by_age, renew_coverage, segments_of
+from hudi_reconcile.core.sweep.coverage import Coverage, list_segments, order_by_age, renew_coverage
 from hudi_reconcile.core.sweep.coverage import document as coverage_document
 from hudi_reconcile.core.sweep.coverage import parse as parse_coverage
 from hudi_reconcile.core.sweep.segments import SegmentSet
@@ -120,7 +120,7 @@ def take_turns(proof: ContentProof, versions: Iterable[SegmentVersions], rotatio
 
     Due are those compared longest ago, one in `rotation` of all, and those compared `rotation` days ago or longer.
     """
-    segments, proven = segments_of(proof.coverage.cut), proof.proven()
+    segments, proven = list_segments(proof.coverage.cut), proof.proven()
     now = {one.segment: (one.rows, one.digest) for one in versions}
     changed = [one for one in proven if now.get(one, (0, 0)) != _versions(proof.entries.get(one, NO_ROWS))]
     order = order_by_age(proof.coverage, segments)

@@ -60,7 +60,7 @@ class SegmentSum:
     low: int
 
 
-def text_of(kind: Kind, value: object, scale: int = 0) -> str | None:
+def render_canonical_text(kind: Kind, value: object, scale: int = 0) -> str | None:
     """The canonical text of a value; None for NULL. `scale` is the agreed scale of a DECIMAL.
 
     Raises ValueError for a kind without canonical text: its values are never compared.

@@ -56,7 +56,7 @@ def edge_text(column: Column, value: KeyValue) -> str:
     return str(value)
 
 
-def micros_of(column: Column, value: int) -> int:
+def convert_to_micros(column: Column, value: int) -> int:
     """An edge of a calendar column in microseconds."""
     return value * DAY_MICROS if column.kind is Kind.DATE else value
 

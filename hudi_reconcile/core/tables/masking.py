@@ -89,7 +89,7 @@ def is_personal(column: str) -> bool:
     >>> [is_personal(name) for name in ("Geburtsdatum", "prénomClient", "nom_produit", "Τηλέφωνο", "data_urodzenia")]
     [True, True, False, True, True]
     """
-    words = list(words_of(without_accents(column)))
+    words = list(split_words(without_accents(column)))
     pairs = set(pairwise(words))
     # Several of them at the end of a name: `customer_emails`, and not `emails_sent_by`.
     known = {*words, *(word.removesuffix(plural) for word in words[-1:] for plural in ("s", "es"))}
@@ -112,10 +112,10 @@ def without_accents(text: str) -> str:
     )
 
 
-def words_of(name: str) -> Iterator[str]:
+def split_words(name: str) -> Iterator[str]:
     """The words of a name in snake, camel or any other case, in lower case.
 
-    >>> list(words_of("e_mail2HTTPServer-Ñame"))
+    >>> list(split_words("e_mail2HTTPServer-Ñame"))
     ['e', 'mail', 'http', 'server', 'ñame']
     """
     for letters in _LETTERS.findall(name):

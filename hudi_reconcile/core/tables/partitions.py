@@ -104,7 +104,7 @@ class PartitionScope:
     near: Near | None
 
 
-def rule_of(
+def derive_path_rule(
     name: str,
     source: SourceTable,
     lake: LakeTable,

@@ -212,7 +212,7 @@ class Moment:
 
     def as_of(self, earlier_micros: int | None) -> int | None:
         """The source's time up to which rows read now bring a lake that was brought to another before."""
-        return as_of(earlier_micros, self.clock_micros, self.replayed_micros, is_replica=self.is_replica)
+        return reckon_as_of(earlier_micros, self.clock_micros, self.replayed_micros, is_replica=self.is_replica)
 
     @property
     def is_replica(self) -> bool:
@@ -246,15 +246,17 @@ def replica_bound(clock_micros: int, replayed_micros: int | None) -> tuple[int, 
     )
 
 
-def as_of(
+def reckon_as_of(
     earlier_micros: int | None, clock_micros: int, replayed_micros: int | None, *, is_replica: bool
 ) -> int | None:
     """The source's time up to which rows read now bring the lake; None where it is not known.
 
     A replica that shows all it was sent does not tell how old that is, so that what was known before stays.
 
-    >>> as_of(None, 50, None, is_replica=False), as_of(None, 50, 40, is_replica=True), as_of(30, 50, None, is_replica=True)
-    (50, 40, 30)
+    >>> reckon_as_of(None, 50, None, is_replica=False), reckon_as_of(None, 50, 40, is_replica=True)
+    (50, 40)
+    >>> reckon_as_of(30, 50, None, is_replica=True)
+    30
     """
     if is_replica and replayed_micros is None:
         return earlier_micros

@@ -22,8 +22,8 @@ from hudi_reconcile.core.source.jdbc import (
     Relation,
     Reported,
     jdbc_tls,
-    place_of,
-    product_of,
+    read_product,
+    strip_url,
 )
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Kind
@@ -41,7 +41,7 @@ from hudi_reconcile.databases.base import (
 )
 from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
-from hudi_reconcile.databases.jdbc.names import find, parts_of
+from hudi_reconcile.databases.jdbc.names import find, split_name
 from hudi_reconcile.databases.jdbc.products import ANY_LIMIT, product
 from hudi_reconcile.databases.jdbc.ranks import KeyRanks
 from hudi_reconcile.sql import reads
@@ -117,7 +117,7 @@ class JdbcEngine(Untold):
 
     def __init__(self, source: JdbcSource, connect: Connect) -> None:
         self._source = source
-        self._product = product(product_of(source.url))
+        self._product = product(read_product(source.url))
         self._dialect = GenericDialect(self._product)
         self._connect = connect
         self._open: Database | None = None
@@ -138,7 +138,7 @@ class JdbcEngine(Untold):
     @property
     def place(self) -> str:
         """The URL without login and settings."""
-        return place_of(self._source.url)
+        return strip_url(self._source.url)
 
     @property
     def max_connections(self) -> int:
@@ -240,7 +240,7 @@ class JdbcEngine(Untold):
         if request.query is not None:
             return self._describe_query(request, database), []
         table = find(database, database.facts(), request.table, self.place)
-        is_full = len(parts_of(request.table)) > 2 or table.schema is None  # noqa: PLR2004 - catalog, schema and name
+        is_full = len(split_name(request.table)) > 2 or table.schema is None  # noqa: PLR2004 - catalog, schema and name
         qualifiers = (table.catalog if is_full else None, table.schema, table.name)
         name = ".".join(self._dialect.quote(part) for part in qualifiers if part)
         columns = tuple(self._dialect.column_of(one) for one in database.columns(table))
@@ -319,23 +319,23 @@ class JdbcEngine(Untold):
 
 
 def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> JdbcLogin:
-    if product_of(source.url) == "postgresql":
+    if read_product(source.url) == "postgresql":
         raise UsageError(
             "source.url: PostgreSQL is read with its own engine, which sees open transactions and knows its types",
             fix="write postgresql+psycopg://user@host:5432/database",
         )
-    known = DRIVERS.get(product_of(source.url))
+    known = DRIVERS.get(read_product(source.url))
     chosen = source.driver or driver or (known.classes[0] if known else None)
     if chosen is None:
         raise UsageError(
-            f"{place_of(source.url)}: no JDBC driver is known for jdbc:{product_of(source.url)}",
+            f"{strip_url(source.url)}: no JDBC driver is known for jdbc:{read_product(source.url)}",
             fix="name the driver's class as source.driver and its jar under jars.paths",
         )
     ours = {**fixed, "password": source.password} if source.password else dict(fixed)
     return JdbcLogin(
         url=source.url,
         driver=chosen,
-        properties=merge_properties(product_of(source.url), {}, source.options.items(), ours),
+        properties=merge_properties(read_product(source.url), {}, source.options.items(), ours),
         timeout_seconds=int(source.statement_timeout_seconds),
     )
 

@@ -42,10 +42,10 @@ class NamePart:
         return name is not None and name.lower() == self.text.lower()
 
 
-def parts_of(name: str) -> tuple[NamePart, ...]:
+def split_name(name: str) -> tuple[NamePart, ...]:
     """The parts of a SQL-quoted name. Raises UsageError for what is no name.
 
-    >>> [part.text for part in parts_of('shop."Order Items"')]
+    >>> [part.text for part in split_name('shop."Order Items"')]
     ['shop', 'Order Items']
     """
     found, at = [], 0
@@ -65,7 +65,7 @@ def parts_of(name: str) -> tuple[NamePart, ...]:
 
 def find(lister: Lister, facts: DriverFacts, name: str, place: str) -> Relation:
     """The table or view. Raises UsageError where there is none, or more than one."""
-    parts = parts_of(name)
+    parts = split_name(name)
     catalog, schema = _within(parts, facts)
     exact = parts[-1].folded(facts.folds) if parts[-1].is_quoted or facts.folds != "none" else None
     found = [one for one in lister.relations(catalog, schema, exact) if _meant(one, parts, facts)]

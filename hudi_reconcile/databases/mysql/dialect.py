@@ -92,7 +92,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     return (parts[0] if len(parts) == 2 else None), parts[-1]  # noqa: PLR2004 - as above
 
 
-def column_of(
+def classify_column(
     name: str, data_type: str, declared: str, *, nullable: bool, precision: int | None = None,
     scale: int | None = None, fraction: int | None = None,
 ) -> Column:  # fmt: skip

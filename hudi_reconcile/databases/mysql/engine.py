@@ -88,7 +88,7 @@ class MysqlEngine(ServerEngine):
         found = self._table(request.table)
         here = {"schema": found["schema_name"], "name": found["name"]}
         columns = tuple(
-            dialect.column_of(
+            dialect.classify_column(
                 r["name"], r["data_type"].lower(), r["declared"], nullable=bool(r["nullable"]),
                 precision=r["digits"], scale=r["scale"], fraction=r["fraction"],
             )

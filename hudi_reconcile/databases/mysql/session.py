@@ -169,7 +169,9 @@ def column_of_field(name: str, code: int, *, flags: int, length: int, scale: int
         precision = length - (0 if is_unsigned else 1) - (1 if scale else 0)
     declared = f"{kind}({precision},{scale})" if kind == "decimal" else f"{kind}{' unsigned' if is_unsigned else ''}"
     fraction = 6 if scale == _OPEN_SCALE else scale
-    return dialect.column_of(name, kind, declared, nullable=True, precision=precision, scale=scale, fraction=fraction)
+    return dialect.classify_column(
+        name, kind, declared, nullable=True, precision=precision, scale=scale, fraction=fraction
+    )
 
 
 _PROVING: Final = "mysql_native_password"

@@ -82,7 +82,7 @@ def relation(schema: str, table: str, *, plain: tuple[bool, bool]) -> str:
     return ".".join(name if bare and _PLAIN_NAME.fullmatch(name) else quote(name) for name, bare in parts)
 
 
-def column_of(
+def classify_column(
     name: str, type_name: str, type_mod: int, *, declared: str, nullable: bool, type_type: str = "b"
 ) -> Column:
     """The column's kind: OWN_TEXT for arrays, enums, ranges, domains and all that no lake type holds exactly.

@@ -33,7 +33,7 @@ from hudi_reconcile.databases.base import (
 from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import CONNECT_SECONDS, ControlPlane, ServerEngine
 from hudi_reconcile.databases.postgres import catalog, dialect, digests, session
-from hudi_reconcile.databases.postgres.names import PostgresNames, name_of
+from hudi_reconcile.databases.postgres.names import PostgresNames, quote_table_name
 from hudi_reconcile.databases.postgres.session import (
     OneStatement,
     cancel_statements,
@@ -126,10 +126,10 @@ class PostgresEngine(ServerEngine):
         if request.query is not None:
             return describe_query(self._plane, request, self._names.qualified(request), server=self._identity())
         found = self._names.table(request.table)
-        name = name_of(found)
+        name = quote_table_name(found)
         asked = self._names.qualified(request, name)
         columns = tuple(
-            dialect.column_of(
+            dialect.classify_column(
                 r["name"], r["type_name"], r["type_mod"], declared=r["declared"], nullable=r["nullable"],
                 type_type=r["type_type"],
             )

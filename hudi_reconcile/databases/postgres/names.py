@@ -62,7 +62,7 @@ class PostgresNames:
         every = (*of_query, *of_where)
         rows = {text: self._found(text) for text in dict.fromkeys(one.text for one in every if one.is_bare)}
         read = [one.text for one in every if not one.is_bare] + [
-            name_of(row) for row in rows.values() if row is not None
+            quote_table_name(row) for row in rows.values() if row is not None
         ]
         self._refuse_other_text(request, [*read, name] if name else read)
         schemas = {text: dialect.quote(row["schema_name"]) for text, row in rows.items() if row is not None}
@@ -107,6 +107,6 @@ class PostgresNames:
         return next(iter(self._plane.rows(catalog.TABLE_QUERY, {"names": names})), None)
 
 
-def name_of(row: RowMapping) -> str:
+def quote_table_name(row: RowMapping) -> str:
     """The table's name as SQL, by us."""
     return dialect.relation(row["schema_name"], row["table_name"], plain=(row["plain_schema"], row["plain_table"]))

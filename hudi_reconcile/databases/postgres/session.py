@@ -251,7 +251,7 @@ def _columns(plane: ControlPlane, fields: list[tuple[str, int, int]]) -> tuple[C
         " join pg_type t on t.oid = u.oid order by u.place"
     )
     return tuple(
-        dialect.column_of(
+        dialect.classify_column(
             name, row["type_name"], mod, declared=row["declared"], nullable=True, type_type=row["type_type"]
         )
         for (name, _, mod), row in zip(fields, types, strict=True)

@@ -69,7 +69,7 @@ class ChainedFiles:
             return None
         placed = found.select(F.col(_SEQNO).alias("version"), _name()).join(self._files, "name")
         whole = self._whole_rows(shaped).join(self._files.drop("n", "then"), "name")
-        return touched_of(placed, whole)
+        return select_touched(placed, whole)
 
     def _whole_rows(self, shaped: Shape) -> DataFrame:
         """Rows of the oldest files, and of the later ones those that came with a commit of the chains: each version once."""
@@ -160,14 +160,14 @@ class ChainedStates:
         )
         if keep:
             placed = placed.localCheckpoint()
-        return touched_of(placed, placed.where("whole").drop("n", "then"))
+        return select_touched(placed, placed.where("whole").drop("n", "then"))
 
 
 MOST_BROADCAST_ROWS = 100_000
 PLACE = ("chain", "version", "place")
 
 
-def touched_of(placed: DataFrame, whole: DataFrame) -> DataFrame | None:
+def select_touched(placed: DataFrame, whole: DataFrame) -> DataFrame | None:
     """The rows of `whole` that a commit wrote or took away, with `n` and `side`; materialised.
 
     `placed` has every version of every place: `chain`, `version`, `place` (counted from 0), `n` (the commit asked for that left

@@ -17,7 +17,7 @@ from typing import cast
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.changes.file_history import chains_of, is_no_pattern, states_of, versions_of
+from hudi_reconcile.core.changes.file_history import is_no_pattern, link_chains, link_states, list_versions
 from hudi_reconcile.core.changes.queries import UPSERT, soft_delete_condition
 from hudi_reconcile.core.changes.range import (
     Commit,
@@ -25,7 +25,7 @@ from hudi_reconcile.core.changes.range import (
     FileGroup,
     LoggedCommit,
     Span,
-    cut_of,
+    find_cut,
     find_entangled,
     logged_of,
 )
@@ -37,19 +37,19 @@ from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedState
 from hudi_reconcile.lake.changes.read_points import (
     Meanwhile,
     by_moment,
-    bytes_of,
-    commit_of,
+    choose_moments,
+    estimate_bytes,
     is_plain,
     is_service,
     looks_of,
-    moments_of,
+    parse_commit,
     read_each,
 )
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
-from hudi_reconcile.lake.reads import as_of, read_incremental, read_newest
-from hudi_reconcile.lake.schema import as_newest_columns, columns_of
-from hudi_reconcile.lake.table import has_table, table_of
+from hudi_reconcile.lake.reads import read_as_of, read_incremental, read_newest
+from hudi_reconcile.lake.schema import as_newest_columns, list_columns
+from hudi_reconcile.lake.table import build_lake_table, has_table
 from hudi_reconcile.ports import Frame
 
 _KEPT_BYTES = 512 << 20  # on disk, as Hudi compresses them: states of so many are read once and kept meanwhile
@@ -97,7 +97,7 @@ class HudiHistory:
                 fix="let Flink read it, or write it without changelog mode (changelog.enabled=false)",
             )
         self._schema = now.schema
-        self.table: LakeTable = table_of(self._path, properties, columns_of(now))
+        self.table: LakeTable = build_lake_table(self._path, properties, list_columns(now))
         self._names = tuple(column.name for column in self.table.columns)
         self._gone = [soft_delete_condition(soft_deletes, self.table)] if soft_deletes else []
         self._is_flagged = dict(now.dtypes).get(_DELETED) == "boolean"
@@ -106,12 +106,12 @@ class HudiHistory:
         """Completed writes on the active timeline; compaction and clustering change no row and are none."""
         if self._commits is None:
             documents = [json.loads(self._line.commit_json(action)) for action in self._done]
-            found = [commit_of(action, document) for action, document in zip(self._done, documents, strict=True)]
+            found = [parse_commit(action, document) for action, document in zip(self._done, documents, strict=True)]
             self._commits = tuple(
                 one for one, document in zip(found, documents, strict=True) if not is_service(document)
             )
             services = [one for one, document in zip(found, documents, strict=True) if is_service(document)]
-            self._writes, self._services, self._bytes = tuple(found), tuple(services), bytes_of(documents)
+            self._writes, self._services, self._bytes = tuple(found), tuple(services), estimate_bytes(documents)
         return self._commits
 
     def bytes_around(self, commits: Sequence[Commit]) -> float:
@@ -121,7 +121,7 @@ class HudiHistory:
 
     def cut(self, commits: Sequence[Commit]) -> Cut | None:
         """What was gone of the history when this object was made."""
-        return cut_of(commits, self._line.retained_from(), self._line.archived_upto())
+        return find_cut(commits, self._line.retained_from(), self._line.archived_upto())
 
     def meanwhile(self) -> Meanwhile:
         """Look anew: at what others did to the table since this object was made."""
@@ -199,7 +199,7 @@ class HudiHistory:
 
     def _states(self, commits: Sequence[Commit]) -> ChainedStates | None:
         done = [action.requested for action in self._done]
-        found = states_of(commits, self.commits(), self._services, done, self._last_archived())
+        found = link_states(commits, self.commits(), self._services, done, self._last_archived())
         if not found or not self.is_plain(commits):
             return None
         return ChainedStates(self._spark, found, partial(self._read, further=(_requested(),)))
@@ -210,8 +210,8 @@ class HudiHistory:
     def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
         told = files_hold_rows(self.table) and has_plain_types(self._schema) and is_no_pattern(self._path)
-        chains = chains_of(commits, self._writes) if told and self.is_plain(commits) else None
-        if not chains or not all(path_tells_values(self.table, one.path) for one in versions_of(chains)):
+        chains = link_chains(commits, self._writes) if told and self.is_plain(commits) else None
+        if not chains or not all(path_tells_values(self.table, one.path) for one in list_versions(chains)):
             return None
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
@@ -241,7 +241,7 @@ class HudiHistory:
         return rows.join(F.broadcast(known), "requested")
 
     def _alive(self, commits: Sequence[Commit]) -> DataFrame:
-        looks = moments_of(commits, self._writes)
+        looks = choose_moments(commits, self._writes)
         requested = [one.instant.requested for one in commits]
         if len(looks) == 1:  # then no row of another file group is by one of the commits
             looks = dict.fromkeys(looks, _ALL)
@@ -249,7 +249,7 @@ class HudiHistory:
         return reduce(DataFrame.unionByName, frames) if frames else self._shaped(self._nothing(), _requested())
 
     def _written(self, moment: str, groups: frozenset[FileGroup], requested: list[str]) -> DataFrame:
-        rows = as_of(self._spark, self._path, moment)
+        rows = read_as_of(self._spark, self._path, moment)
         # All of them at once as a range too, which the files' statistics know.
         rows = rows.where(F.col("_hoodie_commit_time").between(min(requested), max(requested)))
         rows = self._shaped(rows.where(F.col("_hoodie_commit_time").isin(requested)), _requested())
@@ -270,7 +270,7 @@ class HudiHistory:
         """`key` of each row in a file group that none of the commits wrote, as of the last of them."""
         wrote = sorted({group for one in commits for group in one.groups})
         known = F.broadcast(self._spark.createDataFrame(wrote, "part string, file_id string"))
-        rows = self._shaped(as_of(self._spark, self._path, max(one.instant.requested for one in commits)))
+        rows = self._shaped(read_as_of(self._spark, self._path, max(one.instant.requested for one in commits)))
         return Frame(rows.where("row is not null").join(known, ["part", "file_id"], "left_anti").select("key"))
 
     def raw(self, span: Span, merge: str) -> Frame:
@@ -282,10 +282,10 @@ class HudiHistory:
         return Frame(cast("DataFrame", found).localCheckpoint())  # before the cleaner comes
 
     def _nothing(self) -> DataFrame:
-        return as_of(self._spark, self._path, self._done[-1].requested).limit(0)
+        return read_as_of(self._spark, self._path, self._done[-1].requested).limit(0)
 
     def _read(self, moment: str, groups: frozenset[FileGroup], further: Sequence[Column] = ()) -> DataFrame:
-        rows = self._shaped(as_of(self._spark, self._path, moment), *further).withColumn("moment", F.lit(moment))
+        rows = self._shaped(read_as_of(self._spark, self._path, moment), *further).withColumn("moment", F.lit(moment))
         if len(groups) <= _MOST_PUSHED:
             rows = rows.where(" or ".join(f"startswith(file_name, '{file_id}')" for _, file_id in sorted(groups)))
         return rows

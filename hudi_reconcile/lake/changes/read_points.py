@@ -22,14 +22,14 @@ from hudi_reconcile.core.changes.range import (
     RowCounts,
     WrittenFile,
     check_order,
-    cut_of,
     find_commit_from_the_future,
+    find_cut,
     offset_minutes,
 )
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.lake.bridge import Timeline, TimelineAction
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.timeline import PREFIX, instant_of
+from hudi_reconcile.lake.timeline import PREFIX, convert_action
 
 T = TypeVar("T")
 BEFORE, AFTER = 0, 1
@@ -76,7 +76,7 @@ def find_disturbance(commits: Sequence[Commit], there: Collection[str], late: Se
     return f"commit {mixed[0]} began in the range or before and completed while it was read" if mixed else None
 
 
-def moments_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mapping[str, frozenset[FileGroup]]:
+def choose_moments(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mapping[str, frozenset[FileGroup]]:
     """As of when the commits' file groups are read as the last of them left each: of all at once where nobody wrote since.
 
     `writes` are all of the table, compaction and clustering included. Pure.
@@ -137,8 +137,8 @@ class Meanwhile:
     def cut(self) -> Cut | None:
         """What is gone of the history by now. The cleaner may have passed all known commits: a later one is usable first then."""
         known = max((one.instant.requested for one in self.commits), default=BEGINNING)
-        later = [Commit(instant_of(action)) for action in self.line.completed() if action.requested > known]
-        return cut_of([*self.commits, *later], self.line.retained_from(), self.line.archived_upto())
+        later = [Commit(convert_action(action)) for action in self.line.completed() if action.requested > known]
+        return find_cut([*self.commits, *later], self.line.retained_from(), self.line.archived_upto())
 
     def zone(self, files: Files) -> int:
         """By how many minutes the table's instants are ahead of UTC; 0 where that is unknown.
@@ -170,7 +170,7 @@ class Meanwhile:
         """Raises LakeError where others changed what files hold as of the commits asked for."""
         done = self.line.completed()
         new = [(one, json.loads(self.line.commit_json(one))) for one in done if one.requested not in self.writes]
-        late = [commit_of(one, document) for one, document in new if not is_compaction(document)]
+        late = [parse_commit(one, document) for one, document in new if not is_compaction(document)]
         why = find_disturbance(asked, {one.requested for one in (*done, *self.line.archived())}, late)
         if why is not None:
             raise LakeError(f"Hudi table {self.path}: {why}", fix="run it again")
@@ -192,7 +192,7 @@ def is_compaction(document: dict[str, Any]) -> bool:
     return document.get("operationType") in ("COMPACT", "LOG_COMPACT")
 
 
-def commit_of(action: TimelineAction, document: dict[str, Any]) -> Commit:
+def parse_commit(action: TimelineAction, document: dict[str, Any]) -> Commit:
     """A commit from its metadata. `schema` is none where the names of columns in files may be others than the table's."""
     written = {
         (part, stat["fileId"])
@@ -205,7 +205,7 @@ def commit_of(action: TimelineAction, document: dict[str, Any]) -> Commit:
     labels = {name.removeprefix(PREFIX): text for name, text in extra.items() if name.startswith(PREFIX)}
     schema = None if _BY_IDENTITY in extra else extra.get("schema")
     return Commit(
-        instant_of(action), frozenset(written | replaced), bool(replaced), labels, tuple(_files(document)), schema
+        convert_action(action), frozenset(written | replaced), bool(replaced), labels, tuple(_files(document)), schema
     )
 
 
@@ -228,7 +228,7 @@ def _counts(stat: dict[str, Any]) -> RowCounts | None:
     return None if None in counts else RowCounts(*map(int, cast("list[int]", counts)))
 
 
-def bytes_of(documents: Iterable[dict[str, Any]]) -> Mapping[FileGroup, float]:
+def estimate_bytes(documents: Iterable[dict[str, Any]]) -> Mapping[FileGroup, float]:
     """At most how large one version of each file group is: its largest base file and all its log files. Pure."""
     base: Counter[FileGroup] = Counter()
     logs: Counter[FileGroup] = Counter()

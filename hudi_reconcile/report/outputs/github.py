@@ -10,7 +10,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result_queries import open_drift
 from hudi_reconcile.report.safe import visible
 from hudi_reconcile.report.words.advice import advice
-from hudi_reconcile.report.words.rules import details, of_status, rules_of, select_failed, select_warned
+from hudi_reconcile.report.words.rules import details, of_status, order_rules, select_failed, select_warned
 from hudi_reconcile.report.words.verdict import drift_rows, reasons, verdict, was_compared
 
 Document = Mapping[str, Any]
@@ -33,7 +33,7 @@ def summary(run: Document) -> str:
         f"| {_plain(table['name'])} | {table['outcome']} | {_drift(table)} | {_counts(table)} |"
         for table in run["tables"]
     ]
-    rules = [(table, rule) for table in run["tables"] for rule in rules_of(table)]
+    rules = [(table, rule) for table in run["tables"] for rule in order_rules(table)]
     if rules:
         lines += ["", "| | rule | says | failed rows | |", "|---|---|---|--:|---|"]
         lines += [_rule_row(rule) for _, rule in rules]
@@ -44,7 +44,7 @@ def workflow_commands(run: Document) -> Iterator[str]:
     """Workflow commands, one line each. GitHub reads them from stdout and stderr alike."""
     for table in run["tables"]:
         place = table["provenance"].get("rules")
-        for rule in rules_of(table):
+        for rule in order_rules(table):
             level = _level(rule)
             if level:
                 title = f"{table['name']} {rule['id']}: {rule['status']}"

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result_queries import open_drift
 from hudi_reconcile.report.safe import visible
-from hudi_reconcile.report.words.rules import details, rules_of
+from hudi_reconcile.report.words.rules import details, order_rules
 from hudi_reconcile.report.words.verdict import reasons
 
 Document = Mapping[str, Any]
@@ -38,7 +38,7 @@ def junit(run: Document) -> str:
 
 
 def _cases(run: Document, table: Document) -> Iterator[Case]:
-    rules = [_rule_case(table, rule) for rule in rules_of(table)]
+    rules = [_rule_case(table, rule) for rule in order_rules(table)]
     explained = any(case.ending in ("failure", "error") for case in rules)
     yield _work_case(run, table, explained=explained)
     yield from rules

@@ -83,7 +83,7 @@ class AnatomyView:
     over_time: TimeView | None
 
 
-def anatomy_of(table: Document) -> AnatomyView | None:
+def view_anatomy(table: Document) -> AnatomyView | None:
     """The view of a table; None where nothing drifted or the result does not say."""
     found = table.get("anatomy")
     if not found:

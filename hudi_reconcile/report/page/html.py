@@ -25,11 +25,19 @@ from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.result_queries import open_rules
 from hudi_reconcile.report.page.control_totals import signed_text
 from hudi_reconcile.report.page.trend import Index
-from hudi_reconcile.report.page.view import Kept, Number, numbers_of, page_of
+from hudi_reconcile.report.page.view import Kept, Number, build_page, list_numbers
 from hudi_reconcile.report.safe import visible
 from hudi_reconcile.report.words.advice import Advice, advice, command_prefix
 from hudi_reconcile.report.words.rules import open_rules_text
-from hudi_reconcile.report.words.verdict import count_text, drift_rows, figure, reasons, tone_of, verdict, was_compared
+from hudi_reconcile.report.words.verdict import (
+    choose_tone,
+    count_text,
+    drift_rows,
+    figure,
+    reasons,
+    verdict,
+    was_compared,
+)
 
 Document = Mapping[str, Any]
 
@@ -39,7 +47,7 @@ def render_report(run: Document, kept: Kept) -> str:
 
     The same documents give the same text. Nothing in it comes from elsewhere, but for this tool's version.
     """
-    return _template("report.html").render(page=page_of(run, kept), tool=command_prefix(run), **_inlined())
+    return _template("report.html").render(page=build_page(run, kept), tool=command_prefix(run), **_inlined())
 
 
 def render_index(index: Index, base: str) -> str:
@@ -150,11 +158,11 @@ class Mail:
     more_reasons: int
 
 
-def mail_of(run: Document, guards: Mapping[str, Any]) -> Mail:
+def build_mail(run: Document, guards: Mapping[str, Any]) -> Mail:
     """The body for a run; `guards` are those of its plans, by table. Tables worst first; what has no room is counted."""
     tables = sorted(run["tables"], key=_worst_first)
     why = [(table["name"], what, fix) for table in tables for what, fix in reasons(table)]
-    ink, ground = COLOURS[tone_of(run["outcome"])]
+    ink, ground = COLOURS[choose_tone(run["outcome"])]
     return Mail(
         run=run,
         trust=tuple(run.get("trust", ())),
@@ -162,7 +170,7 @@ def mail_of(run: Document, guards: Mapping[str, Any]) -> Mail:
         ground=ground,
         verdict=verdict(run),
         advice=advice(run, guards=guards),
-        numbers=numbers_of(run),
+        numbers=list_numbers(run),
         tables=tuple(map(_table, tables[:MOST_TABLES])),
         more_tables=max(0, len(tables) - MOST_TABLES),
         reasons=tuple(why[:MOST_REASONS]),
@@ -176,7 +184,7 @@ def _worst_first(table: Document) -> tuple[int, int, str]:
 
 
 def _table(table: Document) -> MailTable:
-    ink, ground = COLOURS[tone_of(table["outcome"])]
+    ink, ground = COLOURS[choose_tone(table["outcome"])]
     drift = drift_rows(table) if was_compared(table) else None
     rules = open_rules_text(open_rules(table), table["outcome"])
     return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"], rules)

@@ -19,7 +19,7 @@ from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_queries import open_rules
 from hudi_reconcile.report.words.rules import open_rules_text
-from hudi_reconcile.report.words.verdict import count_text, coverage_text, tone_of
+from hudi_reconcile.report.words.verdict import choose_tone, count_text, coverage_text
 
 Document = Mapping[str, Any]
 
@@ -61,7 +61,7 @@ class Trend:
     unread: str = ""
 
 
-def trend_of(table: str, past: Iterable[Document]) -> Trend | None:
+def build_trend(table: str, past: Iterable[Document]) -> Trend | None:
     """The trend of a table over the runs of a history (newest first), the newest `MOST_POINTS`; None without a comparison."""
     past = list(past)
     points = _points(table, past)
@@ -147,7 +147,7 @@ def _point(run: Document, one: Document, written: int) -> Point:
         run_id=run["run_id"],
         ended_utc=run["ended_utc"],
         outcome=one["outcome"],
-        tone=tone_of(one["outcome"]),
+        tone=choose_tone(one["outcome"]),
         drift=sum(one["findings"].values()) if was_compared else None,
         written=written,
         compared=_whole(coverage) if one["whole"] else part,
@@ -218,7 +218,7 @@ class Index:
     unreadable: tuple[str, ...]
 
 
-def index_of(past: Sequence[Document], *, as_of: str, older: Sequence[Document] = ()) -> Index:
+def build_index(past: Sequence[Document], *, as_of: str, older: Sequence[Document] = ()) -> Index:
     """The index over the runs of a history, newest first. `as_of` is the run it looks back from.
 
     `older` are runs before these, as many as tables need that these do not compare; for others they would be a history
@@ -243,12 +243,12 @@ def _standing(name: str, past: Sequence[Document]) -> TableStanding:
     newer, compared = _since_comparison(touched)
     outcome = _outcome(newer, compared)
     shown, said = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
-    trend = trend_of(name, past)
+    trend = build_trend(name, past)
     point = trend.points[-1] if trend else None
     return TableStanding(
         name=name,
         outcome=outcome,
-        tone="bad" if outcome == NEVER else tone_of(outcome),
+        tone="bad" if outcome == NEVER else choose_tone(outcome),
         drift=point.drift if point else None,
         compared=point.compared if point else "never",
         run_id=shown["run_id"],

@@ -20,13 +20,21 @@ from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, is_whole_co
 from hudi_reconcile.core.sweep.coverage import Coverage, coverage_age
 from hudi_reconcile.core.sweep.drift import KIND_CORRECTION, KIND_MEANING
 from hudi_reconcile.report.page.control_totals import ControlTotals, control_totals
-from hudi_reconcile.report.page.drift_profile import AnatomyView, Bar, anatomy_of, bars, span_text
+from hudi_reconcile.report.page.drift_profile import AnatomyView, Bar, bars, span_text, view_anatomy
 from hudi_reconcile.report.page.sample import CorrectedView, ShownFinding, corrected_view, show_finding
-from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, Trend, as_history_line, trend_of
+from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, Trend, as_history_line, build_trend
 from hudi_reconcile.report.words.advice import Advice, advice
-from hudi_reconcile.report.words.rules import details, of_status, rule_counts, rules_of, select_failed, select_warned
-from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, LeftView, left_of, not_compared
-from hudi_reconcile.report.words.verdict import count_text, coverage_text, drift_rows, figure, reasons, tone_of, verdict
+from hudi_reconcile.report.words.rules import details, of_status, order_rules, rule_counts, select_failed, select_warned
+from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, LeftView, not_compared, view_rest
+from hudi_reconcile.report.words.verdict import (
+    choose_tone,
+    count_text,
+    coverage_text,
+    drift_rows,
+    figure,
+    reasons,
+    verdict,
+)
 
 Document = Mapping[str, Any]
 
@@ -120,16 +128,16 @@ class Kept:
     left: Mapping[str, Sequence[Document]] = field(default_factory=dict)  # the first rows that an apply left
 
 
-def page_of(run: Document, kept: Kept) -> ReportPage:
+def build_page(run: Document, kept: Kept) -> ReportPage:
     """The report of a run (`result.json`)."""
     guards = {name: plan["guards"] for name, plan in kept.plans.items()}
     return ReportPage(
         run=run,
         trust=tuple(run.get("trust", ())),
-        tone=tone_of(run["outcome"]),
+        tone=choose_tone(run["outcome"]),
         verdict=verdict(run),
         advice=advice(run, guards=guards),
-        numbers=numbers_of(run),
+        numbers=list_numbers(run),
         tables=tuple(_table(run, number, kept) for number in range(1, len(run["tables"]) + 1)),
         provenance=tuple(facts(run.get("provenance", {}))),
     )
@@ -148,26 +156,26 @@ def _table(run: Document, number: int, kept: Kept) -> TableView:
         anchor=f"table-{number}",
         name=name,
         outcome=table["outcome"],
-        tone=tone_of(table["outcome"]),
+        tone=choose_tone(table["outcome"]),
         document=table,
         drift=drift_rows(table),
         kinds=kinds,
         not_drift=_kind_rows(table["not_drift"], NOT_DRIFT_KINDS) if compared else (),
-        anatomy=anatomy_of(table),
+        anatomy=view_anatomy(table),
         totals=control_totals(table),
         reasons=tuple(reasons(table)),
         not_compared=not_compared(run, table),
         left_out=count_left_out(run, [table]).value,
-        trend=trend_of(name, [as_history_line(run), *kept.past]),
-        age=None if coverage is None else age_of(coverage, run["run_id"], run["ended_utc"]),
+        trend=build_trend(name, [as_history_line(run), *kept.past]),
+        age=None if coverage is None else view_ages(coverage, run["run_id"], run["ended_utc"]),
         sample=tuple(map(show_finding, kept.samples.get(name, ()))),
-        rules=tuple(map(_rule, rules_of(table))),
+        rules=tuple(map(_rule, order_rules(table))),
         rule_counts=rule_counts(table),
         findings_run=plan["run_id"] if plan else run["run_id"] if run["command"] in COMPARING_COMMANDS else "",
         plan=plan,
         guards=tuple((plan or table)["guards"]),
         corrected=corrected_view(kept.corrected.get(name)),
-        left=left_of(run, table, kept.left.get(name, ())),
+        left=view_rest(run, table, kept.left.get(name, ())),
         provenance=_provenance(table, plan),
         cost=_cost(table["cost"]),
     )
@@ -255,7 +263,7 @@ class Number:
     detail: str = ""
 
 
-def numbers_of(run: Document) -> tuple[Number, ...]:
+def list_numbers(run: Document) -> tuple[Number, ...]:
     """The five of a run."""
     tables = run["tables"]
     if run["command"] == "pull":
@@ -352,10 +360,10 @@ def facts(document: Mapping[str, Any], *, prefix: str = "") -> Iterator[Fact]:
         yield from _facts(f"{prefix}{name}", value)
 
 
-def label_of(path: str) -> str:
+def spell_label(path: str) -> str:
     """A field's path in words.
 
-    >>> label_of("spark_version"), label_of("jars/postgresql-42.7.jar")
+    >>> spell_label("spark_version"), spell_label("jars/postgresql-42.7.jar")
     ('Spark version', 'Jars: postgresql-42.7.jar')
     """
     head, *below = path.split("/", 1)
@@ -378,7 +386,7 @@ def _facts(path: str, value: Any) -> Iterator[Fact]:
             yield from _facts(f"{path}/{number}" if len(value) > 1 else path, item)
     else:
         text = str(value)
-        yield Fact(label_of(path), text, code="\n" in text or any(word in path.lower() for word in _CODE))
+        yield Fact(spell_label(path), text, code="\n" in text or any(word in path.lower() for word in _CODE))
 
 
 _DAY = 86_400
@@ -394,7 +402,7 @@ class AgeView:
     spans: tuple[Bar, ...]
 
 
-def age_of(coverage: Coverage, run_id: str, ended_utc: str) -> AgeView:
+def view_ages(coverage: Coverage, run_id: str, ended_utc: str) -> AgeView:
     """The ages at the end of a run; what that run compared itself is told apart."""
     now_micros = _micros(ended_utc)
     found = coverage_age(coverage)

@@ -82,10 +82,10 @@ def _same_plan_does(table: Document) -> bool:
 
 def command_prefix(run: Document) -> str:
     """The tool's name with the config file of the run, where that is not the default, and its profile."""
-    return tool_command(*config_of(run))
+    return tool_command(*read_config_names(run))
 
 
-def config_of(run: Document) -> tuple[str | None, str | None]:
+def read_config_names(run: Document) -> tuple[str | None, str | None]:
     """The config file of a run, as it was typed, and its profile; None where it does not say."""
     known = run.get("provenance", {})
     config, profile = known.get("config"), known.get("profile")
@@ -116,7 +116,7 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
         if no:
             fixes = "; ".join(dict.fromkeys(guard["fix"] for guard in no if guard.get("fix")))
             names = list_text([guard["name"] for guard in no])
-            fixes = add_config(fixes, *config_of(run))
+            fixes = add_config(fixes, *read_config_names(run))
             said.append(
                 f"{table['name']}: {count_text(len(no), 'guard')} will refuse the plan ({names}). {fixes}".strip()
             )

@@ -13,7 +13,7 @@ _WORDS = {"error": "could not run", "fail": "failed", "waived": "waived", "pass"
 _MOST_NAMES = 5
 
 
-def rules_of(table: Document) -> list[Document]:
+def order_rules(table: Document) -> list[Document]:
     """The rules of a table, those first that need a look: could not run, failed (errors before warnings), waived, passed."""
     rules = list(table.get("rules", ()))
     return sorted(rules, key=lambda rule: (STATUSES.index(rule["status"]), rule["severity"] != "error"))
@@ -21,7 +21,7 @@ def rules_of(table: Document) -> list[Document]:
 
 def of_status(tables: Sequence[Document], status: str) -> list[Document]:
     """The rules of all tables with this status."""
-    return [rule for table in tables for rule in rules_of(table) if rule["status"] == status]
+    return [rule for table in tables for rule in order_rules(table) if rule["status"] == status]
 
 
 def select_failed(tables: Sequence[Document]) -> list[Document]:
@@ -46,12 +46,12 @@ def rule_counts(table: Document) -> str:
         warnings = select_warned([table]) if status == "fail" else []
         told += [f"{number:,} {_WORDS[status]}"] if (number := len(rules) - len(warnings)) else []
         told += [f"{len(warnings):,} failed {_as_warnings(warnings)}"] if warnings else []
-    return f"{len(rules_of(table)):,}: {', '.join(told)}"
+    return f"{len(order_rules(table)):,}: {', '.join(told)}"
 
 
 def rules_sentence(tables: Sequence[Document]) -> str:
     """All rules of these tables in one sentence; empty where they have none."""
-    rules = [rule for table in tables for rule in rules_of(table)]
+    rules = [rule for table in tables for rule in order_rules(table)]
     if not rules:
         return ""
     errors, warnings = of_status(tables, "error"), select_warned(tables)
@@ -85,7 +85,7 @@ def rule_lines(table: Document) -> Iterator[tuple[str, str]]:
     if not table.get("rules"):
         return
     yield "rules", rule_counts(table)
-    for rule in rules_of(table):
+    for rule in order_rules(table):
         if rule["status"] == "pass":
             continue
         yield rule["status"].upper(), f"{rule['id']}: {rule['what']}{_rows(rule)}{_warning(rule)}"
@@ -110,7 +110,7 @@ def details(rule: Document) -> list[str]:
 def rule_errors(table: Document) -> list[tuple[str, str]]:
     """Why rules could not run, each with its fix; without those that only repeat the table's own error."""
     own = table["error"]["message"] if table["error"] else None
-    errors = [rule for rule in rules_of(table) if rule["status"] == "error" and rule["why"] != own]
+    errors = [rule for rule in order_rules(table) if rule["status"] == "error" and rule["why"] != own]
     return [(f"rule {rule['id']}: {rule['why']}", rule["fix"]) for rule in errors]
 
 

@@ -111,7 +111,7 @@ class LeftView:
     command: str
 
 
-def left_of(run: Document, table: Document, sample: Sequence[Document] = ()) -> LeftView | None:
+def view_rest(run: Document, table: Document, sample: Sequence[Document] = ()) -> LeftView | None:
     """What the run left of a table's plan; None where it applied nothing or left nothing."""
     left = table.get("uncorrected")
     if left is None or not left["rows"]:

@@ -309,10 +309,10 @@ TONES = {
 }
 
 
-def tone_of(outcome: str) -> str:
+def choose_tone(outcome: str) -> str:
     """The tone of an outcome by its name; one that cannot be told, such as of an unreadable run, is bad.
 
-    >>> tone_of("clean"), tone_of("unreadable")
+    >>> choose_tone("clean"), choose_tone("unreadable")
     ('good', 'bad')
     """
     return TONES[Outcome(outcome)] if outcome in {one.value for one in Outcome} else "bad"

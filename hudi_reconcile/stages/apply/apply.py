@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import STOPS, ReconcileError
 from hudi_reconcile.core.plan.guards import failed_guards, guard_shrunken_source, tighten_guards
-from hudi_reconcile.core.plan.lake_ownership import refuse_silent, told_of
+from hudi_reconcile.core.plan.lake_ownership import describe_writers, refuse_silent
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
-from hudi_reconcile.core.plan.steps import Course, StepName, steps_of
+from hudi_reconcile.core.plan.steps import Course, StepName, list_steps
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure, Guard
 from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet, parse
@@ -26,16 +26,16 @@ from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.schema_evolution import Past
 from hudi_reconcile.core.tables.values import Checkpoint, SourceTable
 from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
-from hudi_reconcile.stages.apply.commits import ApplyWork, exclude_landed, firsts_of, write_corrections
+from hudi_reconcile.stages.apply.commits import ApplyWork, exclude_landed, select_first_commits, write_corrections
 from hudi_reconcile.stages.apply.progress import DOUBLED, READY, CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import (
     Made,
     PlanCommits,
     Remaining,
     add_killed_applies,
-    earlier_of,
-    landed_of,
-    made_of,
+    count_earlier,
+    find_plan_commits,
+    look_at_made_rows,
     other_part,
     refuse_undone,
     remaining_work,
@@ -43,7 +43,7 @@ from hudi_reconcile.stages.apply.recovery import (
 )
 from hudi_reconcile.stages.apply.result import Done, done_result, failed_result, refused_result
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
-from hudi_reconcile.stages.comparison import Sides, hidden_digits, precision_of, scope_of
+from hudi_reconcile.stages.comparison import Sides, agree_scope, hidden_digits, measure_precision
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, require_table, roll_back_dead_writers
@@ -56,12 +56,12 @@ from hudi_reconcile.stages.requirements import (
     schema_text,
 )
 from hudi_reconcile.stages.stage_log import Laps, step_log
-from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, policy_of, refuse_unreplayed
-from hudi_reconcile.stages.sweep.partial import partitions_of
+from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, build_policy, refuse_unreplayed
+from hudi_reconcile.stages.sweep.partial import find_partitions
 from hudi_reconcile.stages.sweep.settling import look_until_settled
 from hudi_reconcile.stages.sweep.stability import check_complete
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, pin_lake
-from hudi_reconcile.stages.watermark import watermark_of
+from hudi_reconcile.stages.watermark import choose_watermark
 
 EXPIRED = "expired_plan"
 
@@ -83,14 +83,14 @@ def apply(
     one that is no ReconcileError, and a stop of the process, comes as LandedError.
     """
     with edges.lake.lease(job.run_id), step_log(job.name, edges.clock) as say:
-        course = Course(steps_of(plan), say)
+        course = Course(list_steps(plan), say)
         course.begin(StepName.REQUIRE)
-        landed = landed_of(edges.lake, plan.plan_id)
+        landed = find_plan_commits(edges.lake, plan.plan_id)
         refuse_undone(job, plan, landed)
         left = remaining_work(plan, landed, approval.only)
         table = edges.source.describe()
         refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if left.again else set()))
-        standing = edges.source.standing()
+        standing = edges.source.read_lineage()
         refuse_changed_standing(job, plan, standing)
         if left.again:
             course.skip_to(StepName.VERIFY)
@@ -116,7 +116,7 @@ def _refusals(
     job: TableJob, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
 ) -> tuple[Guard, ...]:
     return failed_guards(
-        (*tighten_guards(plan.guards, policy_of(job)), *shrunken),
+        (*tighten_guards(plan.guards, build_policy(job)), *shrunken),
         deletes=plan.deletes,
         approved=approval.approve_deletes,
         only=action,
@@ -127,7 +127,7 @@ def _refusals(
 
 def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: Tally) -> TableResult:
     job, plan = work.job, work.plan
-    writers = edges.lake.writers()
+    writers = edges.lake.list_writers()
     refuse_silent(job.name, writers.without_heartbeat)
     laps = Laps(edges.clock)
     try:
@@ -143,7 +143,7 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
         if isinstance(error, ReconcileError):
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
-    notes = (*found.notes, *told_of(writers))
+    notes = (*found.notes, *describe_writers(writers))
     cost = found.cost + Cost(phases_seconds=laps.seconds)
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
 
@@ -160,7 +160,7 @@ def _with_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing
 def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None, course: Course) -> TableResult:
     """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
     _, checkpoint = pin_lake(work.sides.lake)
-    refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.moment(), deletes=False)
+    refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.read_moment(), deletes=False)
     work = replace(work, followed=replace(work.followed, notes=()))  # of what a commit would do
     laps = Laps(edges.clock)
     done = _verified(work, edges, CommitOutcome({}, work.earlier.instants), course)
@@ -177,36 +177,36 @@ def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> 
     planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
     if not plan.deletes or not isinstance(planned, int) or not planned:
         return ()
-    return (guard_shrunken_source(planned, source.rows_now(table), policy_of(job)),)
+    return (guard_shrunken_source(planned, source.count_rows(table), build_policy(job)),)
 
 
 def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> ApplyWork:
     table = edges.source.describe()
     lake_table = require_table(job, edges.lake.look())
     refuse_mismatch(job, table, lake_table)
-    refuse_foreign(job, table, lake_table, edges.lake.origin, "apply")
-    at = edges.lake.checkpoint()
+    refuse_foreign(job, table, lake_table, edges.lake.read_origin, "apply")
+    at = edges.lake.find_checkpoint()
     checkpoint = None if at is None else at.checkpoint
-    scope = scope_of(job, table, lake_table, edges.source, past=Past.of(checkpoint))
+    scope = agree_scope(job, table, lake_table, edges.source, past=Past.of(checkpoint))
     followed = columns_for_correction(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
     files = [name.removeprefix("findings/") for name in plan.files]
-    planned = comparer.planned(comparer.load(findings_path, files), None)
+    planned = comparer.select_corrections(comparer.load(findings_path, files), None)
     refuse_other_rows(plan, comparer.count(planned, "action"))
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
-    within = partitions_of(job, plan.partitions, scope)
+    within = find_partitions(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
     own = left.landed if plan.required(SCHEMA) in (None, schema_text(scope.agreement)) else None
-    rows = rewritten_versions(sides, comparer.planned(planned, left.action), own or ())
+    rows = rewritten_versions(sides, comparer.select_corrections(planned, left.action), own or ())
     other = _other_part(sides, planned, left, own)
-    touched = comparer.segments_of(rows)
-    done = comparer.planned(planned, left.action_before)
-    earlier = earlier_of(sides, done, left.commits, left.rows_before, own)
+    touched = comparer.find_segments(rows)
+    done = comparer.select_corrections(planned, left.action_before)
+    earlier = count_earlier(sides, done, left.commits, left.rows_before, own)
     return ApplyWork(
         job, plan, left.action, sides, planned, rows, touched, scope, followed,
-        verify=comparer.segments_of(planned) if other.rows is None else touched,
-        firsts=firsts_of(left.landed, left.action),
+        verify=comparer.find_segments(planned) if other.rows is None else touched,
+        firsts=select_first_commits(left.landed, left.action),
         earlier=add_killed_applies(earlier, other.made, other.firsts),
         planned_rows=left.rows + (0 if other.made is None else other.made.rows),
         finishes=other.rows is None,
@@ -231,9 +231,9 @@ def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCo
     if left.finishes:
         return _OtherPart(None)
     action = other_part(left.action)
-    rows = sides.comparer.planned(planned, action)
-    firsts = firsts_of(left.landed, action)
-    made = made_of(sides, rows, firsts, own) if firsts and own is not None else None
+    rows = sides.comparer.select_corrections(planned, action)
+    firsts = select_first_commits(left.landed, action)
+    made = look_at_made_rows(sides, rows, firsts, own) if firsts and own is not None else None
     if made is None:
         return _OtherPart(rows)
     unwritten = sides.comparer.count(made.left, "action")
@@ -282,17 +282,17 @@ def _rechecked(work: ApplyWork, course: Course) -> _Rechecked:
     course.begin(StepName.RECHECK)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pin_lake(sides.lake)
-    moment = sides.source.moment()
+    moment = sides.source.read_moment()
     deletes = work.action != "upsert" and REPLICA_DELETES not in work.words
     refuse_unreplayed(work.job, work.plan, sides, checkpoint, moment, deletes=deletes)
-    kept = comparer.keep(sides.lake.rows(pin), work.touched)
-    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), kept)
+    kept = comparer.keep(sides.lake.read_rows(pin), work.touched)
+    look = Look(sides.source.read_rows(sides.table, sides.cut, work.touched), kept)
     rechecked = exclude_landed(work, comparer.recheck(work.rows, look, work.touched))
     if work.plan.deletes and work.action != "upsert":
         course.begin(StepName.ASK_DELETES)
     rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
     if checkpoint is None and not work.scope.lake_table.owned:
-        checkpoint = streamer_checkpoint(work.job, watermark_of(work.job, sides.table), sides.table, sides.lake)
+        checkpoint = streamer_checkpoint(work.job, choose_watermark(work.job, sides.table), sides.table, sides.lake)
     earlier = None if checkpoint is None else checkpoint.checkpoint
     counts = comparer.count(rechecked, "status")
     ready = sum(counts.get(status, 0) for status in (READY, DOUBLED))
@@ -304,15 +304,15 @@ def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Cours
     course.begin(StepName.VERIFY)
     course.end()
     found = _verify(work, edges)
-    source_rows = work.sides.source.rows_now(work.sides.table)
+    source_rows = work.sides.source.count_rows(work.sides.table)
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
     first = source_rows if isinstance(work.sides.cut, HashSegments) else found.source_rows
     fetched = first + (3 * first if found.findings is not None else first)
     sides, scope = work.sides, work.scope
-    precision = precision_of(scope, sides.comparer, lambda: sides.source.rows(sides.table, sides.cut))
+    precision = measure_precision(scope, sides.comparer, lambda: sides.source.read_rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0
     unverified = (*scope.unverified, *hidden_digits(scope, precision), *check_complete(found, work.job.name))
-    lake_rows = sides.lake.count(found.pin)
+    lake_rows = sides.lake.count_rows(found.pin)
     return Done(
         wrote.status,
         wrote.instants,
@@ -331,7 +331,7 @@ def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Cours
 
 
 def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
-    mark = watermark_of(work.job, work.sides.table)
+    mark = choose_watermark(work.job, work.sides.table)
     foreign = not work.scope.lake_table.owned
     job = work.job
     waiting = Waiting(
@@ -348,19 +348,19 @@ def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
 def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
     """The rechecked corrections, and notes: a delete whose key the source holds, or may hold, has `moved`."""
     comparer, source, table = sides.comparer, sides.source, sides.table
-    keys = comparer.to_delete(rechecked, MOST_ASKED)
+    keys = comparer.list_deletes(rechecked, MOST_ASKED)
     if keys == ():
         return rechecked, ()
-    named = None if keys is None else source.named(table, keys)
+    named = None if keys is None else source.find_named_rows(table, keys)
     if named is None:
         return _by_counts(sides, rechecked, touched)
     if not named.rows:
         return rechecked, ()
-    there, rows = comparer.held_rows(named.read())
+    there, rows = comparer.stage_rows(named.read())
     if rows < named.rows:
         note = f"a read of the deletes' keys gave {rows} rows, the source counts {named.rows}: nothing was deleted"
-        return comparer.still_there(rechecked, None), (note,)
-    return comparer.still_there(rechecked, there), ()
+        return comparer.mark_existing(rechecked, None), (note,)
+    return comparer.mark_existing(rechecked, there), ()
 
 
 def _by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
@@ -368,12 +368,12 @@ def _by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Fra
     comparer, source = sides.comparer, sides.source
     is_own = isinstance(sides.cut, HashSegments) and sides.cut.by == "xxhash64"  # the source knows no such segment
     segments = None if is_own else touched
-    before = source.rows_now(sides.table, sides.cut, segments)
-    there, rows = comparer.held_rows(source.rows(sides.table, sides.cut, segments))
-    if before == rows == source.rows_now(sides.table, sides.cut, segments):
-        return comparer.still_there(rechecked, there), ()
+    before = source.count_rows(sides.table, sides.cut, segments)
+    there, rows = comparer.stage_rows(source.read_rows(sides.table, sides.cut, segments))
+    if before == rows == source.count_rows(sides.table, sides.cut, segments):
+        return comparer.mark_existing(rechecked, there), ()
     note = (
         "the deletes' keys cannot be asked for in SQL, and the source changed while it was read: nothing was deleted; "
         "apply again at a quieter time"
     )
-    return comparer.still_there(rechecked, None), (note,)
+    return comparer.mark_existing(rechecked, None), (note,)

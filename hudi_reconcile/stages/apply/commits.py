@@ -80,7 +80,7 @@ class ApplyWork:
     own: tuple[PlanCommits, ...] = ()
 
 
-def firsts_of(landed: Sequence[PlanCommits], action: str | None) -> tuple[PlanCommits, ...]:
+def select_first_commits(landed: Sequence[PlanCommits], action: str | None) -> tuple[PlanCommits, ...]:
     """The first of two commits that killed applies of the same part, or of the whole, made; newest first."""
     return tuple(one for one in landed if not one.last and (action is None or one.part in ("all", action)))
 
@@ -90,11 +90,14 @@ def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
     lake = work.sides.lake
     for first in work.firsts:
         try:
-            around = lake.around(first.instant)
+            around = lake.pin_around(first.instant)
         except RefusedError:
             continue
-        both, later = (lake.rows(around[0]), lake.rows(around[1])), rewritten_snapshots(work.sides, first, work.own)
-        rechecked = work.sides.comparer.landed(rechecked, both, work.touched, later)
+        both, later = (
+            (lake.read_rows(around[0]), lake.read_rows(around[1])),
+            rewritten_snapshots(work.sides, first, work.own),
+        )
+        rechecked = work.sides.comparer.mark_landed(rechecked, both, work.touched, later)
     return rechecked
 
 
@@ -157,10 +160,10 @@ def _held_back(work: ApplyWork, rechecked: Frame) -> tuple[Frame, Mapping[str, i
         return rechecked, {}
     sides, found = work.sides, Counter[str]()
     for status in (READY, DOUBLED):
-        upserts = sides.comparer.ready(rechecked, status).upserts
-        images = sides.lake.batch(upserts, sides.table.columns, work.job.partition_by, 0, work.followed.shape)
+        upserts = sides.comparer.build_corrective(rechecked, status).upserts
+        images = sides.lake.build_batch(upserts, sides.table.columns, work.job.partition_by, 0, work.followed.shape)
         key = tuple(column.lake_name for column in sides.table.key_columns)
-        held = work.quarantine.held(images, key)
+        held = work.quarantine.hold_rows(images, key)
         if held.by_rule:
             rechecked = sides.comparer.hold(rechecked, held.keys)
             found.update(held.by_rule)
@@ -199,7 +202,7 @@ def _taken_over(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: T
     whole = work.finishes and not work.earlier.left and set(+tally.found) <= done
     words = work.words & {FILTER, RESTORED} if whole else work.words & {FILTER}
     if words and not whole:
-        deletes = work.sides.comparer.count(work.sides.comparer.planned(rechecked, "delete"), "status")
+        deletes = work.sides.comparer.count(work.sides.comparer.select_corrections(rechecked, "delete"), "status")
         words = words if work.action != "upsert" and set(deletes) <= done else frozenset()
     taken = accept_lineage(work.standing, words)
     carried = replace(carried, where=taken.where or carried.where, timeline=taken.timeline or carried.timeline)
@@ -208,9 +211,9 @@ def _taken_over(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: T
 
 def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str, tally: Tally) -> Instant:
     sides, job = work.sides, work.job
-    found = sides.comparer.ready(rechecked, status)
+    found = sides.comparer.build_corrective(rechecked, status)
     shape = work.followed.shape
-    upserts = sides.lake.batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq, shape)
+    upserts = sides.lake.build_batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq, shape)
     last = status == DOUBLED or not tally.found[DOUBLED]
     stands = _taken_over(work, rechecked, carried, tally) if last else carried
     batch = Corrective(upserts, found.deletes, found.expected)
@@ -246,5 +249,5 @@ def _labels(work: ApplyWork, status: str, tally: Tally, stood: str | None, *, la
 def _read_back(work: ApplyWork, rechecked: Frame, written: tuple[str, ...]) -> Frame:
     sides = work.sides
     pin, _ = pin_lake(sides.lake)
-    look = Look(sides.source.rows(sides.table, sides.cut, work.touched), sides.lake.rows(pin))
+    look = Look(sides.source.read_rows(sides.table, sides.cut, work.touched), sides.lake.read_rows(pin))
     return sides.comparer.read_back(rechecked, look, work.touched, written=written)

@@ -61,31 +61,31 @@ class PlanCommits:
     plan_id: str
 
 
-def landed_of(lake: Lake, plan_id: str) -> tuple[PlanCommits, ...]:
+def find_plan_commits(lake: Lake, plan_id: str) -> tuple[PlanCommits, ...]:
     """The commits of a plan, newest first."""
-    return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if _plan(text) == plan_id])
+    return _told(lake, [(text, at) for text, at in lake.find_labels(PLAN_LABEL) if _plan(text) == plan_id])
 
 
 def find_undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[PlanCommits, ...]:
     """The commits that a run made, or that its result names by their completion, and that can be taken back; newest first."""
-    mine = {at.requested for run, at in lake.labelled(UNDOABLE) if run == run_id or at.completed in completed}
-    return _told(lake, [(text, at) for text, at in lake.labelled(PLAN_LABEL) if at.requested in mine])
+    mine = {at.requested for run, at in lake.find_labels(UNDOABLE) if run == run_id or at.completed in completed}
+    return _told(lake, [(text, at) for text, at in lake.find_labels(PLAN_LABEL) if at.requested in mine])
 
 
 def find_merging(lake: Lake, landed: Sequence[PlanCommits]) -> tuple[Instant, ...]:
     """The commits of the same plans that made doubled keys one, newest first: no undo takes them back."""
-    ours, undoable = {one.instant.requested for one in landed}, {at.requested for _, at in lake.labelled(UNDOABLE)}
-    found = lake.labelled(PLAN_LABEL)
+    ours, undoable = {one.instant.requested for one in landed}, {at.requested for _, at in lake.find_labels(UNDOABLE)}
+    found = lake.find_labels(PLAN_LABEL)
     plans = {_plan(text) for text, at in found if at.requested in ours}
     return tuple(at for text, at in found if _plan(text) in plans and at.requested not in undoable)
 
 
 def has_commit_of(lake: Lake, run_id: str) -> bool:
     """True where any commit, of whatever kind, is of the run."""
-    return any(run == run_id for run, _ in lake.labelled(RUN_LABEL))
+    return any(run == run_id for run, _ in lake.find_labels(RUN_LABEL))
 
 
-def parts_of(landed: Sequence[PlanCommits]) -> frozenset[str]:
+def find_done_parts(landed: Sequence[PlanCommits]) -> frozenset[str]:
     """The parts of the plan that are done: `all`, `upsert`, `delete`."""
     return frozenset(one.part for one in landed if one.last)
 
@@ -105,10 +105,10 @@ def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[PlanCommits
     if not found:
         return ()
     wrote, counts, stood, kept = (
-        {at.requested: text for text, at in lake.labelled(key)} for key in (UNDOABLE, COUNTS, STOOD, SAVEPOINT)
+        {at.requested: text for text, at in lake.find_labels(key)} for key in (UNDOABLE, COUNTS, STOOD, SAVEPOINT)
     )
-    replaced = {_plan(text): stood[at.requested] for text, at in lake.labelled(PLAN_LABEL) if at.requested in stood}
-    undid, undid_run = (dict(lake.labelled(key)) for key in (UNDID, UNDO_LABEL))
+    replaced = {_plan(text): stood[at.requested] for text, at in lake.find_labels(PLAN_LABEL) if at.requested in stood}
+    undid, undid_run = (dict(lake.find_labels(key)) for key in (UNDID, UNDO_LABEL))
     landed = []
     for text, at in found:
         part, run = text.partition(":")[2], wrote.get(at.requested)
@@ -162,7 +162,7 @@ class Earlier:
 NONE = Earlier()
 
 
-def earlier_of(
+def count_earlier(
     sides: Sides, rows: Frame, landed: Sequence[PlanCommits], planned: int, own: Sequence[PlanCommits] | None
 ) -> Earlier:
     """What these commits made of a plan's rows: those `planned` ones of the parts that they finished.
@@ -173,7 +173,7 @@ def earlier_of(
     if not any(one.last for one in landed):
         return NONE
     ends = [one.counts for one in landed if one.last]
-    made = None if own is None else made_of(sides, rows, landed, own)
+    made = None if own is None else look_at_made_rows(sides, rows, landed, own)
     left: Counter[str] = Counter()
     written = 0
     for counts in ends:
@@ -209,26 +209,30 @@ def add_killed_applies(earlier: Earlier, made: Made | None, firsts: Sequence[Pla
 def _named(comparer: Comparer, made: Made, left: Mapping[str, int]) -> Frame | None:
     if not any(left.values()):
         return None
-    return comparer.ended(made.left, "reason", infer_reasons(left, comparer.count(made.left, "reason")))
+    return comparer.name_reasons(made.left, "reason", infer_reasons(left, comparer.count(made.left, "reason")))
 
 
-def made_of(sides: Sides, rows: Frame, landed: Sequence[PlanCommits], own: Sequence[PlanCommits]) -> Made | None:
+def look_at_made_rows(
+    sides: Sides, rows: Frame, landed: Sequence[PlanCommits], own: Sequence[PlanCommits]
+) -> Made | None:
     """What the commits made, each looked at just after it; None where a snapshot may be cleaned.
 
     `own` are all commits of the plan, which may have carried rows into new files.
     """
-    comparer, touched = sides.comparer, sides.comparer.segments_of(rows)
+    comparer, touched = sides.comparer, sides.comparer.find_segments(rows)
     found = 0
     for one in landed:
         try:
-            before, at = (sides.lake.rows(pin) for pin in sides.lake.around(one.instant))
+            before, at = (sides.lake.read_rows(pin) for pin in sides.lake.pin_around(one.instant))
         except RefusedError:
             return None
-        look = Look(sides.source.rows(sides.table, sides.cut, touched), at)
+        look = Look(sides.source.read_rows(sides.table, sides.cut, touched), at)
         then = rewritten_versions(sides, rows, commits_before(one, own))
-        marked = comparer.landed(comparer.recheck(then, look, touched), (before, at), touched)
+        marked = comparer.mark_landed(comparer.recheck(then, look, touched), (before, at), touched)
         found += comparer.count(marked, "status").get(LANDED, 0)
-        rows = comparer.uncorrected(rows, [comparer.ended(marked, "status", dict.fromkeys((READY, DOUBLED), UNKNOWN))])
+        rows = comparer.list_uncorrected(
+            rows, [comparer.name_reasons(marked, "status", dict.fromkeys((READY, DOUBLED), UNKNOWN))]
+        )
     return Made(found, rows)
 
 
@@ -264,7 +268,7 @@ class Remaining:
 
 def remaining_work(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None) -> Remaining:
     """What is left of the plan, or of the part that `--only` names."""
-    done = parts_of(landed)
+    done = find_done_parts(landed)
     action, again = _left(plan, done, only)
     before = done & {action} if again and action else done
     parts = before if again else before | {action or "all"}
@@ -322,7 +326,7 @@ def rewritten_versions(sides: Sides, rows: Frame, own: Sequence[PlanCommits]) ->
         found = _around(sides, one)
         if found is not None:
             action = "delete" if one.part == "upsert" else "upsert"
-            rows = sides.comparer.carried(rows, action, *found)
+            rows = sides.comparer.carry_versions(rows, action, *found)
     return rows
 
 
@@ -345,7 +349,7 @@ def _rewrites(one: PlanCommits) -> bool:
 
 def _around(sides: Sides, one: PlanCommits) -> tuple[Frame, Frame] | None:
     try:
-        was, at = sides.lake.around(one.instant)
+        was, at = sides.lake.pin_around(one.instant)
     except RefusedError:
         return None
-    return sides.lake.rows(was), sides.lake.rows(at)
+    return sides.lake.read_rows(was), sides.lake.read_rows(at)

@@ -37,7 +37,7 @@ class Left:
 def list_unwritten(comparer: Comparer, rows: Frame, unwritten: str, *, is_lost: bool) -> Frame:
     """Keys of rechecked corrections that were not written, by reason; `is_lost`: their commit was not made."""
     reason = NOT_COMMITTED if is_lost else unwritten
-    return comparer.ended(rows, "status", {READY: reason, DOUBLED: reason})
+    return comparer.name_reasons(rows, "status", {READY: reason, DOUBLED: reason})
 
 
 def list_left(left: Left, listing: Listing, rows: int) -> Uncorrected:
@@ -50,11 +50,11 @@ def list_left(left: Left, listing: Listing, rows: int) -> Uncorrected:
     earlier, comparer = left.earlier, left.comparer
     ends = [one for one in (left.ended, earlier.left_rows) if one is not None]
     if left.not_asked is not None:
-        ends.append(comparer.ended(left.not_asked, "action", dict.fromkeys(("upsert", "delete"), NOT_ASKED)))
+        ends.append(comparer.name_reasons(left.not_asked, "action", dict.fromkeys(("upsert", "delete"), NOT_ASKED)))
     by_reason, by_kind = Counter[str](), Counter[str]()
     listed = 0
     if ends:
-        found = comparer.uncorrected(left.planned, ends)
+        found = comparer.list_uncorrected(left.planned, ends)
         by_reason.update(comparer.count(found, "reason"))
         listed = by_reason.total()
         if listed:

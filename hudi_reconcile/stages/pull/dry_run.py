@@ -8,10 +8,10 @@ from hudi_reconcile.core.pull.cursor import Mark, is_empty
 from hudi_reconcile.core.pull.read_plan import ReadPlan
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.ports import Edges
-from hudi_reconcile.stages.comparison import cut_of
+from hudi_reconcile.stages.comparison import cut_keys
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.pull.replace import is_overwrite
-from hudi_reconcile.stages.pull.start import follow_schema, start_of
+from hudi_reconcile.stages.pull.start import choose_start, follow_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PullPlan:
 def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
     """The plan of the pull. Refuses what the pull would refuse before it reads; takes no lease."""
     source = edges.source
-    start = follow_schema(job, start_of(job, source, edges.lake, full=full))
+    start = follow_schema(job, choose_start(job, source, edges.lake, full=full))
     empty = is_empty(start.window)
     checkpoint = None if start.before is None else start.before.checkpoint.text
     lower, upper, is_full = start.window.lower, start.window.upper, start.whole
@@ -74,7 +74,7 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
         bound=bound,
         bound_why=start.watermark.bound_why(start.moment) or start.moment.bound_why,
         connections=source.connections,
-        read=None if empty else source.planned(start.table, cut_of(job, start.table, source), start.window),
+        read=None if empty else source.plan_read(start.table, cut_keys(job, start.table, source), start.window),
         create=None if start.existing is not None else WouldCreate(job.lake_type, key, partition_by, columns),
         notes=(*start.notes, *notes),
         schema=start.schema,

@@ -22,12 +22,12 @@ from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
 from hudi_reconcile.core.tables.key_encoding import needs_spelling
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Clock, Edges, Frame, Lake, NewTable, Source, Staged
-from hudi_reconcile.stages.comparison import cut_of
+from hudi_reconcile.stages.comparison import cut_keys
 from hudi_reconcile.stages.hoodiestreamer import checkpoint_to_hand_back
 from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
-from hudi_reconcile.stages.pull.start import Start, carry, refuse_changed, start_of
+from hudi_reconcile.stages.pull.start import Start, carry, choose_start, refuse_changed
 from hudi_reconcile.stages.stage_log import Laps, say_page
 
 NO_APPROVAL = Approval()
@@ -62,19 +62,19 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     """
     source, lake = edges.source, edges.lake
     with _unfinished(), lake.lease(job.run_id):
-        start = start_of(job, source, lake, full=full)
+        start = choose_start(job, source, lake, full=full)
         start = replace(start, notes=(*start.notes, *roll_back_dead_writers(job, lake, approval.dead_writers)))
         if is_empty(start.window):
             return _result(job, start, _Done(start.existing, start.before))
         if start.whole and start.existing is not None:
             refuse_unsafe_writers(job, lake)  # before all rows are read for nothing
-        start = carry(job, start, frozenset(source.uncarried(start.table, start.window)))
+        start = carry(job, start, frozenset(source.find_uncarried(start.table, start.window)))
         if start.existing is not None and start.whole and is_overwrite(job):
             return _overwrite(job, start, edges, approval)
-        done, cut = _Done(start.existing, start.before), cut_of(job, start.table, source)
+        done, cut = _Done(start.existing, start.before), cut_keys(job, start.table, source)
         try:
             for page in _pages(job, start, source, _ends(job, start, edges.clock)):
-                staged = source.staged(start.table, cut, page.window, start.bound)
+                staged = source.stage_rows(start.table, cut, page.window, start.bound)
                 _refuse_unfit(job, start, done, staged, source)
                 if staged.rows or done.existing is None or (start.schema and not done.pages):
                     with edges.whole_commit():
@@ -104,17 +104,17 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
     source, lake, table = edges.source, edges.lake, start.existing
     if table is None:
         raise ValueError("there is nothing to replace")
-    before = source.rows_now(start.table)
-    staged = source.staged(start.table, cut_of(job, start.table, source), start.window, start.bound)
-    refuse_torn(job, staged.rows, before, source.rows_now(start.table))
+    before = source.count_rows(start.table)
+    staged = source.stage_rows(start.table, cut_keys(job, start.table, source), start.window, start.bound)
+    refuse_torn(job, staged.rows, before, source.count_rows(start.table))
     gone = 0
 
     def land(rows: Frame, checkpoint: Checkpoint, labels: dict[str, str]) -> Instant:
         nonlocal gone
-        found = lake.would_overwrite(rows, table)
+        found = lake.compare_overwrite(rows, table)
         held = None if start.before is None else start.before.checkpoint
         # Asked again: a server that was replaced while rows were read may lack some.
-        standing = lineage_guards(held, source.standing(), deletes=found.gone_rows, regressed=0, verb="pull")
+        standing = lineage_guards(held, source.read_lineage(), deletes=found.gone_rows, regressed=0, verb="pull")
         check_replacement(job, found, staged.rows, approval, standing)
         gone = found.gone_rows
         refuse_unsafe_writers(job, lake)
@@ -146,10 +146,10 @@ def _handed_back(start: Start, done: _Done, edges: Edges) -> Start:
     lake = edges.lake
     if done.existing is None or done.existing.owned or done.after is None:
         return start
-    back = checkpoint_to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.origin())
+    back = checkpoint_to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.read_origin())
     if back is None:
         return start
-    if silent := lake.silent_writers():
+    if silent := lake.list_silent_writers():
         note = f"not handed back to HoodieStreamer: a writer without heartbeat is in flight ({', '.join(silent)})"
         return replace(start, notes=(*start.notes, f"{note}; the next pull that reads does it"))
     with edges.whole_commit():
@@ -164,7 +164,9 @@ def _pages(job: TableJob, start: Start, source: Source, ends: Callable[[int], bo
         return
     rest = replace(start.window, upper=Edge(Mark(start.bound)))
     for pages in count(1):
-        page = next_page(rest, job.limit_rows, lambda window, rows, at: source.ahead(start.table, window, rows, at))
+        page = next_page(
+            rest, job.limit_rows, lambda window, rows, at: source.look_ahead(start.table, window, rows, at)
+        )
         if page.rest is None:
             yield PageRange(replace(page.window, upper=None), None) if start.whole else page
             return
@@ -230,7 +232,7 @@ def _write(
         as_of_micros=start.moment.as_of(None if earlier is None else earlier.as_of_micros),
     )
     checkpoint = start.watermark.written(blank, reached)
-    rows = lake.batch(staged.frame, start.table.columns, job.partition_by, read_seq, start.shape)
+    rows = lake.build_batch(staged.frame, start.table.columns, job.partition_by, read_seq, start.shape)
     labels = job.labels("pull")
     if done.existing is None:
         instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)

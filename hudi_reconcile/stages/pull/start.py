@@ -19,7 +19,7 @@ from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
 from hudi_reconcile.stages.pull.replace import is_overwrite
 from hudi_reconcile.stages.pull.schema import follow
-from hudi_reconcile.stages.watermark import Watermark, hours_off, refuse_behind, replica_lag, watermark_of
+from hudi_reconcile.stages.watermark import Watermark, choose_watermark, hours_off, refuse_behind, replica_lag
 
 _MINUTE_MICROS = 60_000_000
 _WORTH_AN_INDEX_ROWS = 100_000
@@ -51,7 +51,7 @@ class Start:
     standing: SourceLineage = UNKNOWN
 
 
-def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
+def choose_start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     """The start; of a full fetch where the config allows one in place of a window that cannot be trusted."""
     try:
         return _start(job, source, lake, full=full)
@@ -65,13 +65,13 @@ def start_of(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
 def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     """Settle it. Raises RefusedError for a lake table or checkpoint that rows must not be added to."""
     described = source.describe()
-    watermark = watermark_of(job, described)
+    watermark = choose_watermark(job, described)
     existing = lake.look()
     refuse_mask(job, described, existing)
     table = described if existing is None else encode_columns(described, existing)
     before = _checkpoint(job, watermark, table, existing, lake, full=full)
-    refuse_key_faults(job.name, source.key_faults(table))
-    moment = source.moment()
+    refuse_key_faults(job.name, source.find_key_faults(table))
+    moment = source.read_moment()
     signs = Signs()
     bound: Value | None = watermark.bound(moment, source.zone_offset_micros)
     if watermark.moving:
@@ -80,7 +80,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
         _refuse_clock_gone_back(job, watermark, before, now)
         _refuse_counter_gone_back(job, watermark, reached, bound)
         if not watermark.by_version:  # always there, and no clock that could be wrong
-            signs = source.signs(table, watermark.order, reached=reached, now=now)
+            signs = source.count_signs(table, watermark.order, reached=reached, now=now)
         if bound is None and job.limit_rows is not None:
             bound = _numbers_now(source, table, watermark)
     whole = full or existing is None or job.strategy == "full" or not watermark.moving
@@ -91,7 +91,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     told += zone_notes(watermark, signs, before, moment, source.zone_offset_micros)
     left = () if whole and is_overwrite(job) else _left_by_ordering(watermark, existing, whole=whole)
     notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job, existing), *left)
-    standing = source.standing()
+    standing = source.read_lineage()
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
 
 
@@ -254,7 +254,7 @@ def _next(job: TableJob, watermark: Watermark, before: CheckpointAt | None, boun
 
 def _numbers_now(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
     """An end for pages of numbers: without one they would run after a source that never rests."""
-    greatest = source.ahead(table, full_window(watermark.order), None, None).last
+    greatest = source.look_ahead(table, full_window(watermark.order), None, None).last
     return None if greatest is None else value_above(greatest)
 
 
@@ -290,8 +290,8 @@ def _checkpoint(
     if existing is None:
         return None
     refuse_mismatch(job, table, existing)
-    refuse_foreign(job, table, existing, lake.origin, "pull")
-    found = lake.checkpoint()
+    refuse_foreign(job, table, existing, lake.read_origin, "pull")
+    found = lake.find_checkpoint()
     if found is None and not existing.owned:
         found = streamer_checkpoint(job, watermark, table, lake)
     if full:

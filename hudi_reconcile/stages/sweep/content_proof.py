@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.result_parts import Covered
-from hudi_reconcile.core.sweep.coverage import Coverage, continue_coverage, segments_of
+from hudi_reconcile.core.sweep.coverage import Coverage, continue_coverage, list_segments
 from hudi_reconcile.core.sweep.proof import (
     NO_ROWS,
     ContentProof,
@@ -30,7 +30,7 @@ from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.ports import Edges, Frame, Look, RowVersions, SegmentDigest
-from hudi_reconcile.stages.comparison import Scope, Sides, cut_of
+from hudi_reconcile.stages.comparison import Scope, Sides, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 
 _NOTHING = SegmentSet(())
@@ -71,21 +71,21 @@ class ProofKeeper:
         except SourceError as error:
             self._is_blind, self.past = True, None
             self.note = f"no content proof: the row versions could not be read: {error.message}"
-            self._met = SegmentSet.of(range(segments_of(self.base.coverage.cut)))
-            return sides.comparer.digests(sides.first_look(pin), None), sides.source.rows_now(sides.table)
+            self._met = SegmentSet.of(range(list_segments(self.base.coverage.cut)))
+            return sides.comparer.compare_digests(sides.first_look(pin), None), sides.source.count_rows(sides.table)
         rows = {one.segment: one.rows for one in self._seen}
-        everything = SegmentSet.of(range(segments_of(self.base.coverage.cut)))
+        everything = SegmentSet.of(range(list_segments(self.base.coverage.cut)))
         turn = None if self.past is None else take_turns(self.past, self._seen, self.rotation, self.now_micros)
         chosen = everything if turn is None else turn.segments
         if self.past is None or turn is None or self._is_most(chosen, rows):
             self._met, self._turn = everything, Turn(_NOTHING, _NOTHING, _NOTHING) if turn is None else turn
-            return sides.comparer.digests(sides.first_look(pin), None), sum(rows.values())
-        found = {one.segment: one for one in sides.comparer.digests(self._some(sides, pin, chosen), None)}
+            return sides.comparer.compare_digests(sides.first_look(pin), None), sum(rows.values())
+        found = {one.segment: one for one in sides.comparer.compare_digests(self._some(sides, pin, chosen), None)}
         lake = {one.segment: (one.lake_rows, one.lake_high, one.lake_low) for one in found.values() if one.lake_rows}
         others = find_changed(self.past, lake, chosen)
         if others.ids:
             found = {segment: one for segment, one in found.items() if segment not in set(others.ids)}
-            found |= {one.segment: one for one in sides.comparer.digests(sides.first_look(pin, others), others)}
+            found |= {one.segment: one for one in sides.comparer.compare_digests(sides.first_look(pin, others), others)}
         self._met, self._turn = SegmentSet.of((*chosen.ids, *others.ids)), turn
         met = frozenset(self._met.ids)
         carried = (
@@ -114,7 +114,7 @@ class ProofKeeper:
     def describe(self, covered: Covered, digests: Sequence[SegmentDigest]) -> Covered:
         """The same with what was carried, and since when."""
         met = frozenset(self._met.ids)
-        if self.past is None or len(met) == segments_of(self.base.coverage.cut):
+        if self.past is None or len(met) == list_segments(self.base.coverage.cut):
             return covered
         carried = self.past.proven() - met
         oldest = min(
@@ -158,7 +158,7 @@ def keep_proof(job: TableJob, scope: Scope, part: PartialSweep, edges: Edges, su
     versions = source.row_versions(scope.table, scope.agreement)
     if asked is None or versions.standing is None:
         return versions.why
-    fresh = cut_of(job, scope.table, source)
+    fresh = cut_keys(job, scope.table, source)
     if not isinstance(fresh, RangeSegments):
         return "the key does not begin with an integer"
     settings = (*sorted(job.exclude), *(f"{a} is {b}" for a, b in job.rename.items()), asked.maker)

@@ -15,7 +15,7 @@ from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.comparison import tell_altered
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.sweep.partial import WHOLE, partition_columns
-from hudi_reconcile.stages.sweep.sweep import SweepContext, ground_of, open_scope
+from hudi_reconcile.stages.sweep.sweep import SweepContext, open_scope, prepare_sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPla
     """The plan of the sweep. Raises what the sweep would raise before it reads rows."""
     source = edges.source
     seen, watermark = open_scope(job, source, edges.lake, partition_columns(job, part))
-    scope = tell_altered(job, seen.scope, source.uncarried(seen.scope.declared, None))
-    context = ground_of(job, scope, watermark, edges, part)
+    scope = tell_altered(job, seen.scope, source.find_uncarried(seen.scope.declared, None))
+    context = prepare_sweep(job, scope, watermark, edges, part)
     by_hash = isinstance(context.cut, HashSegments)
     estimate, notes = _estimate(context, edges, part)
     if part.partitions:
@@ -90,7 +90,7 @@ def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPla
 
 def _estimate(context: SweepContext, edges: Edges, part: PartialSweep) -> tuple[SweepEstimate | None, tuple[str, ...]]:
     table, agreement = context.scope.table, context.scope.agreement
-    hindrance = edges.source.hindrance(table, agreement)
+    hindrance = edges.source.find_hindrance(table, agreement)
     if hindrance:
         return None, (f"no estimate: {hindrance}; the cost of the last sweep is in its result, under `cost`",)
     probe = edges.source.probe(table, agreement)

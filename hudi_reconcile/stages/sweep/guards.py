@@ -14,12 +14,12 @@ from hudi_reconcile.core.tables.values import CheckpointAt, Moment
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.sweep.two_looks import Confirmed
-from hudi_reconcile.stages.watermark import FIX, replica_lag, watermark_of
+from hudi_reconcile.stages.watermark import FIX, choose_watermark, replica_lag
 
 REPLICA_DELETES = "replica_deletes"
 
 
-def guards_of(
+def check_guards(
     job: TableJob, found: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, standing: SourceLineage
 ) -> tuple[Guard, ...]:
     """All guards. `columns`: in how many rows each differs. `table_rows`: the whole table's where a part was compared."""
@@ -29,13 +29,13 @@ def guards_of(
     counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
     before = None if found.checkpoint is None else found.checkpoint.checkpoint
     return (
-        *guards(counts, policy_of(job)),
+        *guards(counts, build_policy(job)),
         *((guard_replica_deletes(deletes),) if found.moment.is_replica else ()),
         *lineage_guards(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
     )
 
 
-def policy_of(job: TableJob) -> Policy:
+def build_policy(job: TableJob) -> Policy:
     """The limits that the config sets now."""
     return Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
 
@@ -48,7 +48,7 @@ def refuse_unreplayed(
     Behind one address there may be another server than at the sweep: a row that it has yet to get looks deleted. `deletes`: the
     plan's are to be written, and nobody accepted a replica's word for them.
     """
-    why = replica_lag(watermark_of(job, sides.table), checkpoint, moment, sides.source.zone_offset_micros)
+    why = replica_lag(choose_watermark(job, sides.table), checkpoint, moment, sides.source.zone_offset_micros)
     if why:
         raise RefusedError(f"table {job.name}: {why}; nothing was written", fix=f"apply again {FIX}")
     asked = any(guard.name == REPLICA_DELETES for guard in plan.guards)

@@ -23,7 +23,7 @@ def choose_mode(
         return Choice(pushdown=False, why="sweep.mode: stream")
     if part is not None and (why := _in_spark(part)):
         return Choice(pushdown=False, why=f"sweep.mode: {job.mode}, but {why}")
-    hindrance = _hindrance(agreement) or source.hindrance(table, agreement)
+    hindrance = _hindrance(agreement) or source.find_hindrance(table, agreement)
     if job.mode == "pushdown":
         if hindrance:
             raise UsageError(

@@ -14,15 +14,15 @@ from hudi_reconcile.core.sweep.coverage import (
     Reached,
     continue_coverage,
     coverage_age,
+    list_segments,
     order_by_age,
     renew_coverage,
-    segments_of,
 )
 from hudi_reconcile.core.sweep.segments import HashSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, near, rule_of, scope_of_paths
+from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, derive_path_rule, near, scope_of_paths
 from hudi_reconcile.ports import Clock, Lake, Source
-from hudi_reconcile.stages.comparison import Scope, cut_of
+from hudi_reconcile.stages.comparison import Scope, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.requirements import schema_text
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, Scan, pin_lake
@@ -42,7 +42,7 @@ class Portion:
     walk: Scan | None = None
 
 
-def portion_of(
+def cut_portion(
     job: TableJob, part: PartialSweep, scope: Scope, *, pushdown: bool, source: Source, lake: Lake, clock: Clock
 ) -> Portion:
     """Cut the table, and say what of it is compared.
@@ -53,13 +53,13 @@ def portion_of(
     partitions, listed = _partitions(job, part, scope, lake)
     subject = subject_of(job, part, scope)
     if part.budget_seconds is None and part.max_duty >= 1:
-        cut = cut_of(job, scope.table, source, md5=pushdown)
+        cut = cut_keys(job, scope.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.segments), partitions, listed)
-    in_parts = not source.hindrance(scope.table, scope.agreement)
-    fresh = cut_of(job, scope.table, source, md5=in_parts)
+    in_parts = not source.find_hindrance(scope.table, scope.agreement)
+    fresh = cut_keys(job, scope.table, source, md5=in_parts)
     cut, earlier = continue_coverage(part.earlier, subject, fresh, job.segments)
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
-    order = order_by_age(earlier, segments_of(cut))
+    order = order_by_age(earlier, list_segments(cut))
     until = math.inf if part.budget_seconds is None else begun + part.budget_seconds
     walk = Scan(clock, order, until, at_once, part.max_duty)
     coverage = Coverage(subject, cut, job.segments) if earlier is None else earlier
@@ -79,11 +79,11 @@ def partition_columns(job: TableJob, part: PartialSweep) -> frozenset[str]:
     )
 
 
-def partitions_of(job: TableJob, paths: tuple[str, ...], scope: Scope) -> PartitionScope | None:
+def find_partitions(job: TableJob, paths: tuple[str, ...], scope: Scope) -> PartitionScope | None:
     """The partitions of a plan; None where it is about all. Raises UsageError where rows no longer tell them."""
     if not paths:
         return None
-    rule = rule_of(
+    rule = derive_path_rule(
         job.name,
         scope.table,
         scope.lake_table,
@@ -95,7 +95,7 @@ def partitions_of(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Partit
 
 def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
     """How far the sweep came; `table_rows` is the source's own count of all rows."""
-    segments = segments_of(portion.cut)
+    segments = list_segments(portion.cut)
     done = segments if found.walked is None else len(found.walked.ids)
     return Reached(
         job.name,
@@ -119,7 +119,7 @@ def next_coverage(
     if found.walked is None and portion.scope is not None:
         return None
     done = found.walked if met is None else met
-    segments = range(segments_of(portion.cut)) if done is None else done.ids
+    segments = range(list_segments(portion.cut)) if done is None else done.ids
     return renew_coverage(portion.coverage, segments, begun_micros, job.run_id)
 
 
@@ -145,14 +145,14 @@ def _partitions(
 ) -> tuple[PartitionScope | None, tuple[PartitionRows, ...]]:
     if not part.partitions:
         return None, ()
-    rule = rule_of(
+    rule = derive_path_rule(
         job.name,
         scope.table,
         scope.lake_table,
         job.partition_by,
         masked=job.masking.named_among(column.name for column in scope.described.columns),
     )
-    listed = lake.partitions(pin_lake(lake)[0], rule)
+    listed = lake.list_partitions(pin_lake(lake)[0], rule)
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 
 

@@ -82,7 +82,7 @@ def _judged_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Fram
     if found.findings is None:
         return found
     pending = pending_range(lake.checkpoint, waiting, sides, found.moment)
-    findings = sides.comparer.again(found.findings, Look(source, lake.kept), lake.segments, pending)
+    findings = sides.comparer.judge_again(found.findings, Look(source, lake.kept), lake.segments, pending)
     return replace(found, findings=findings, kinds=sides.comparer.count(findings, "kind"))
 
 
@@ -97,18 +97,18 @@ def _lake_now(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSide
         pin, checkpoint = pin_lake(sides.lake)
     if before is not None and before.pin.instant == pin.instant:
         return before
-    segments = sides.comparer.segments_of(findings) if before is None else before.segments
+    segments = sides.comparer.find_segments(findings) if before is None else before.segments
     kept = sides.comparer.keep(sides.lake_rows(pin), segments)
-    return _LakeSide(pin, checkpoint, segments, kept) if sides.lake.still(pin) else before
+    return _LakeSide(pin, checkpoint, segments, kept) if sides.lake.is_intact(pin) else before
 
 
 def _source_now(sides: Sides, keys: Sequence[Key]) -> tuple[Frame | None, int]:
     """The source's rows of these keys, and how many were read; no rows to judge by where fewer were than it counts."""
     with one_moment(sides):
-        named = sides.source.named(sides.table, keys)
+        named = sides.source.find_named_rows(sides.table, keys)
         if named is None:
             return None, 0
-        rows, count = sides.comparer.held_rows(named.read())
+        rows, count = sides.comparer.stage_rows(named.read())
     return (rows if count >= named.rows else None), count
 
 

@@ -25,9 +25,9 @@ def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None 
     """
     if not job.is_query:
         return ()
-    with sides.source.frozen() as name:
-        first = sides.comparer.source_digests(sides.source_in_scope(compared))
-        again = sides.comparer.source_digests(sides.source_in_scope(compared))
+    with sides.source.freeze() as name:
+        first = sides.comparer.digest_source(sides.source_in_scope(compared))
+        again = sides.comparer.digest_source(sides.source_in_scope(compared))
     if first == again:
         return ()
     differing = len({one.segment for one in set(first) ^ set(again)})

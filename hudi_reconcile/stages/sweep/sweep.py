@@ -16,7 +16,7 @@ from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, pa
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
 from hudi_reconcile.core.result import DRIFT_KINDS, TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text, segments_of
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, list_segments, not_compared, part_notes, part_text
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, map_keys
 from hudi_reconcile.core.sweep.proof import ContentProof
@@ -30,8 +30,8 @@ from hudi_reconcile.stages.comparison import (
     hidden_digits,
     masked_notes,
     match_columns,
+    measure_precision,
     pending_notes,
-    precision_of,
     settings_notes,
     tell_altered,
 )
@@ -40,16 +40,16 @@ from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
 from hudi_reconcile.stages.requirements import lineage_requirements, schema_text
 from hudi_reconcile.stages.stage_log import Laps
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper, keep_proof
-from hudi_reconcile.stages.sweep.guards import guards_of
+from hudi_reconcile.stages.sweep.guards import check_guards
 from hudi_reconcile.stages.sweep.mode import choose_mode
 from hudi_reconcile.stages.sweep.partial import (
     WHOLE,
     Portion,
+    cut_portion,
     describe_coverage,
     measure_reach,
     next_coverage,
     partition_columns,
-    portion_of,
     subject_of,
 )
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
@@ -61,7 +61,7 @@ from hudi_reconcile.stages.sweep.stability import (
     check_schema_stable,
 )
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, in_part, unequal_of
-from hudi_reconcile.stages.watermark import Watermark, check_replayed, replica_lag, watermark_of
+from hudi_reconcile.stages.watermark import Watermark, check_replayed, choose_watermark, replica_lag
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +98,22 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     seen, watermark = open_scope(job, edges.source, edges.lake, partition_columns(job, part))
     scope = seen.scope
     if len(scope.agreement.key) < len(scope.table.key):
-        scope = tell_altered(job, scope, edges.source.uncarried(scope.declared, None))
+        scope = tell_altered(job, scope, edges.source.find_uncarried(scope.declared, None))
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
-    ground = ground_of(job, scope, watermark, edges, part)
+    ground = prepare_sweep(job, scope, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
     laps = Laps(edges.clock, job.name, "compare")
     settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.keeper or ground.portion.walk)
     found = settled.found
     laps.end("compare", then="judge")
     compared, ground = in_part(found.walked, ground.cut), _told_altered(job, ground, found, edges.source)
-    precision = precision_of(ground.scope, sides.comparer, lambda: sides.source_in_scope(compared))
+    precision = measure_precision(ground.scope, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, settled, edges)
     end = _reached(job, ground, found, edges.source)
     missing = (*_unverified(job, found, ground.portion.scope), *moving)
     unverified = (*ground.scope.unverified, *hidden_digits(ground.scope, precision), *missing, *not_compared(end))
     is_sound = found.steady and not found.missed_rows and not moving
-    parts = anatomy_of(ground, found, sides.comparer)
+    parts = profile_drift(ground, found, sides.comparer)
     draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
     is_proven = is_sound and not found.unexplained.ids
@@ -150,7 +150,7 @@ def _covered(ground: SweepContext, found: Confirmed, end: Reached, coverage: Cov
 def _told_altered(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> SweepContext:
     """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
     declared = ground.scope.declared
-    altered = source.uncarried(declared, None) if found.altered is None else found.altered
+    altered = source.find_uncarried(declared, None) if found.altered is None else found.altered
     return replace(ground, scope=tell_altered(job, ground.scope, altered))
 
 
@@ -191,7 +191,7 @@ def _sides(job: TableJob, ground: SweepContext, edges: Edges) -> Sides:
 
 def _reached(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> Reached:
     end = measure_reach(job, ground.portion, found, found.source_rows)
-    return end if end.is_whole else measure_reach(job, ground.portion, found, source.rows_now(ground.scope.table))
+    return end if end.is_whole else measure_reach(job, ground.portion, found, source.count_rows(ground.scope.table))
 
 
 def _fetched(ground: SweepContext, found: Confirmed) -> int:
@@ -209,9 +209,9 @@ def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) 
     Raises LakeError where there is no table, RefusedError for a key that names no row.
     """
     described = source.describe()
-    watermark = watermark_of(job, described)
-    refuse_key_faults(job.name, source.key_faults(described))
-    at = lake.checkpoint()
+    watermark = choose_watermark(job, described)
+    refuse_key_faults(job.name, source.find_key_faults(described))
+    at = lake.find_checkpoint()
     table, past = require_table(job, lake.look()), Past.of(None if at is None else at.checkpoint)
     return Seen(match_columns(job, described, table, past=past, also=also), at), watermark
 
@@ -342,7 +342,7 @@ class SweepContext:
         return self.portion.cut
 
 
-def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: PartialSweep) -> SweepContext:
+def prepare_sweep(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: PartialSweep) -> SweepContext:
     """Choose where digests are made, and cut the keys of the part that is asked for."""
     kept = keep_proof(job, scope, part, edges, subject_of(job, part, scope))
     keeper, why = (None, kept) if isinstance(kept, str) else (kept, "")
@@ -352,16 +352,16 @@ def ground_of(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, p
         mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
     if keeper is not None and mode.pushdown:
         keeper, why = None, "digests are made inside the source"
-    portion = portion_of(
+    portion = cut_portion(
         job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
     )
     if keeper is not None:
         known = replace(keeper.base.coverage, subject=portion.coverage.subject)  # a budget may go on from it
         portion = replace(portion, cut=known.cut, coverage=known)
-    return SweepContext(scope, watermark, mode, portion, edges.source.standing(), keeper, why)
+    return SweepContext(scope, watermark, mode, portion, edges.source.read_lineage(), keeper, why)
 
 
-def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer) -> Anatomy | None:
+def profile_drift(ground: SweepContext, found: Confirmed, comparer: Comparer) -> Anatomy | None:
     """Counts by place, day, column and lateness; None where nothing drifted."""
     drift_rows = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     if found.findings is None or not drift_rows:
@@ -369,8 +369,8 @@ def anatomy_of(ground: SweepContext, found: Confirmed, comparer: Comparer) -> An
     mark, at = ground.watermark, found.checkpoint
     known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
     reached = at.checkpoint.watermark_micros if at is not None and known else None
-    parts = comparer.anatomy(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
-    return replace(parts, key_map=map_keys(unequal_of(found.digests).ids, segments_of(ground.cut)))
+    parts = comparer.profile_drift(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
+    return replace(parts, key_map=map_keys(unequal_of(found.digests).ids, list_segments(ground.cut)))
 
 
 def draft_plan(
@@ -395,7 +395,7 @@ def draft_plan(
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
-        guards=guards_of(job, found, parts.columns, table_rows=table_rows, standing=ground.standing),
+        guards=check_guards(job, found, parts.columns, table_rows=table_rows, standing=ground.standing),
         requirements=(
             Requirement("lake_path", job.lake_path),
             Requirement("source_identity", ground.scope.table.identity),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.pull.cursor import next_window
-from hudi_reconcile.core.sweep.coverage import segments_of
+from hudi_reconcile.core.sweep.coverage import list_segments
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation, SegmentSet, first_batch, next_batch
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
@@ -114,7 +114,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     pin, checkpoint, moment, first = _looked(sides, segments, walk)
     unequal = unequal_of(first.digests)
     if first.candidates is None or first.kept is None:
-        steady = sides.lake.still(pin)
+        steady = sides.lake.is_intact(pin)
         return Confirmed(
             first.digests, None, {}, pin, moment, checkpoint, steady, first.missed,
             walked=first.walked, altered=first.altered,
@@ -122,7 +122,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     begun = moment
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pin_lake(sides.lake)
-    moment = sides.source.moment()
+    moment = sides.source.read_moment()
     # An instant shows one state, so the rows that were kept are those of now.
     kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
     pending = pending_range(checkpoint, waiting, sides, moment)
@@ -130,7 +130,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
         look = Look(sides.source_rows(unequal), kept)
         findings, kinds = _second_look(sides, first.candidates, look, unequal, pending)
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
-    steady = all(sides.lake.still(one) for one in {pin, later})
+    steady = all(sides.lake.is_intact(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
     missed = _missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
     misread = _misread(sides, kinds, begun) if later.instant == pin.instant else 0
@@ -143,7 +143,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
 def _second_look(
     sides: Sides, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
 ) -> tuple[Frame, Mapping[str, int]]:
-    findings = sides.comparer.findings(candidates, look, segments, pending)
+    findings = sides.comparer.judge_candidates(candidates, look, segments, pending)
     kinds = sides.comparer.count(findings, "kind")
     if not kinds.get("settled"):
         return findings, kinds
@@ -160,7 +160,7 @@ def _doubt_absent(sides: Sides, findings: Frame) -> Frame:
     keys = sides.comparer.named_keys(findings, "absent", MOST_ASKED)
     if keys == ():
         return findings
-    named = None if keys is None else sides.source.named(sides.table, keys)
+    named = None if keys is None else sides.source.find_named_rows(sides.table, keys)
     return findings if named is not None and not named.rows else sides.comparer.unsettle(findings)
 
 
@@ -170,7 +170,7 @@ def _looked(
     """The first look, again where it seems that rows are missing from it."""
     for left in reversed(range(_FIRST_LOOKS)):
         pin, checkpoint = pin_lake(sides.lake)
-        moment = sides.source.moment()
+        moment = sides.source.read_moment()
         asks_beside = segments is None and left == _FIRST_LOOKS - 1
         first = _first_look(sides if asks_beside else replace(sides, survey=None), pin, moment, segments, walk)
         if not first.suspected or not left:
@@ -195,7 +195,7 @@ def _first_look(
         if not unequal.ids:
             return _First(digests, None, None, missed, done, suspected, altered)
         kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
-        candidates = sides.comparer.candidates(Look(sides.source_rows(unequal), kept), unequal)
+        candidates = sides.comparer.find_candidates(Look(sides.source_rows(unequal), kept), unequal)
         return _First(digests, kept, candidates, missed, done, suspected, altered)
 
 
@@ -222,7 +222,7 @@ def one_moment(sides: Sides) -> Iterator[bool]:
     if not sides.one_snapshot:
         yield False
         return
-    with sides.source.frozen() as name:
+    with sides.source.freeze() as name:
         if name is None:
             raise UsageError(
                 "sweep.snapshot: shared is not possible: this database cannot share one snapshot between connections",
@@ -233,8 +233,8 @@ def one_moment(sides: Sides) -> Iterator[bool]:
 
 def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
     if sides.pushdown and segments is None:
-        return digests_of(sides, pin)
-    return sides.comparer.digests(sides.first_look(pin, segments), segments)
+        return digest_both(sides, pin)
+    return sides.comparer.compare_digests(sides.first_look(pin, segments), segments)
 
 
 def _surveyed(
@@ -245,7 +245,7 @@ def _surveyed(
     Where it finds more rows than were read, the next look counts before it reads.
     """
     look, answer = sides.first_look(pin), begin()
-    digests, found = sides.comparer.digests(look, None), answer()
+    digests, found = sides.comparer.compare_digests(look, None), answer()
     return digests, found.rows, found.altered
 
 
@@ -259,7 +259,7 @@ def _counted_before(sides: Sides, segments: SegmentSet | None) -> int | None:
     by_spark = isinstance(sides.cut, HashSegments) and sides.cut.by == "xxhash64"
     if sides.scope is not None or (segments is not None and by_spark):
         return None
-    return sides.source.rows_now(sides.table, sides.cut, segments)
+    return sides.source.count_rows(sides.table, sides.cut, segments)
 
 
 def _suspected(
@@ -274,13 +274,13 @@ def _suspected(
     gone = sum(digest.lake_rows for digest in digests if not digest.equal)
     if before - _read(digests) - gone <= 0:
         return None
-    now = sides.source.rows_now(sides.table, sides.cut, segments)
+    now = sides.source.count_rows(sides.table, sides.cut, segments)
     return max(0, min(before, now) - _read(digests) - gone) or None
 
 
 def _is_still(sides: Sides, since: Moment) -> bool:
     """Whether the source certainly shows the same as then; an engine that names its moments by the clock cannot tell."""
-    return sides.source.moment().snapshot == since.snapshot
+    return sides.source.read_moment().snapshot == since.snapshot
 
 
 def _misread(sides: Sides, kinds: Mapping[str, int], since: Moment) -> int:
@@ -296,7 +296,7 @@ def _missed_by_walk(
     sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...], done: SegmentSet | None, *, frozen: bool
 ) -> int | None:
     """Which segments the budget sufficed for is known afterwards: they are counted where nothing changed meanwhile."""
-    counted = sides.source.rows_now(sides.table, sides.cut, in_part(done, sides.cut))
+    counted = sides.source.count_rows(sides.table, sides.cut, in_part(done, sides.cut))
     if not frozen and not _is_still(sides, before):
         return None
     return counted - _read(digests)
@@ -306,9 +306,9 @@ def _missed_in_scope(sides: Sides) -> int | None:
     """The same of the rows near some partitions, read once more: which of them are in scope, only Spark can tell."""
     if sides.scope is None:
         return None
-    before = sides.source.moment()
+    before = sides.source.read_moment()
     read = sum(sides.comparer.count(sides.source_in_scope(), IN_SCOPE).values())
-    counted = sides.source.rows_now(sides.table, near=sides.scope.near)
+    counted = sides.source.count_rows(sides.table, near=sides.scope.near)
     return counted - read if _is_still(sides, before) else None
 
 
@@ -322,7 +322,7 @@ def pin_lake(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
         pin = lake.pin()
         if pin is None:
             raise LakeError("the lake table has no completed commit yet", fix="pull it first: hudi-reconcile pull")
-        checkpoint = lake.checkpoint()
+        checkpoint = lake.find_checkpoint()
         if checkpoint is None or checkpoint.instant.completed <= pin.instant.completed:
             return pin, checkpoint
 
@@ -338,7 +338,7 @@ def pending_range(
     if ours is not None and ours.source_identity != sides.table.identity:
         ours = None
     if waiting.foreign:
-        reached = furthest_mark(mark, ours, sides.lake.origin())
+        reached = furthest_mark(mark, ours, sides.lake.read_origin())
         known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
     else:
         reached = mark.reached(ours)
@@ -374,7 +374,7 @@ Walk = Scan | ProofKeeper
 
 def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
     """The scanned segments; None where all were scanned: then the source gets no segment filter."""
-    return None if walked is None or len(walked.ids) == segments_of(cut) else walked
+    return None if walked is None or len(walked.ids) == list_segments(cut) else walked
 
 
 def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[SegmentDigest, ...], SegmentSet]:
@@ -396,15 +396,15 @@ def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[Segment
             clock.sleep((now - woke) * (1 / walk.duty - 1))
             woke = clock.monotonic_seconds()
         chosen = in_part(SegmentSet.of(order[done : done + last]), sides.cut)
-        digests += sides.comparer.digests(sides.first_look(pin, chosen), chosen)
+        digests += sides.comparer.compare_digests(sides.first_look(pin, chosen), chosen)
         done += last
     return tuple(sorted(digests, key=lambda one: one.segment)), SegmentSet.of(order[:done])
 
 
-def digests_of(sides: Sides, pin: LakePin) -> tuple[SegmentDigest, ...]:
+def digest_both(sides: Sides, pin: LakePin) -> tuple[SegmentDigest, ...]:
     """Digest all rows of both sides at the same time, each where it is."""
-    inside = sides.source.digests_inside(sides.table, sides.agreement, sides.cut)
-    theirs = sides.comparer.text_digests(sides.lake.rows(pin))
+    inside = sides.source.digest_inside(sides.table, sides.agreement, sides.cut)
+    theirs = sides.comparer.digest_texts(sides.lake.read_rows(pin))
     return join_sums(inside(), theirs)
 
 
@@ -429,10 +429,10 @@ def find_unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSe
     if not quiet.ids:
         return quiet
     wanted = set(quiet.ids)
-    still = SegmentSet.of(one.segment for one in digests_of(sides, pin) if one.segment in wanted and not one.equal)
+    still = SegmentSet.of(one.segment for one in digest_both(sides, pin) if one.segment in wanted and not one.equal)
     if not still.ids:
         return still
     comparer = sides.comparer
-    look = Look(sides.source.rows(sides.table, sides.cut, still), comparer.keep(sides.lake.rows(pin), still))
-    explained = {int(segment) for segment in comparer.count(comparer.candidates(look, still), "segment")}
+    look = Look(sides.source.read_rows(sides.table, sides.cut, still), comparer.keep(sides.lake.read_rows(pin), still))
+    explained = {int(segment) for segment in comparer.count(comparer.find_candidates(look, still), "segment")}
     return SegmentSet.of(set(still.ids) - explained)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.changefeed.query import answer_query, list_rows, pair_images, read_log, select_touched
 from hudi_reconcile.core.changes.queries import QUERY_TYPES, Change, answer, apply_changes
-from hudi_reconcile.core.changes.range import Commit, Span, span_of
+from hudi_reconcile.core.changes.range import Commit, Span, select_span
 from hudi_reconcile.core.tables.values import READ_SEQ, TableType
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.changes.history import HudiHistory
@@ -64,7 +64,7 @@ def told(rows: Frame) -> tuple[Change, ...]:
 
 def span_between(history: HudiHistory, start: str, end: str) -> Span:
     commits = history.commits()
-    return span_of(start, end, commits, history.cut(commits))
+    return select_span(start, end, commits, history.cut(commits))
 
 
 def image(row: Any) -> dict[str, Any] | None:

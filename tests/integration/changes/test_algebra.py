@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.changefeed.answers import answer, of_one_row_each
-from hudi_reconcile.changefeed.lines import lines_of
-from hudi_reconcile.changefeed.log import log_of, touched_of
-from hudi_reconcile.changefeed.origin import add_origin, kinds_of
+from hudi_reconcile.changefeed.lines import render_lines
+from hudi_reconcile.changefeed.log import filter_touched, pair_versions
+from hudi_reconcile.changefeed.origin import add_origin, load_kinds
 from hudi_reconcile.core.changes import queries
 from hudi_reconcile.core.changes.range import Commit
 from hudi_reconcile.core.errors import UsageError
@@ -87,7 +87,7 @@ def test_log_of_row_versions_is_the_log_of_what_the_commits_did(
         for side in (0, 1)
         for key, row in history.states[n + side].items()
     ]
-    log = log_of(touched_of(spark.createDataFrame(rows, VERSIONS), few=few), range(8) if replacing else ())
+    log = pair_versions(filter_touched(spark.createDataFrame(rows, VERSIONS), few=few), range(8) if replacing else ())
 
     expected: Told = Counter()
     for name, history in enumerate(found):
@@ -113,18 +113,18 @@ def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_i
         (1, 1, key, "a", "v3", one),  # and a replacement leaves the first alone
     ]
     for few in (False, True):
-        log = log_of(touched_of(spark.createDataFrame(versions, VERSIONS), few=few), [1])
+        log = pair_versions(filter_touched(spark.createDataFrame(versions, VERSIONS), few=few), [1])
         assert in_spark(log) == Counter([(0, "i", key, None, other), (1, "d", key, other, None)])
     twice = spark.createDataFrame([(0, "i", key, None, one, False), (1, "i", key, None, other, False)], LOG)
     # Of the two copies one goes and the other is carried over: alone, the delete would say that the row is gone.
-    repair = log_of(touched_of(spark.createDataFrame(versions, VERSIONS).where("n = 1")), [1])
+    repair = pair_versions(filter_touched(spark.createDataFrame(versions, VERSIONS).where("n = 1")), [1])
     both_updated = [
         (0, 0, key, "a", "v1", one),
         (0, 0, key, "b", "v2", other),
         (0, 1, key, "a", "v3", (3, 0)),
         (0, 1, key, "b", "v4", (3, 0)),
     ]
-    both = log_of(touched_of(spark.createDataFrame(both_updated, VERSIONS)), [])
+    both = pair_versions(filter_touched(spark.createDataFrame(both_updated, VERSIONS)), [])
     for log in (twice, repair, both):
         for kind in ("upsert", "min-delta"):
             with pytest.raises(UsageError, match="several copies of 1 key of this range") as refused:
@@ -147,7 +147,7 @@ def test_nested_times_are_told_and_held_against_each_other_with_their_microsecon
     none = F.lit(None).cast("struct<run_id:string>")
 
     net = answer("min-delta", log).withColumns({"instant": F.lit("i"), "correction": none})
-    told = [json.loads(row["line"])["after"] for row in lines_of(net, {}).collect()]
+    told = [json.loads(row["line"])["after"] for row in render_lines(net, {}).collect()]
 
     assert told == [{"seen": '{"a":"2025-01-01T00:00:00.123457Z"}', "days": '["2025-01-01T00:00:00.123456Z"]'}]
 
@@ -168,7 +168,7 @@ def test_finding_of_a_padded_key_is_found_again_and_two_of_different_kinds_are_n
         " from values ('ab   '), ('cd '), ('ef ') as t(code)"
     )
 
-    kinds = kinds_of(spark, {"r1": str(tmp_path / "findings")}, ["code", "part"])
+    kinds = load_kinds(spark, {"r1": str(tmp_path / "findings")}, ["code", "part"])
     found = add_origin(answered, [commit], kinds, corrections_only=True).collect()
 
     assert {row["key"]["code"]: row["correction"]["kind"] for row in found} == {

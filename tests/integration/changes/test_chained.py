@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.changefeed.log import touched_of
+from hudi_reconcile.changefeed.log import filter_touched
 from hudi_reconcile.core.changes.queries import answer
 from hudi_reconcile.core.changes.range import Commit
 from hudi_reconcile.core.errors import LakeError
@@ -111,7 +111,7 @@ def assert_read_alike(history: HudiHistory, commits: Sequence[Commit]) -> None:
     """By the names of files as in pairs."""
     found = history.touched(commits)
     assert found is not None
-    one, two = cast("DataFrame", found), touched_of(cast("DataFrame", history.versions(commits)))
+    one, two = cast("DataFrame", found), filter_touched(cast("DataFrame", history.versions(commits)))
     compared = [frame.select("n", "side", "key", "partition", "version", F.to_json("row")) for frame in (one, two)]
     rows_each = [frame.count() for frame in compared]
     assert rows_each[0] == rows_each[1] > 0

@@ -9,10 +9,10 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.changefeed.log import touched_of
+from hudi_reconcile.changefeed.log import filter_touched
 from hudi_reconcile.core.changes.queries import answer
 from hudi_reconcile.core.changes.range import Commit
-from hudi_reconcile.lake.changes.file_versions import touched_of as run_events
+from hudi_reconcile.lake.changes.file_versions import select_touched as run_events
 from hudi_reconcile.lake.changes.history import HudiHistory
 from tests.integration.changes.lakes import Lake
 from tests.integration.changes.reading import (
@@ -140,7 +140,7 @@ def assert_told_of(history: HudiHistory, commits: Sequence[Commit]) -> None:
     """Kept meanwhile or read twice, the states tell what two readings of each commit do."""
     states = history._states(commits)
     assert states is not None
-    expected = as_texts(touched_of(cast("DataFrame", history.versions(commits))))
+    expected = as_texts(filter_touched(cast("DataFrame", history.versions(commits))))
     assert expected
     for keep in (True, False):
         found = states.touched(history.commits(), keep=keep)

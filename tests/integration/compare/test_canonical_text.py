@@ -24,7 +24,7 @@ from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.postgres import digests
-from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, sums_of
+from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, parse_sums
 from tests.support.postgres import Database
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -55,7 +55,7 @@ class Tried:
         return ComparedColumn(index, self.column, self.lake.simpleString(), self.digits)
 
     def text(self, value: Any) -> str | None:
-        return canonical_text.text_of(self.kind, value, self.digits[1] if self.digits else 0)
+        return canonical_text.render_canonical_text(self.kind, value, self.digits[1] if self.digits else 0)
 
 
 def golden(kind: Kind, *more: Any) -> tuple[Any, ...]:
@@ -228,7 +228,7 @@ def ask(
 ) -> tuple[canonical_text.SegmentSum, ...]:
     sql = digest_query(digests, "t", what, segments=segments)
     names = ("hr_segment", "hr_rows", "hr_high", "hr_low")
-    return sums_of((dict(zip(names, row, strict=True)) for row in database.query(sql)), segments)
+    return parse_sums((dict(zip(names, row, strict=True)) for row in database.query(sql)), segments)
 
 
 @pytest.mark.parametrize("cut", [RANGES, BUCKETS], ids=["ranges", "buckets"])
@@ -336,7 +336,9 @@ def test_timestamp_that_the_lake_holds_with_zone_has_the_same_text(spark: SparkS
 
     texts = add_texts(frame, (item,), values_of("lake", (item,))).collect()
 
-    assert [row[0] for row in texts] == [canonical_text.text_of(Kind.TIMESTAMPTZ, moment) for (moment,) in moments]
+    assert [row[0] for row in texts] == [
+        canonical_text.render_canonical_text(Kind.TIMESTAMPTZ, moment) for (moment,) in moments
+    ]
 
 
 CUT = datetime(1969, 12, 31, 23, 59, 59, 123_987)  # noqa: DTZ001 - wall clock
@@ -358,5 +360,5 @@ def test_both_sides_cut_to_the_digits_on_which_they_meet(pg: Database, spark: Sp
     ours = [tuple(row) for row in add_texts(frame, items, values_of("source", items)).collect()]
 
     assert pg.query(f"select {', '.join(digests.canonical(item) for item in items)} from t order by i") == ours
-    narrow = canonical_text.text_of(Kind.REAL, struct.unpack(">f", struct.pack(">f", 1.1))[0])
+    narrow = canonical_text.render_canonical_text(Kind.REAL, struct.unpack(">f", struct.pack(">f", 1.1))[0])
     assert ours[0] == ("-1.200", "-877000", narrow)

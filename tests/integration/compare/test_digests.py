@@ -14,9 +14,9 @@ from pyspark.sql import types as T
 
 from hudi_reconcile.compare.columns import ComparisonShape, segment_column, values_of
 from hudi_reconcile.compare.equality import row_digest
-from hudi_reconcile.compare.findings import action_of, kind_of
+from hudi_reconcile.compare.findings import render_action, render_kind
 from hudi_reconcile.core.pull.cursor import Mark
-from hudi_reconcile.core.sweep.drift import Facts, PendingRange, classify, repair_of
+from hudi_reconcile.core.sweep.drift import Facts, PendingRange, choose_repair, classify
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, RangeSegments, choose
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Frame
@@ -140,7 +140,7 @@ def test_segments_that_differ_in_one_row_are_unequal_and_no_others(spark: SparkS
     cut = RangeSegments("id", 0, 10, 4)
     changed = [row(id=i, txt="changed" if i == 15 else "text") for i in ids if i != 31]
 
-    found = comparer(spark, cut).digests(
+    found = comparer(spark, cut).compare_digests(
         look(source_frame(spark, *(row(id=i) for i in ids)), lake_frame(spark, *changed)), None
     )
 
@@ -153,7 +153,7 @@ def test_values_swapped_between_two_rows_of_a_segment_do_not_cancel(spark: Spark
     source = source_frame(spark, row(id=1, txt="a"), row(id=2, txt="b"))
     lake = lake_frame(spark, row(id=1, txt="b"), row(id=2, txt="a"))
 
-    (found,) = comparer(spark, RangeSegments("id", 0, 10, 1)).digests(look(source, lake), None)
+    (found,) = comparer(spark, RangeSegments("id", 0, 10, 1)).compare_digests(look(source, lake), None)
 
     assert not found.equal
 
@@ -172,10 +172,10 @@ def test_segment_of_many_rows_is_summed_without_overflow(spark: SparkSession, an
     compare, before = comparer(spark, RangeSegments("id", 0, 2**20, 1)), spark.conf.get("spark.sql.ansi.enabled")
     spark.conf.set("spark.sql.ansi.enabled", ansi)
     try:
-        (equal,) = compare.digests(look(Frame(source), Frame(lake)), None)
-        (unequal,) = compare.digests(look(Frame(source), Frame(changed)), None)
-        (whole,) = compare.text_digests(Frame(lake))
-        quarters = [compare.text_digests(Frame(lake.where(f"id % 4 = {rest}")))[0] for rest in range(4)]
+        (equal,) = compare.compare_digests(look(Frame(source), Frame(lake)), None)
+        (unequal,) = compare.compare_digests(look(Frame(source), Frame(changed)), None)
+        (whole,) = compare.digest_texts(Frame(lake))
+        quarters = [compare.digest_texts(Frame(lake.where(f"id % 4 = {rest}")))[0] for rest in range(4)]
     finally:
         spark.conf.set("spark.sql.ansi.enabled", str(before))
 
@@ -189,7 +189,7 @@ def test_row_that_the_lake_holds_twice_and_the_source_lacks_elsewhere_does_not_c
     source = source_frame(spark, row(id=1), row(id=2))
     lake = lake_frame(spark, row(id=1), row(id=1))
 
-    (found,) = comparer(spark, RangeSegments("id", 0, 10, 1)).digests(look(source, lake), None)
+    (found,) = comparer(spark, RangeSegments("id", 0, 10, 1)).compare_digests(look(source, lake), None)
 
     assert (found.source_rows, found.lake_rows, found.equal) == (2, 2, False)
 
@@ -245,8 +245,10 @@ def test_kinds_and_actions_in_spark_are_those_of_the_decision_table(spark: Spark
         ]
         judged = spark.createDataFrame(rows, f"{schema}, source_id bigint").coalesce(1)
 
-        found = judged.selectExpr(f"{kind_of(end)} as kind", f"{action_of(kind_of(end))} as action").collect()
+        found = judged.selectExpr(
+            f"{render_kind(end)} as kind", f"{render_action(render_kind(end))} as action"
+        ).collect()
 
-        expected = [(classify(item).value, repair_of(classify(item)).value) for item in facts]
+        expected = [(classify(item).value, choose_repair(classify(item)).value) for item in facts]
         wrong = {str(f): (tuple(got), e) for f, got, e in zip(facts, found, expected, strict=True) if tuple(got) != e}
         assert wrong == {}

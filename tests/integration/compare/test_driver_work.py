@@ -48,13 +48,13 @@ def test_calls_and_jobs_of_a_comparison_stay_under_their_ceiling(
     same, other = look_at(spark, columns, changed=False), look_at(spark, columns, changed=True)
 
     with counted_calls(spark) as of_clean:
-        assert all(one.equal for one in compare.digests(same, None))
+        assert all(one.equal for one in compare.compare_digests(same, None))
     with counted_calls(spark) as of_dirty:
-        unequal = SegmentSet.of(one.segment for one in compare.digests(other, None) if not one.equal)
+        unequal = SegmentSet.of(one.segment for one in compare.compare_digests(other, None) if not one.equal)
         kept = Look(other.source, compare.keep(other.lake, unequal))
-        found = compare.findings(compare.candidates(kept, unequal), kept, unequal, None)
+        found = compare.judge_candidates(compare.find_candidates(kept, unequal), kept, unequal, None)
         assert compare.count(found, "kind") == {"deleted": 1}
-        compare.anatomy(found, 1, timed=True, reached_micros=0)
+        compare.profile_drift(found, 1, timed=True, reached_micros=0)
 
     assert of_clean["calls"] <= clean
     assert of_dirty["calls"] <= dirty

@@ -57,8 +57,8 @@ def judged(
     """The findings of two equal looks."""
     compare = comparer(spark, cut, found, masks)
     both = look(source, lake)
-    return compare.findings(
-        compare.candidates(both, ALL), both, ALL, None if after is None else PendingRange(Mark(after), 2**62)
+    return compare.judge_candidates(
+        compare.find_candidates(both, ALL), both, ALL, None if after is None else PendingRange(Mark(after), 2**62)
     )
 
 
@@ -94,7 +94,7 @@ def test_findings_of_every_kind_are_lines_of_the_contract(spark: SparkSession) -
     assert found[2]["source"]["watermark"] == "2025-01-01T00:00:00.000000"
     assert found[1]["source"]["digest"] != found[1]["lake"]["digest"]
     assert len(found[1]["source"]["digest"]) == 16
-    anatomy = comparer(spark, ONE).anatomy(
+    anatomy = comparer(spark, ONE).profile_drift(
         judged(spark, source, lake), 6, timed=True, reached_micros=AFTER
     )  # fmt: skip
     assert {(cell.kind, cell.partition, cell.day): cell.rows for cell in anatomy.cells} == {
@@ -235,7 +235,7 @@ def test_what_changed_between_the_looks_is_settled_or_moving_and_never_drift(spa
         lake_frame(spark, *(row(id=i, _seqno=f"s{i}") for i in (1, 2, 4, 5)), row(id=6, _seqno="s7")),
     )
 
-    found = compare.findings(compare.candidates(first, ALL), second, ALL, PENDING)
+    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING)
 
     assert {item["key"]["id"]: item["kind"] for item in lines(found)} == {
         1: "settled", 2: "settled", 3: "settled", 4: "moving", 5: "moving", 6: "moving",
@@ -254,14 +254,14 @@ def test_later_look_judges_what_was_moving_against_the_look_before_and_nothing_e
         for n in (1, 2)
     ]
     first, second = (look(source, lake) for source in looks)
-    found = compare.findings(compare.candidates(first, ALL), second, ALL, PENDING)
+    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING)
     assert sorted(compare.named_keys(found, "moving", 10) or ()) == [("1",), ("2",), ("3",), ("4",)]
     assert compare.named_keys(found, "moving", 3) is None
 
     # Of the keys that are asked for now, 2 is equal, 3 gone, 4 newer; what is not asked for is not judged as gone.
     third = source_frame(spark, row(id=1, txt="look 2"), row(id=2), row(id=4, txt="new", ts=later))
-    again = compare.again(found, look(third, lake), ALL, PENDING)
-    last = compare.again(again, look(source_frame(spark), lake), ALL, PENDING)
+    again = compare.judge_again(found, look(third, lake), ALL, PENDING)
+    last = compare.judge_again(again, look(source_frame(spark), lake), ALL, PENDING)
 
     assert {item["key"]["id"]: item["kind"] for item in lines(again)} == {
         1: "updated_without_watermark", 2: "settled", 3: "moving", 4: "pending", 7: "updated_without_watermark",
@@ -277,7 +277,7 @@ def test_settled_rows_that_neither_side_shows_can_be_asked_for_and_be_moving_in_
     lake = lake_frame(spark, row(id=1, _seqno="s1"), row(id=4, _seqno="s4"))
     first = look(source_frame(spark, row(id=1, txt="new"), row(id=2), row(id=3)), lake)
     second = look(source_frame(spark, row(id=1), row(id=3)), lake)
-    found = compare.findings(compare.candidates(first, ALL), second, ALL, PENDING)
+    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING)
 
     assert compare.named_keys(found, "absent", 10) == (("2",),)
     assert compare.named_keys(found, "absent", 0) is None
@@ -289,7 +289,7 @@ def test_settled_rows_that_neither_side_shows_can_be_asked_for_and_be_moving_in_
     (line,) = [item for item in lines(doubted) if item["key"]["id"] == 2]
     assert line == {**line, "action": "none", "columns": [], "source": None, "lake": None}
     assert compare.named_keys(doubted, "moving", 10) == (("2",),)
-    again = compare.again(doubted, look(source_frame(spark, row(id=2)), lake), ALL, PENDING)
+    again = compare.judge_again(doubted, look(source_frame(spark, row(id=2)), lake), ALL, PENDING)
     assert {item["key"]["id"]: item["kind"] for item in lines(again)}[2] == "moving"
 
 
@@ -299,11 +299,11 @@ def test_only_asked_segments_are_compared(spark: SparkSession) -> None:
     both = look(source_frame(spark, *(row(id=i) for i in (5, 15, 25))), lake_frame(spark))
     chosen = SegmentSet.of([1])
 
-    found = compare.findings(compare.candidates(both, chosen), both, chosen, PENDING)
+    found = compare.judge_candidates(compare.find_candidates(both, chosen), both, chosen, PENDING)
 
     assert [item["key"]["id"] for item in lines(found)] == [15]
-    assert compare.segments_of(compare.planned(found, None)) == chosen
-    assert [digest.segment for digest in compare.digests(both, chosen)] == [1]
+    assert compare.find_segments(compare.select_corrections(found, None)) == chosen
+    assert [digest.segment for digest in compare.compare_digests(both, chosen)] == [1]
 
 
 def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_written(spark: SparkSession) -> None:
@@ -313,7 +313,9 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
         source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=3, txt="n"), row(id=6), row(id=7)),
         lake_frame(spark, *lake_rows),
     )
-    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
+    plan = compare.select_corrections(
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+    )
     now_lake = lake_frame(spark, row(id=1, _seqno="s1"), row(id=2, _seqno="s9"), *lake_rows[2:])
     twice = [row(id=7), row(id=7)]  # a view that doubles a key now: which of its rows is right cannot be told
     now = look(
@@ -322,7 +324,7 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
     )
 
     rechecked = compare.recheck(plan, now, ALL)
-    ready = compare.ready(rechecked)
+    ready = compare.build_corrective(rechecked)
 
     status = {item["k0"]: item["status"] for item in spark_frame(rechecked).collect()}
     assert status == {1: "ready", 2: "superseded", 3: "moved", 4: "moved", 5: "ready", 6: "ready", 7: "moved"}
@@ -330,14 +332,14 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
     assert [item["id"] for item in spark_frame(ready.deletes).collect()] == [5]
     expected = sorted((item["id"], item["_hr_seqno"]) for item in spark_frame(ready.expected).collect())
     assert expected == [(1, "s1"), (5, "s5"), (6, None)]
-    only = compare.planned(compare.planned(plan, None), "delete")
+    only = compare.select_corrections(compare.select_corrections(plan, None), "delete")
     assert sorted(item["k0"] for item in spark_frame(only).collect()) == [4, 5]
 
     after = lake_frame(spark, row(id=1, txt="n"), row(id=2), row(id=3), row(id=4), row(id=5), row(id=6))
     shown = compare.read_back(rechecked, look(now.source, after), ALL)
     assert compare.count(shown, "status") == {"applied": 2, "failed": 1, "moved": 3, "superseded": 1}
 
-    left = compare.uncorrected(plan, [compare.ended(shown, "status", {"moved": "held"})])
+    left = compare.list_uncorrected(plan, [compare.name_reasons(shown, "status", {"moved": "held"})])
     assert compare.count(left, "reason") == {"superseded": 1, "held": 3, "failed": 1}
     assert lines(left)[0] == {
         "table": "orders", "kind": "updated_without_watermark", "key": {"id": 2}, "action": "upsert", "columns": ["txt"],
@@ -350,16 +352,18 @@ def test_doubled_keys_are_told_apart_and_every_copy_of_them_is_expected(spark: S
     compare = comparer(spark, ONE)
     copies = [row(id=i, _seqno=f"{i}{copy}") for i in (1, 2) for copy in "ab"]
     both = look(source_frame(spark, row(id=1)), lake_frame(spark, *copies))
-    plan = compare.planned(compare.findings(compare.candidates(both, ALL), both, ALL, PENDING), None)
+    plan = compare.select_corrections(
+        compare.judge_candidates(compare.find_candidates(both, ALL), both, ALL, PENDING), None
+    )
 
     rechecked = compare.recheck(plan, both, ALL)
-    doubled = compare.ready(rechecked, "doubled")
+    doubled = compare.build_corrective(rechecked, "doubled")
 
     assert compare.count(rechecked, "status") == {"doubled": 2}
     expected = sorted((item["id"], item["_hr_seqno"]) for item in spark_frame(doubled.expected).collect())
     assert expected == [(1, "1a"), (1, "1b"), (2, "2a"), (2, "2b")]
     assert [item["c0"] for item in spark_frame(doubled.upserts).collect()] == [1]
-    assert spark_frame(compare.ready(rechecked).expected).collect() == []
+    assert spark_frame(compare.build_corrective(rechecked).expected).collect() == []
 
 
 def test_corrections_that_one_commit_made_and_nobody_touched_since_are_landed(spark: SparkSession) -> None:
@@ -367,7 +371,9 @@ def test_corrections_that_one_commit_made_and_nobody_touched_since_are_landed(sp
     lake_rows = [row(id=i, _seqno=f"s{i}") for i in (1, 2, 3, 4, 5)]
     source_rows = [row(id=i, txt="n") for i in (1, 2, 3)]  # 4 and 5 are to be deleted, 6 is to be inserted
     then = look(source_frame(spark, *source_rows, row(id=6)), lake_frame(spark, *lake_rows))
-    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
+    plan = compare.select_corrections(
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+    )
     # Another writer deletes 5; the commit writes 1, 2 and 6 and deletes 4; another writer writes 2 again.
     before = lake_rows[:4]
     at = [row(id=1, txt="n", _seqno="c1"), row(id=2, txt="n", _seqno="c2"), lake_rows[2], row(id=6, _seqno="c6")]
@@ -375,11 +381,11 @@ def test_corrections_that_one_commit_made_and_nobody_touched_since_are_landed(sp
 
     rechecked = compare.recheck(plan, look(then.source, lake_frame(spark, *now)), ALL)
     fewer = Frame(spark_frame(lake_frame(spark, *before)).drop("txt"))  # a column that the table did not have yet
-    found = compare.landed(rechecked, (fewer, lake_frame(spark, *at)), ALL)
+    found = compare.mark_landed(rechecked, (fewer, lake_frame(spark, *at)), ALL)
 
     status = {item["k0"]: item["status"] for item in spark_frame(found).collect()}
     assert status == {1: "landed", 2: "superseded", 3: "ready", 4: "landed", 5: "superseded", 6: "landed"}
-    assert [item["c0"] for item in spark_frame(compare.ready(found).upserts).collect()] == [3]
+    assert [item["c0"] for item in spark_frame(compare.build_corrective(found).upserts).collect()] == [3]
 
 
 def test_rows_that_a_commit_of_the_other_part_carried_are_as_compared_and_what_others_changed_before_it_is_not(
@@ -388,12 +394,14 @@ def test_rows_that_a_commit_of_the_other_part_carried_are_as_compared_and_what_o
     compare = comparer(spark, ONE)
     lake_rows = [row(id=i, _seqno=f"s{i}") for i in (1, 2, 3)]
     then = look(source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=4)), lake_frame(spark, *lake_rows))
-    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
+    plan = compare.select_corrections(
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+    )
     # Another writer writes 2; then our commit for other keys writes all rows anew.
     before = [lake_rows[0], row(id=2, _seqno="x2"), lake_rows[2]]
     at = lake_frame(spark, *(row(id=i, _seqno=f"r{i}") for i in (1, 2, 3)))
 
-    carried = compare.carried(plan, "upsert", lake_frame(spark, *before), at)
+    carried = compare.carry_versions(plan, "upsert", lake_frame(spark, *before), at)
     rechecked = compare.recheck(carried, look(then.source, at), ALL)
 
     status = {item["k0"]: item["status"] for item in spark_frame(rechecked).collect()}
@@ -406,7 +414,9 @@ def test_row_that_a_commit_made_and_a_later_one_of_ours_carried_is_landed(spark:
     compare = comparer(spark, ONE)
     was = [row(id=i, _seqno=f"s{i}") for i in (1, 2)]
     then = look(source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n")), lake_frame(spark, *was))
-    plan = compare.planned(compare.findings(compare.candidates(then, ALL), then, ALL, PENDING), None)
+    plan = compare.select_corrections(
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+    )
     made = [row(id=i, txt="n", _seqno=f"c{i}") for i in (1, 2)]
     # Another writer writes 2 as it is; then a later commit of ours writes both anew.
     between = lake_frame(spark, made[0], row(id=2, txt="n", _seqno="x2"))
@@ -414,7 +424,7 @@ def test_row_that_a_commit_made_and_a_later_one_of_ours_carried_is_landed(spark:
 
     rechecked = compare.recheck(plan, look(then.source, now), ALL)
     around = (lake_frame(spark, *was), lake_frame(spark, *made))
-    found = compare.landed(rechecked, around, ALL, [(between, now)])
+    found = compare.mark_landed(rechecked, around, ALL, [(between, now)])
 
     status = {item["k0"]: item["status"] for item in spark_frame(found).collect()}
     assert status == {1: "landed", 2: "superseded"}

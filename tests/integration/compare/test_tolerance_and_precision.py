@@ -180,8 +180,8 @@ def test_findings_hold_rows_and_columns_that_are_beyond_tolerance_only(spark: Sp
     compares = comparer(spark, cut, tolerant(num="0.02", dbl="0.001"))
     seen = look(source, lake)
 
-    candidates = compares.candidates(seen, ALL)
-    judged = spark_frame(compares.findings(candidates, seen, ALL, None)).orderBy("k0").collect()
+    candidates = compares.find_candidates(seen, ALL)
+    judged = spark_frame(compares.judge_candidates(candidates, seen, ALL, None)).orderBy("k0").collect()
 
     assert [(r.k0, r["columns"]) for r in judged] == [(2, ["num"]), (3, ["num"]), (4, ["txt"])]
     assert {r.kind for r in judged} == {"updated_without_watermark"}
@@ -191,7 +191,9 @@ def test_row_that_moves_within_its_tolerance_between_the_looks_was_not_unchanged
     lake = lake_frame(spark, row(id=1))
     compares = comparer(spark, HashSegments(("id",), 2), tolerant(num="0.02"))
 
-    candidates = compares.candidates(look(source_frame(spark, row(id=1, txt="a", num=Decimal("10.26"))), lake), ALL)
+    candidates = compares.find_candidates(
+        look(source_frame(spark, row(id=1, txt="a", num=Decimal("10.26"))), lake), ALL
+    )
     later = look(source_frame(spark, row(id=1, txt="a", num=Decimal("10.27"))), lake)
 
-    assert compares.count(compares.findings(candidates, later, ALL, None), "kind") == {"moving": 1}
+    assert compares.count(compares.judge_candidates(candidates, later, ALL, None), "kind") == {"moving": 1}

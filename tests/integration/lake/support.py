@@ -35,7 +35,7 @@ def table_of(lake: HudiLake) -> LakeTable:
 def pinned(lake: HudiLake) -> DataFrame:
     pin = lake.pin()
     assert pin is not None
-    rows = lake.rows(pin)
+    rows = lake.read_rows(pin)
     assert isinstance(rows, DataFrame)
     return rows
 

@@ -25,20 +25,20 @@ def test_instant_without_heartbeat_is_seen_until_it_is_rolled_back_and_then_all_
     spark: SparkSession, tmp_path: Path, kind: TableType
 ) -> None:
     lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={"hoodie.clean.automatic": "false"})
-    assert lake.silent_writers() == ()
+    assert lake.list_silent_writers() == ()
     first = lake.create(frame(spark, SCHEMA, (1, 0, 1)), new_table(kind), checkpoint(1), {})
-    assert lake.silent_writers() == ()
+    assert lake.list_silent_writers() == ()
     timeline, foreign = tmp_path / "orders" / ".hoodie" / "timeline", str(int(first.requested) + 1)
     (timeline / f"{foreign}.{ACTION[kind]}.requested").write_bytes(b"")
     (timeline / f"{foreign}.{'inflight' if kind == 'copy_on_write' else 'deltacommit.inflight'}").write_bytes(b"")
-    assert lake.silent_writers() == (foreign,)
+    assert lake.list_silent_writers() == (foreign,)
     # A newer commit keeps Hudi's default writers from rolling it back themselves.
     lake.upsert(frame(spark, SCHEMA, (2, 2, 2)), table_of(lake), checkpoint(2), {})
-    assert lake.silent_writers() == (foreign,)
+    assert lake.list_silent_writers() == (foreign,)
 
     lake.roll_back(foreign)
 
-    assert lake.silent_writers() == ()
+    assert lake.list_silent_writers() == ()
     assert list(timeline.glob(f"{foreign}.*")) == []
     options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
     spark.createDataFrame([(3, 3, 9)], SCHEMA).write.format("hudi").options(**options).mode("append").save(

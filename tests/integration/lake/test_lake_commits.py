@@ -23,7 +23,7 @@ def test_lake_created_then_upserted_shows_the_newest_images_and_the_newest_check
     lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
     assert lake.look() is None
     assert lake.pin() is None
-    assert lake.checkpoint() is None
+    assert lake.find_checkpoint() is None
     first = lake.create(
         frame(spark, SCHEMA, (1, None, None, "a", 1), (2, None, None, "b", 1)),
         new_table(kind), checkpoint(1), {"kind": "pull", "run_id": "r1"},
@@ -41,19 +41,19 @@ def test_lake_created_then_upserted_shows_the_newest_images_and_the_newest_check
     )
 
     assert content(lake, "id", "note") == [(1, "a"), (2, "B"), (3, "c")]
-    found = lake.checkpoint()
+    found = lake.find_checkpoint()
     assert found is not None
     assert (found.checkpoint, found.instant) == (checkpoint(2), second)
-    assert dict(lake.labelled("run_id")).get("r1") == first
-    assert dict(lake.labelled("run_id")).get("r3") is None
-    old = lake.rows(pin)
+    assert dict(lake.find_labels("run_id")).get("r1") == first
+    assert dict(lake.find_labels("run_id")).get("r3") is None
+    old = lake.read_rows(pin)
     assert sorted(row["note"] for row in old.select("note").collect()) == ["a", "b"]  # type: ignore[attr-defined]
-    assert lake.still(pin)
+    assert lake.is_intact(pin)
 
     third = lake.upsert(frame(spark, SCHEMA), table, checkpoint(3), {"run_id": "r3"})
 
     assert content(lake, "id", "note") == [(1, "a"), (2, "B"), (3, "c")]
-    found = lake.checkpoint()
+    found = lake.find_checkpoint()
     assert found is not None
     assert (found.checkpoint, found.instant) == (checkpoint(3), third)
     _foreign_commits_and_archive(lake, spark, kind)
@@ -77,10 +77,10 @@ def _foreign_commits_and_archive(lake: HudiLake, spark: SparkSession, kind: Tabl
     for seq in range(4, 8):
         rows = spark.createDataFrame([(9, None, None, "foreign", seq)], SCHEMA)
         rows.write.format("hudi").options(**options).mode("append").save(table.path)
-    third = dict(lake.labelled("run_id")).get("r3")
+    third = dict(lake.find_labels("run_id")).get("r3")
     assert third is not None
     assert not list(Path(table.path, ".hoodie", "timeline").glob(f"{third.requested}*")), "not archived: proves nothing"
-    found = lake.checkpoint()
+    found = lake.find_checkpoint()
     assert found is not None
     assert found.checkpoint == checkpoint(3)
     assert third == found.instant

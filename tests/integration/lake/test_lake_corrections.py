@@ -17,7 +17,7 @@ from hudi_reconcile.lake import correct, options
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.reads import read_pinned as pinned_rows
-from hudi_reconcile.lake.timeline import instant_of
+from hudi_reconcile.lake.timeline import convert_action
 from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import (
     TYPES,
@@ -57,7 +57,7 @@ def test_correction_upserts_moves_deletes_and_inserts_in_one_commit_on_a_partiti
 
     after = [("new", 9, moved, "new"), ("x", 1, moved, "moved"), ("x", None, None, "null day")]
     assert [row for row in content(lake, "k", "n", "day", "note") if row[0] != "z"] == sorted(after, key=str)
-    assert dict(lake.labelled("plan")).get("p1:all") == instant
+    assert dict(lake.find_labels("plan")).get("p1:all") == instant
     assert versions(lake, ("k", "n"), ("z", 3)) == seqno_of_z
     assert [c.name for c in table_of(lake).columns] == ["k", "n", "day", "note", "_hr_read_seq"]
 
@@ -109,7 +109,7 @@ def test_correction_of_a_key_that_another_writer_touched_is_superseded_and_leave
     options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
     rows.write.format("hudi").options(**options).mode("append").save(table.path)
     assert (2, 22) in content(lake, "id", "qty")
-    assert (lake.writers().foreign, lake.writers().without_heartbeat) == (1, ())
+    assert (lake.list_writers().foreign, lake.list_writers().without_heartbeat) == (1, ())
 
 
 def test_correction_beside_a_writer_in_flight_is_superseded_and_does_not_touch_it(
@@ -127,7 +127,7 @@ def test_correction_beside_a_writer_in_flight_is_superseded_and_does_not_touch_i
     seen = lake.pin()
     assert seen is not None
     assert seen.in_flight == (foreign,)
-    assert lake.writers() == Writers(commits=1, without_heartbeat=(foreign,))
+    assert lake.list_writers() == Writers(commits=1, without_heartbeat=(foreign,))
 
     with pytest.raises(SupersededError):
         lake.correct(
@@ -229,7 +229,7 @@ def test_writer_that_begins_while_a_correction_is_under_way_waits_for_its_commit
             time.sleep(0.1)
         paused = lake.pin()
         assert paused is not None
-        assert (len(paused.in_flight), lake.writers().without_heartbeat) == (1, ()), "ours keep a heartbeat"
+        assert (len(paused.in_flight), lake.list_writers().without_heartbeat) == (1, ()), "ours keep a heartbeat"
         other = pool.submit(lake.upsert, frame(spark, schema, (2, 22, 2)), table, checkpoint(2), {})
         with pytest.raises(TimeoutError):
             other.result(3)
@@ -265,7 +265,7 @@ def test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(
         sorted(
             map(
                 tuple,
-                pinned_rows(spark, table_of(lake).path, LakePin(instant_of(one), ())).select("id", "day").collect(),
+                pinned_rows(spark, table_of(lake).path, LakePin(convert_action(one), ())).select("id", "day").collect(),
             )
         )
         for one in done

@@ -69,8 +69,8 @@ def test_doubled_keys_become_the_one_right_row_or_none_in_one_commit(
     now = lake.pin()
     assert now is not None
     assert (now.instant, now.in_flight) == (instant, ())
-    assert dict(lake.labelled("plan")).get("p:all") == instant
-    carried = lake.checkpoint()
+    assert dict(lake.find_labels("plan")).get("p:all") == instant
+    carried = lake.find_checkpoint()
     assert carried is not None
     assert carried.checkpoint == checkpoint(4)
     assert len(lake.rows(before).collect()) == 10  # type: ignore[attr-defined]  # a reader of the old snapshot keeps it

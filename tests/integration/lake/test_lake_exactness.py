@@ -249,7 +249,7 @@ def test_commit_whose_answer_is_lost_is_found_and_one_that_was_not_made_leaves_n
 
     monkeypatch.setattr(DataFrameWriter, "save", save_and_lose_the_answer)
     landed = lake.upsert(frame(spark, schema, (1, 2, 2)), table_of(lake), checkpoint(2), {"run_id": "r2"})
-    assert dict(lake.labelled("run_id")).get("r2") == landed
+    assert dict(lake.find_labels("run_id")).get("r2") == landed
     assert content(lake, "id", "qty") == [(1, 2)]
     pin = lake.pin()
 

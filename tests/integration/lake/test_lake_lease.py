@@ -151,7 +151,7 @@ def test_writer_killed_in_its_commit_leaves_a_table_that_the_next_one_finds_righ
         lake.upsert(frame(spark, SCHEMA, (4, 4, 61)), table_of(lake), checkpoint(61), {})
 
     assert content(lake, "id", "qty") == [(1, 10), (2, 2), (4, 4)]
-    assert dict(lake.labelled("run_id")).get("killed") is None
+    assert dict(lake.find_labels("run_id")).get("killed") is None
     assert not (tmp_path / ".orders.hr-lease.json").exists()
 
 

@@ -32,20 +32,20 @@ def test_pin_no_longer_holds_when_a_writer_that_was_in_flight_completes(spark: S
 
     assert pin is not None
     assert (pin.instant, pin.in_flight) == (quick, (slow.requested,))
-    assert lake.still(pin)
-    shown = lake.rows(pin)
+    assert lake.is_intact(pin)
+    shown = lake.read_rows(pin)
     assert isinstance(shown, DataFrame)
     assert sorted(row["id"] for row in shown.collect()) == [1, 3]
     newest = lake.upsert(frame(spark, SCHEMA, (4, 4, 4)), table_of(lake), checkpoint(4), {})
     assert sorted(row["id"] for row in shown.collect()) == [1, 3], "a frame shows what it was loaded for"
     with pytest.raises(LakeError, match=f"in flight \\({slow.requested}\\)"):
-        lake.rows(pin)
+        lake.read_rows(pin)
     (tmp_path / "aside").rename(timeline / f"{slow.requested}_{int(newest.completed) + 1}.commit")
-    assert not lake.still(pin)
+    assert not lake.is_intact(pin)
     later = lake.pin()
     assert later is not None
     assert (later.instant.requested, later.instant.completed) == (newest.requested, str(int(newest.completed) + 1))
-    assert lake.still(later)
+    assert lake.is_intact(later)
 
 
 @pytest.mark.parametrize("prefix", ["", "spark."])
@@ -69,7 +69,7 @@ def test_settings_of_a_session_do_not_choose_which_rows_a_snapshot_has(
         for name, value in settings.items():
             spark.conf.set(f"{prefix}{name}", value)
         try:
-            rows = lake.rows(pin)
+            rows = lake.read_rows(pin)
             assert isinstance(rows, DataFrame)
             found[str(settings)] = sorted((row["id"], row["qty"]) for row in rows.collect())
         finally:
@@ -89,20 +89,20 @@ def test_pin_whose_files_the_cleaner_took_does_not_hold_and_cannot_be_loaded_aga
     lake.create(Frame(rows), new_table("copy_on_write"), checkpoint(1), {})
     pin = lake.pin()
     assert pin is not None
-    begun = lake.rows(pin)
+    begun = lake.read_rows(pin)
     assert isinstance(begun, DataFrame)
     for seq in range(2, 5):
-        assert lake.still(pin) == (seq < 4)
+        assert lake.is_intact(pin) == (seq < 4)
         lake.upsert(frame(spark, SCHEMA, (1, seq, seq)), table_of(lake), checkpoint(seq), {})
 
     assert begun.count() == files - 1, (
         "Hudi lists what is there when the frame is read: rows are gone, without an error"
     )
-    assert not lake.still(pin)
+    assert not lake.is_intact(pin)
     with pytest.raises(LakeError, match="the cleaner passed the lake snapshot") as known:
-        lake.count(pin)
+        lake.count_rows(pin)
     assert "hoodie.clean.commits.retained" in known.value.fix
-    loaded = lake.rows(pin)
+    loaded = lake.read_rows(pin)
     assert isinstance(loaded, DataFrame)
     with pytest.raises(PySparkException) as raised:
         loaded.collect()
@@ -111,7 +111,7 @@ def test_pin_whose_files_the_cleaner_took_does_not_hold_and_cannot_be_loaded_aga
     assert named.fix == known.value.fix
     now = lake.pin()
     assert now is not None
-    assert lake.still(now)
+    assert lake.is_intact(now)
 
 
 def test_small_files_work_on_any_hadoop_file_system(spark: SparkSession, tmp_path: Path) -> None:

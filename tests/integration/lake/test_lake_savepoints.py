@@ -38,7 +38,7 @@ def test_savepoint_keeps_the_newest_snapshot_and_ours_alone_are_dropped(spark: S
     assert Timeline(spark, path).savepoints() == {theirs: "somebody", second: "hudi-reconcile"}
     assert pin is not None
     assert pin.instant.requested == first
-    found = lake.checkpoint()
+    found = lake.find_checkpoint()
     assert found is not None
     assert found.checkpoint == checkpoint(3)
     options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}

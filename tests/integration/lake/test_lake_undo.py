@@ -49,19 +49,19 @@ def test_correction_is_taken_back_but_for_rows_that_others_touched_since(
         corrective(spark, lake, SCHEMA, upserts=[], deletes="id = 7", expected=again), table, checkpoint(3), {}
     )
 
-    found = lake.taken_back(applied, table, 4)
+    found = lake.prepare_undo(applied, table, 4)
 
     assert found.counts == {("upsert", "ready"): 2, ("upsert", "superseded"): 2, ("delete", "ready"): 1}
-    assert lake.shows(found.batch.upserts, table) == 0
+    assert lake.count_shown(found.batch.upserts, table) == 0
     lake.correct(found.batch, table, checkpoint(4), {"undo": "r"})
     assert content(lake, "id", "day", "qty") == [
         (1, "a", 1), (2, "a", 22), (3, "a", 3), (4, "a", 4), (6, "a", 6),
     ]  # fmt: skip
-    assert lake.shows(found.batch.upserts, table) == 2
+    assert lake.count_shown(found.batch.upserts, table) == 2
 
     monkeypatch.setattr(undo, "MOST_COMMITS_SINCE", 1)
     with pytest.raises(RefusedError, match="may be cleaned"):
-        lake.taken_back(applied, table, 5)
+        lake.prepare_undo(applied, table, 5)
 
 
 def test_correction_whose_rows_from_before_were_cleaned_is_refused_and_deletes_nothing(
@@ -83,10 +83,10 @@ def test_correction_whose_rows_from_before_were_cleaned_is_refused_and_deletes_n
     with pytest.raises(
         RefusedError, match=r"wrote 1 rows that the lake had and 0 new ones, and the lake.s history shows 0 and 1"
     ):
-        lake.taken_back(applied, table, 4)
+        lake.prepare_undo(applied, table, 4)
     monkeypatch.setattr(undo, "revert_rows", taken_back)
     with pytest.raises(RefusedError, match="a cleaner ran since"):
-        lake.taken_back(applied, table, 4)
+        lake.prepare_undo(applied, table, 4)
 
-    before = reads.as_of(spark, table.path, expected[0][1].split("_")[0])
+    before = reads.read_as_of(spark, table.path, expected[0][1].split("_")[0])
     assert before.count() == 0, "Hudi shows a snapshot whose files are gone without them, and says nothing"

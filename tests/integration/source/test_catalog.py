@@ -77,9 +77,9 @@ def test_odd_names_of_schema_table_and_columns_are_read_as_they_are(pg: Database
         table = found.describe()
         assert (table.name, table.key) == (name, ("Id", "a:b"))
         assert [column.name for column in table.columns] == ["Id", *NASTY]
-        assert found.rows_now(table) == 2
-        assert (found.extent(table).low, found.extent(table).high) == (1, 2)
-        assert found.key_faults(table).duplicated_keys == 0
+        assert found.count_rows(table) == 2
+        assert (found.measure_extent(table).low, found.measure_extent(table).high) == (1, 2)
+        assert found.find_key_faults(table).duplicated_keys == 0
 
 
 def test_predicate_with_colons_and_percents_is_sent_as_it_stands(pg: Database) -> None:
@@ -90,7 +90,7 @@ def test_predicate_with_colons_and_percents_is_sent_as_it_stands(pg: Database) -
     where = "note like 'a:b 100%' and at = timestamp '2026-01-01 10:11:12'::timestamp and 7 % 4 = 3"
 
     with source(pg, "t", where=where) as found:
-        assert found.rows_now(found.describe()) == 1
+        assert found.count_rows(found.describe()) == 1
 
 
 def test_composite_key_keeps_the_order_of_the_index_and_not_of_the_columns(pg: Database) -> None:
@@ -113,7 +113,7 @@ def test_generated_columns_views_partitioned_and_materialised_tables_can_be_read
     for name, key, rows in (("t", (), 3), ("v", ("id",), 3), ("m", ("id",), 3), ("p", (), 1)):
         with source(pg, name, key=key) as found:
             table = found.describe()
-            assert found.rows_now(table) == rows
+            assert found.count_rows(table) == rows
     assert [column.name for column in described(pg, "t").columns] == ["id", "twice"]
     assert described(pg, "p").key == ("id", "day")
 
@@ -175,9 +175,9 @@ def test_key_of_the_catalog_needs_no_query(pg: Database) -> None:
 
     with source(pg, "t") as found:
         table = found.describe()
-        sent = len(found.statements())
-        assert found.key_faults(table).duplicated_keys == 0
-        assert len(found.statements()) == sent
+        sent = len(found.list_statements())
+        assert found.find_key_faults(table).duplicated_keys == 0
+        assert len(found.list_statements()) == sent
 
 
 @pytest.mark.parametrize("index", ["(a, b) where a > 5", "(a, b, extra)", "((a + extra))"])
@@ -189,7 +189,7 @@ def test_keys_that_no_complete_index_proves_are_counted_with_a_sample(pg: Databa
     )
 
     with source(pg, "t", key=("a", "b")) as found:
-        faults = found.key_faults(found.describe())
+        faults = found.find_key_faults(found.describe())
 
     assert (faults.duplicated_keys, faults.null_keys) == (2, 1)
     assert sorted(faults.sample) == ["(1, x)", "(2, NULL)"]
@@ -203,21 +203,21 @@ def test_partial_unique_index_over_columns_that_are_not_null_proves_nothing(pg: 
     )
 
     with source(pg, "t", key=("a",)) as found:
-        assert found.key_faults(found.describe()).duplicated_keys == 1
+        assert found.find_key_faults(found.describe()).duplicated_keys == 1
 
 
 def test_unique_index_over_nullable_columns_proves_nothing(pg: Database) -> None:
     pg.execute("create table t (a int unique)", "insert into t values (null), (null), (1)")
 
     with source(pg, "t", key=("a",)) as found:
-        assert found.key_faults(found.describe()).null_keys == 2
+        assert found.find_key_faults(found.describe()).null_keys == 2
 
 
 def test_predicate_narrows_the_count_of_faulty_keys(pg: Database) -> None:
     pg.execute("create table t (a int, live bool)", "insert into t values (1, true), (1, false)")
 
     with source(pg, "t", key=("a",), where="live") as found:
-        assert found.key_faults(found.describe()).duplicated_keys == 0
+        assert found.find_key_faults(found.describe()).duplicated_keys == 0
 
 
 def test_sequences_that_hand_out_more_than_one_id_at_once_are_known(pg: Database) -> None:

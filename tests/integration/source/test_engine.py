@@ -9,8 +9,8 @@ import pytest
 from psycopg import sql
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_of
-from hudi_reconcile.databases.registry import connection_of
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_filter
+from hudi_reconcile.databases.registry import build_connection
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 
@@ -103,8 +103,8 @@ def test_statement_beyond_its_time_is_cancelled_and_named(pg: Database) -> None:
 def test_servers_timeline_and_the_filters_digest_are_told(pg: Database) -> None:
     pg.execute("create table t (id int primary key)")
     with source(pg, "t") as whole, source(pg, "t", where="id > 1") as part:
-        assert whole.standing() == SourceLineage("none", "1")
-        assert part.standing() == SourceLineage(digest_of("id > 1"), "1")
+        assert whole.read_lineage() == SourceLineage("none", "1")
+        assert part.read_lineage() == SourceLineage(digest_filter("id > 1"), "1")
 
 
 def test_session_refuses_to_write_and_speaks_utc(pg: Database) -> None:
@@ -136,5 +136,5 @@ def test_password_shows_nowhere(pg: Database) -> None:
 )
 def test_url_that_is_not_read_is_refused_without_repeating_it(url: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        connection_of(url, "")
+        build_connection(url, "")
     assert url not in caught.value.message

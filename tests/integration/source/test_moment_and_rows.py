@@ -33,8 +33,8 @@ def test_open_transaction_holds_the_bound_below_its_start(table: Database) -> No
     with table.connect() as holder, source(table, "t") as found:
         (began,) = holder.execute("select (extract(epoch from now()) * 1000000)::bigint").fetchone() or (0,)
         holder.execute("insert into t values (1, now())")
-        first = found.moment()
-        second = found.moment()
+        first = found.read_moment()
+        second = found.read_moment()
 
     assert first.bound_micros == second.bound_micros == began - 2 * SECOND
     assert "oldest open transaction" in first.bound_why
@@ -47,7 +47,7 @@ def test_transaction_that_has_not_written_yet_holds_the_bound_below_its_start(ta
             "select (extract(epoch from now()) * 1000000)::bigint, pg_current_xact_id_if_assigned()"
         ).fetchone()
         assert row is not None
-        moment = found.moment()
+        moment = found.read_moment()
         holder.execute("insert into t values (1, now())")
         holder.commit()
 
@@ -57,7 +57,7 @@ def test_transaction_that_has_not_written_yet_holds_the_bound_below_its_start(ta
 
 def test_quiet_server_bounds_two_seconds_behind_its_clock(table: Database) -> None:
     with source(table, "t") as found:
-        moment = found.moment()
+        moment = found.read_moment()
 
     assert moment.clock_micros - moment.bound_micros == 2 * SECOND
     assert abs(moment.clock_micros - int(datetime.now(UTC).timestamp() * SECOND)) < 60 * SECOND
@@ -67,7 +67,7 @@ def test_transaction_of_another_database_does_not_hold_the_bound(table: Database
     administrator = Database(table.server, table.server.database)
     with administrator.connect() as holder, source(table, "t") as found:
         holder.execute("select 1")
-        assert found.moment().bound_why == "database clock minus 2 s"
+        assert found.read_moment().bound_why == "database clock minus 2 s"
 
 
 def test_role_that_cannot_see_sessions_is_told_so(table: Database) -> None:
@@ -75,7 +75,7 @@ def test_role_that_cannot_see_sessions_is_told_so(table: Database) -> None:
     try:
         with engine(table, **login) as found, table.connect() as holder:
             holder.execute("select 1")
-            moment = TableSource(found, TableRequest(name="t", table="t"), None, zone="UTC").moment()
+            moment = TableSource(found, TableRequest(name="t", table="t"), None, zone="UTC").read_moment()
     finally:
         drop_role(table, login)
 
@@ -85,11 +85,11 @@ def test_role_that_cannot_see_sessions_is_told_so(table: Database) -> None:
 
 def test_snapshot_changes_with_every_commit_and_only_then(table: Database) -> None:
     with source(table, "t") as found:
-        before = found.moment().snapshot
-        found.rows_now(found.describe())
-        assert found.moment().snapshot == before
+        before = found.read_moment().snapshot
+        found.count_rows(found.describe())
+        assert found.read_moment().snapshot == before
         table.execute("insert into t values (1, now())")
-        assert found.moment().snapshot != before
+        assert found.read_moment().snapshot != before
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_dates_that_the_driver_would_alter_are_named_by_column(
     )
 
     with source(pg, "t") as found:
-        assert found.uncarried(found.describe(), None) == altered
+        assert found.find_uncarried(found.describe(), None) == altered
         assert found.survey(found.describe())() == Survey(1, altered)
 
 
@@ -147,8 +147,8 @@ def test_window_narrows_where_altered_dates_are_looked_for(table: Database) -> N
 
     with source(table, "t", watermark=("at",)) as found:
         described = found.describe()
-        assert found.uncarried(described, next_window(Order(("at",)), Mark(0), None)) == ()
-        assert found.uncarried(described, full_window(Order(("at",)))) == ("at",)
+        assert found.find_uncarried(described, next_window(Order(("at",)), Mark(0), None)) == ()
+        assert found.find_uncarried(described, full_window(Order(("at",)))) == ("at",)
 
 
 # --- rows ---
@@ -169,10 +169,10 @@ def test_rows_of_segments_are_read_once_each_and_all_of_them_make_the_table(spar
         for extent in (KeyExtent(LEAST, GREATEST, 16), KeyExtent(-101, 101, 16), KeyExtent(0, 0, 1)):
             cut = choose(("id",), extent, integer_key=True, wanted=4)
             assert not isinstance(cut, HashSegments)
-            assert ids(found.rows(table, cut)) == sorted(keys, key=str)
+            assert ids(found.read_rows(table, cut)) == sorted(keys, key=str)
             for chosen in ({0}, {cut.count}, {0, cut.count}, set(range(cut.count + 1)), {cut.count - 1}):
                 expected = sorted((key for key in keys if cut.segment_of(key) in chosen), key=str)
-                assert ids(found.rows(table, cut, SegmentSet.of(chosen))) == expected, (cut, chosen)
+                assert ids(found.read_rows(table, cut, SegmentSet.of(chosen))) == expected, (cut, chosen)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_parallel_read_of_a_large_table_reads_every_row_once(
     )
 
     with source(pg, "t", spark) as found:
-        frame = found.rows(found.describe(), cut)
+        frame = found.read_rows(found.describe(), cut)
         assert isinstance(frame, DataFrame)
         assert frame.rdd.getNumPartitions() == 2
         assert frame.count() == frame.distinct().count() == 60_000
@@ -206,8 +206,8 @@ def test_pull_stages_what_it_counts(spark: SparkSession, pg: Database) -> None:
         table = found.describe()
         assert [column.kind for column in table.columns[1:]] == [Kind.TIMESTAMP, Kind.DATE]
         cut = choose(("id",), KeyExtent(1, 4, 4), integer_key=True, wanted=1)
-        whole = found.staged(table, cut, full_window(Order(("at", "day"))), micros[9])
-        window = found.staged(table, cut, next_window(Order(("at", "day")), Mark(micros[1]), micros[9]), micros[9])
+        whole = found.stage_rows(table, cut, full_window(Order(("at", "day"))), micros[9])
+        window = found.stage_rows(table, cut, next_window(Order(("at", "day")), Mark(micros[1]), micros[9]), micros[9])
 
     # Count, checkpoint and rows are of one read: what the source holds by now is not asked again.
     pg.execute("truncate t")
@@ -227,7 +227,7 @@ def test_window_tells_rows_apart_that_are_one_microsecond_apart(spark: SparkSess
         described = found.describe()
         cut = choose(("id",), KeyExtent(0, 3, 4), integer_key=True, wanted=1)
         window = next_window(Order(("at",)), Mark(first + 1), first + 3)
-        staged = found.staged(described, cut, window, first + 3)
+        staged = found.stage_rows(described, cut, window, first + 3)
 
     assert (staged.rows, staged.greatest) == (1, Mark(first + 2))
     assert ids(staged.frame) == [2]
@@ -241,9 +241,9 @@ def test_odd_names_and_predicates_survive_the_row_read(spark: SparkSession, pg: 
 
     with source(pg, '"T:1 100% ?"', spark, where="\"a:b%s?\" like 'a:b 100%?'") as found:
         table = found.describe()
-        cut = choose(("Id",), found.extent(table), integer_key=True, wanted=1)
-        frame = found.rows(table, cut)
+        cut = choose(("Id",), found.measure_extent(table), integer_key=True, wanted=1)
+        frame = found.read_rows(table, cut)
         assert isinstance(frame, DataFrame)
         assert [tuple(row) for row in frame.collect()] == [(1, "a:b 100%?", 1)]
-        again = found.rows(table, cut, SegmentSet.of([0]))
+        again = found.read_rows(table, cut, SegmentSet.of([0]))
         assert ids(again) == [1]

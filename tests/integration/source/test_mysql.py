@@ -135,7 +135,7 @@ def test_every_type_is_read_exactly_from_an_unfriendly_server(maria: MariaDataba
     with maria.unfriendly(**UNFRIENDLY), source(maria, spark) as found:
         table = found.describe()
         read = values(
-            frame(found.rows(table, RangeSegments("id", 0, 1, 1))), of=("int", *(kind for _, kind, *_ in TYPES))
+            frame(found.read_rows(table, RangeSegments("id", 0, 1, 1))), of=("int", *(kind for _, kind, *_ in TYPES))
         )
 
     assert [column.kind for column in table.columns if column.kind is Kind.OTHER] == []
@@ -150,7 +150,7 @@ def test_every_bit_of_a_double_arrives(maria: MariaDatabase, spark: SparkSession
 
     with source(maria, spark) as found:
         table = found.describe()
-        read = values(frame(found.rows(table, RangeSegments("id", 0, 1, 1))), of=("int", "double"))
+        read = values(frame(found.read_rows(table, RangeSegments("id", 0, 1, 1))), of=("int", "double"))
 
     assert [row[0] for row in read] == numbers
 
@@ -165,8 +165,8 @@ def test_days_that_are_none_are_counted_and_never_become_null_in_silence(
             " (2, null, null, null, '0001-01-01'), (3, '2024-02-29', '2024-02-29', '2024-02-29', null)"
         )
     with source(maria, spark) as found:
-        assert found.uncarried(found.describe(), None) == ("zero", "month", "day")
-        assert found.uncarried(found.describe(), next_window(Order(("fine",)), Mark(SECOND), None)) == (
+        assert found.find_uncarried(found.describe(), None) == ("zero", "month", "day")
+        assert found.find_uncarried(found.describe(), next_window(Order(("fine",)), Mark(SECOND), None)) == (
             "zero",
             "month",
             "day",
@@ -182,7 +182,7 @@ def test_keys_that_differ_in_bytes_are_different_keys(maria: MariaDatabase) -> N
         "insert into t values ('a', 1), ('A', 2), ('a ', 3), ('é', 4), ('e', 5), (null, 6), ('b', 7), ('b', 8)",
     )
     with source(maria, key=("k",)) as found:
-        faults = found.key_faults(found.describe())
+        faults = found.find_key_faults(found.describe())
 
     assert (faults.duplicated_keys, faults.null_keys, faults.sample) == (1, 1, ("(b)",))
 
@@ -194,7 +194,7 @@ def test_filter_on_rows_compares_by_bytes_and_never_by_the_servers_collation(
         "create table t (id int primary key, k varchar(9))", "insert into t values (1, 'a'), (2, 'A'), (3, 'a ')"
     )
     with source(maria, spark) as found:
-        rows = frame(found.rows(found.describe(), RangeSegments("id", 0, 1, 1)))
+        rows = frame(found.read_rows(found.describe(), RangeSegments("id", 0, 1, 1)))
 
         assert [row["c0"] for row in rows.filter("c1 = 'a'").collect()] == [1]
 
@@ -237,7 +237,7 @@ def test_parallel_parts_hold_every_row_once(
 ) -> None:
     with source(many, spark, key=key) as found:
         table = found.describe()
-        rows = frame(found.rows(table, segmentation))
+        rows = frame(found.read_rows(table, segmentation))
         ids = rows.groupBy("c0").count()
 
         assert rows.rdd.getNumPartitions() == 2
@@ -248,8 +248,8 @@ def test_many_ranges_are_read_through_the_key_and_each_row_once(many: MariaDatab
     with source(many, spark) as found:
         table = found.describe()
         segments = SegmentSet.of(range(1, 60, 2))
-        rows = frame(found.rows(table, RangeSegments("id", 0, 1000, 61), segments))
-        sql = found.statements()[-1]
+        rows = frame(found.read_rows(table, RangeSegments("id", 0, 1000, 61), segments))
+        sql = found.list_statements()[-1]
         counts = rows.select(F.count("*"), F.countDistinct("c0"), F.min("c0"), F.max("c0")).collect()[0]
 
     assert tuple(counts) == (30_000, 30_000, 1000, 59_999)
@@ -262,8 +262,8 @@ def test_pull_window_is_in_utc_and_half_open(many: MariaDatabase, spark: SparkSe
     with many.unfriendly(**UNFRIENDLY), source(many, spark, watermark=("at",)) as found:
         table = found.describe()
         cut = RangeSegments("id", 0, 1, 1)
-        staged = found.staged(table, cut, next_window(Order(("at",)), Mark(10 * SECOND), 20 * SECOND), None)
-        whole = found.staged(table, cut, full_window(Order(("at",))), None)
+        staged = found.stage_rows(table, cut, next_window(Order(("at",)), Mark(10 * SECOND), 20 * SECOND), None)
+        whole = found.stage_rows(table, cut, full_window(Order(("at",))), None)
 
     assert (staged.rows, staged.greatest) == (9, Mark(19 * SECOND))
     assert (whole.rows, whole.greatest, whole.null_watermark_rows) == (60_000, Mark(60_000 * SECOND), 0)
@@ -275,7 +275,7 @@ def test_pull_window_is_in_utc_and_half_open(many: MariaDatabase, spark: SparkSe
 def test_open_transaction_holds_the_bound_below_its_start(many: MariaDatabase) -> None:
     with many.connect() as holder, holder.cursor() as cursor, source(many) as found:
         cursor.execute("update t set name = 'x' where id = 1")
-        first, second = found.moment(), found.moment()
+        first, second = found.read_moment(), found.read_moment()
 
     assert "oldest open transaction" in first.bound_why
     assert 2 * SECOND <= first.clock_micros - first.bound_micros < 5 * SECOND
@@ -377,7 +377,7 @@ def test_statement_beyond_its_time_is_cancelled_by_the_server(maria: MariaDataba
 def test_decimal_key_of_an_unsigned_column_is_read_in_full(maria: MariaDatabase, spark: SparkSession) -> None:
     maria.execute("create table t (id bigint unsigned primary key)", f"insert into t values ({2**64 - 1}), (1)")
     with source(maria, spark) as found:
-        rows = frame(found.rows(found.describe(), HashSegments(("id",), 4))).collect()
+        rows = frame(found.read_rows(found.describe(), HashSegments(("id",), 4))).collect()
 
     assert {row[0] for row in rows} == {Decimal(2**64 - 1), Decimal(1)}
 
@@ -391,8 +391,8 @@ def test_skewed_keys_are_read_in_even_parts_without_a_histogram(maria: MariaData
     )
     with source(maria, spark) as found:
         table, window = found.describe(), full_window(Order(()))
-        plan = found.planned(table, HashSegments(("k",), 1), window)
-        staged = found.staged(table, HashSegments(("k",), 1), window, None)
+        plan = found.plan_read(table, HashSegments(("k",), 1), window)
+        staged = found.stage_rows(table, HashSegments(("k",), 1), window, None)
 
     assert (plan.how, len(plan.parts)) == ("range", 2), plan
     assert max(staged.parts) <= 1.5 * sum(staged.parts) / 2

@@ -48,18 +48,18 @@ def asked(spark: SparkSession, found: TableSource) -> tuple[tuple[Key, ...], int
     )
     key = tuple(item for name in table.key for item in items if item.column.name == name)
     agreement = Agreement(items, key, (), ())
-    rows = found.rows(table, CUT)
+    rows = found.read_rows(table, CUT)
     assert isinstance(rows, DataFrame)
     planned = digest_rows(rows, "source", ComparisonShape(agreement, CUT), "'delete' as action", "'ready' as status")
     rechecked = Frame(planned.localCheckpoint())
     comparer = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=CUT, files=SparkFiles(spark))
-    keys = comparer.to_delete(rechecked, 10)
+    keys = comparer.list_deletes(rechecked, 10)
     assert keys is not None
-    named = found.named(table, keys)
+    named = found.find_named_rows(table, keys)
     assert named is not None
-    left = comparer.still_there(rechecked, comparer.held_rows(named.read())[0])
+    left = comparer.mark_existing(rechecked, comparer.stage_rows(named.read())[0])
     assert isinstance(left, DataFrame)
-    return keys, named.rows, [row.status for row in left.collect()], found.statements()
+    return keys, named.rows, [row.status for row in left.collect()], found.list_statements()
 
 
 def test_rows_of_postgres_are_named_by_keys_of_every_kind_and_gone_ones_are_not(
@@ -70,7 +70,7 @@ def test_rows_of_postgres_are_named_by_keys_of_every_kind_and_gone_ones_are_not(
     with source(pg, "t", spark, key=columns) as found:
         keys, rows, statuses, logged = asked(spark, found)
         pg.execute("delete from t where id = 1")
-        left = found.named(found.describe(), keys)
+        left = found.find_named_rows(found.describe(), keys)
 
     assert (rows, statuses) == (2, ["moved", "moved"])
     assert left is not None
@@ -86,7 +86,7 @@ def test_rows_of_mariadb_are_named_by_keys_of_every_kind_and_gone_ones_are_not(
     with test_mysql.source(maria, spark, key=columns) as found:
         keys, rows, statuses, logged = asked(spark, found)
         maria.execute("delete from t where id = 0")
-        left = found.named(found.describe(), keys)
+        left = found.find_named_rows(found.describe(), keys)
 
     assert (rows, statuses) == (2, ["moved", "moved"])
     assert left is not None

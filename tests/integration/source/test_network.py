@@ -53,7 +53,7 @@ def source_behind(
 def rows_of(source: TableSource) -> list[tuple[int, int]]:
     """Ids and lengths of notes, read as a pull reads them."""
     table = source.describe()
-    frame = source.staged(table, HashSegments(("id",), 1), full_window(Order(())), None).frame
+    frame = source.stage_rows(table, HashSegments(("id",), 1), full_window(Order(())), None).frame
     assert isinstance(frame, DataFrame)
     return sorted((row[0], len(row[1])) for row in frame.collect())
 

@@ -41,15 +41,15 @@ def test_parts_and_counts_of_one_look_see_one_moment_whatever_is_committed_meanw
     pg: Database, found: TableSource
 ) -> None:
     table = found.describe()
-    with found.frozen():
-        frame = found.rows(table, CUT)
+    with found.freeze():
+        frame = found.read_rows(table, CUT)
         assert isinstance(frame, DataFrame)
         assert frame.rdd.getNumPartitions() == 2
         pg.execute("update t set v = 1", "delete from t where id % 2 = 0")
         assert sums(frame) == (ROWS, 0)
-        assert found.rows_now(table) == ROWS
+        assert found.count_rows(table) == ROWS
 
-    assert sums(found.rows(table, CUT)) == (ROWS // 2, ROWS // 2)
+    assert sums(found.read_rows(table, CUT)) == (ROWS // 2, ROWS // 2)
 
 
 def test_snapshot_whose_owner_died_fails_every_read_and_is_never_another_moment(
@@ -63,9 +63,9 @@ def test_snapshot_whose_owner_died_fails_every_read_and_is_never_another_moment(
     failures: list[Exception] = []
 
     def read_without_the_owner() -> None:
-        with found.frozen():
+        with found.freeze():
             assert pg.query(kill) == [(True,)]
-            for read in (lambda: sums(found.rows(table, CUT)), lambda: found.rows_now(table)):
+            for read in (lambda: sums(found.read_rows(table, CUT)), lambda: found.count_rows(table)):
                 try:
                     read()
                 except (PySparkException, Py4JJavaError, SourceError) as error:

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import ReconcileError, UsageError
-from hudi_reconcile.core.pull.source_lineage import digest_of
+from hudi_reconcile.core.pull.source_lineage import digest_filter
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.databases.base import TableRequest
@@ -178,12 +178,12 @@ def test_table_in_a_condition_is_the_one_of_the_roles_path_in_each_statement_and
     text = "id in (select v.id from vip v) -- those alone"
     with support.source(pg, "t", spark, where=text) as source:
         table = source.describe()
-        counts = source.rows_now(table), held(source.rows(table, HashSegments(("id",), 2, "md5")))
+        counts = source.count_rows(table), held(source.read_rows(table, HashSegments(("id",), 2, "md5")))
         source.describe()
-        assert source.standing().where == digest_of(text)
+        assert source.read_lineage().where == digest_filter(text)
 
     assert counts == (2, 2)
-    assert any('in (select v.id from "public".vip v) -- those alone\n' in sent for sent in source.statements())
+    assert any('in (select v.id from "public".vip v) -- those alone\n' in sent for sent in source.list_statements())
 
 
 def test_type_that_would_be_compared_as_another_is_refused_until_the_text_says_how(pg: Database) -> None:
@@ -404,7 +404,7 @@ def test_setting_that_a_text_changes_for_its_session_does_not_reach_what_spark_r
     """The config's check is not asked here: the query itself takes read-only away, on each connection that reads it."""
     pg.execute("create table t (id int primary key)", "insert into t values (1), (2)", "create table victim (id int)")
     with support.source(pg, "", spark, key=("id",), query=UNLOCKED) as source:
-        rows = source.rows(source.describe(), HashSegments(("id",), 2, "md5"))
+        rows = source.read_rows(source.describe(), HashSegments(("id",), 2, "md5"))
 
     assert held(rows) == 2
     assert tables(pg) == ["t", "victim"]
@@ -502,7 +502,7 @@ def test_mariadb_runs_one_statement_that_writes_nothing_and_leaves_no_setting_be
 
     maria.execute("create view v as select id, unlock_it() as u from t")
     with maria_source(maria, spark, table="v", key=("id",)) as source:
-        rows = source.rows(source.describe(), HashSegments(("id",), 1, "md5"))
+        rows = source.read_rows(source.describe(), HashSegments(("id",), 1, "md5"))
     assert held(rows) == 1
     assert maria.query("select count(*) from t") == [(1,)]
     with maria_engine(maria) as engine:

@@ -53,13 +53,13 @@ KEYS = {
 
 def cut_of(found: TableSource) -> Segmentation:
     table = found.describe()
-    extent: KeyExtent = found.extent(table)
+    extent: KeyExtent = found.measure_extent(table)
     return choose(table.key, extent, integer_key=table.key_columns[0].kind is Kind.INTEGER, wanted=None)
 
 
 def read_all(found: TableSource) -> tuple[ReadPlan, Staged]:
     table, cut, window = found.describe(), cut_of(found), full_window(Order(()))
-    return found.planned(table, cut, window), found.staged(table, cut, window, None)
+    return found.plan_read(table, cut, window), found.stage_rows(table, cut, window, None)
 
 
 def values(frame: Frame) -> list[str]:
@@ -157,7 +157,7 @@ def test_parts_are_even_and_hold_every_row_once(pg: Database, spark: SparkSessio
     )
     with source(pg, "t", spark, key=tuple(keyed.key.split(", "))) as found:
         plan, staged = read_all(found)
-        swept = values(found.rows(found.describe(), cut_of(found)))
+        swept = values(found.read_rows(found.describe(), cut_of(found)))
 
     assert (plan.how, len(plan.parts)) == (keyed.how, 2), plan
     assert max(staged.parts) <= 1.5 * sum(staged.parts) / len(staged.parts)

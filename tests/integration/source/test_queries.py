@@ -76,6 +76,6 @@ def test_totals_are_exact_and_told_in_full(pg: Database, maria: MariaDatabase) -
             database.execute("create table t (id bigint primary key, a decimal(30,2))", f"insert into t values {rows}")
             table = source.describe()
 
-            assert source.total(table, "a") == ("12345678901234567889.65", "-0.50", "12345678901234567890.12")
+            assert source.sum_column(table, "a") == ("12345678901234567889.65", "-0.50", "12345678901234567890.12")
             database.execute("delete from t")
-            assert source.total(table, "a") == (None, None, None)
+            assert source.sum_column(table, "a") == (None, None, None)

@@ -32,17 +32,17 @@ def test_rows_of_every_other_segment_are_counted_and_read_in_few_statements_by_t
 
     with source(pg, "t", spark) as found:
         table = found.describe()
-        cut = choose(("id",), found.extent(table), integer_key=True, wanted=ROWS // 64)
+        cut = choose(("id",), found.measure_extent(table), integer_key=True, wanted=ROWS // 64)
         assert isinstance(cut, RangeSegments)
         chosen = SegmentSet.of(range(0, cut.count, 2))
         expected = sum(cut.segment_of(key) % 2 == 0 for key in range(1, ROWS + 1))
-        before = len(found.statements())
+        before = len(found.list_statements())
 
-        counted, frame = found.rows_now(table, cut, chosen), found.rows(table, cut, chosen)
+        counted, frame = found.count_rows(table, cut, chosen), found.read_rows(table, cut, chosen)
 
         assert isinstance(frame, DataFrame)
         assert counted == frame.count() == expected
-        sent = found.statements()[before:]
+        sent = found.list_statements()[before:]
         assert len(sent) == -(-len(ranges(cut, chosen)) // dialect.RANGES_AT_ONCE) + 1
     assert not any(" or " in one for one in sent)
     statements = reads.segment_counts(dialect, table.name, cut, chosen, ())

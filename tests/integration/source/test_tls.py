@@ -16,7 +16,7 @@ from hudi_reconcile.core.errors import ReconcileError, SourceError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.base import Engine
-from hudi_reconcile.databases.registry import connection_of, open_engine
+from hudi_reconcile.databases.registry import build_connection, open_engine
 from hudi_reconcile.source import reads
 from tests.support.mariadb import MariaDatabase, MariaServer, fresh_maria, tls_maria
 from tests.support.postgres import Database
@@ -58,12 +58,12 @@ def tls_database(tls_server: MariaServer) -> Iterator[MariaDatabase]:
 
 def of_postgres(pg: Database, front: Front, *, password: str | None = None, **settings: Any) -> Connection:
     url = f"postgresql+psycopg://{pg.server.user}@{HOST}:{front.port}/{pg.name}{settings.pop('query', '')}"
-    return connection_of(url, pg.server.password if password is None else password, **settings)
+    return build_connection(url, pg.server.password if password is None else password, **settings)
 
 
 def of_maria(port: int, name: str, password: str, **settings: Any) -> Connection:
     url = f"mysql+pymysql://hr_admin@{settings.pop('host', HOST)}:{port}/{name}{settings.pop('query', '')}"
-    return connection_of(url, password, **settings)
+    return build_connection(url, password, **settings)
 
 
 def refusals(found: Connection, spark: SparkSession) -> list[str]:

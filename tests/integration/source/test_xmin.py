@@ -139,8 +139,8 @@ def test_window_of_versions_reads_the_rows_between_and_no_column_more(table: Dat
     with source(table, "t", spark, by_version=True) as found:
         described_table = found.describe()
         order, cut = Order(("xmin",)), choose(("id",), KeyExtent(1, 2, 2), integer_key=True, wanted=1)
-        staged = found.staged(described_table, cut, Window(order, Edge(Mark(low)), Edge(Mark(high + 1))), high + 1)
-        ahead = found.ahead(described_table, Window(order), 1, None)
+        staged = found.stage_rows(described_table, cut, Window(order, Edge(Mark(low)), Edge(Mark(high + 1))), high + 1)
+        ahead = found.look_ahead(described_table, Window(order), 1, None)
         rows: Any = staged.frame
 
     assert (staged.rows, staged.greatest, ahead.rows, ahead.last) == (1, Mark(high), 1, low)

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from hudi_reconcile.app import commands
-from hudi_reconcile.app.table_work import TableRun, cost_of
+from hudi_reconcile.app.table_work import TableRun, sum_cost
 from hudi_reconcile.app.time_limit import TimeLimit
 from hudi_reconcile.config.tables import SweepConfig
 from hudi_reconcile.core.outcome import Outcome
@@ -30,7 +30,7 @@ ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
 
 def told(world: World, result: TableResult, seconds: float = 10.0) -> Cost:
-    return cost_of(
+    return sum_cost(
         result, world.edges, world.edges.lake.count_files(), seconds=seconds, session_seconds=0.0, statements=0
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app.jobs import lake_masks
+from hudi_reconcile.app.jobs import derive_lake_masks
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
@@ -67,7 +67,7 @@ def test_change_query_masks_what_a_sweep_masks_and_says_the_same_of_it(settings:
     shown = shown_columns(agreed, in_full(config.lake.partition_by))
     swept = Masking.of(config.mask, config.personal).of_columns(names, shown)
 
-    found = lake_masks(config, lake())
+    found = derive_lake_masks(config, lake())
 
     assert dict(found.hidden) == {RENAME.get(name, name): how for name, how in swept.items()}
     assert len(names) == len(SOURCE)
@@ -75,7 +75,7 @@ def test_change_query_masks_what_a_sweep_masks_and_says_the_same_of_it(settings:
 
 
 def test_column_that_only_the_lake_has_is_masked_for_its_name_there_and_the_key_is_shown_with_the_reason() -> None:
-    found = lake_masks(table(), lake("old_iban", "old_note"))
+    found = derive_lake_masks(table(), lake("old_iban", "old_note"))
 
     assert dict(found.hidden) == dict.fromkeys(("contact", "Phone", "salary", "birth", "name", "old_iban"), "redact")
     assert found.notes[0].startswith(
@@ -83,4 +83,4 @@ def test_column_that_only_the_lake_has_is_masked_for_its_name_there_and_the_key_
     )
     assert {note.split(": ")[1] for note in found.notes[1:]} == {"id", "zip", "birth_month"}
     assert [how is None for how in found.shown(b"key").values()] == [True] * 6
-    assert all(lake_masks(table(personal="hmac"), lake()).shown(b"key").values())
+    assert all(derive_lake_masks(table(personal="hmac"), lake()).shown(b"key").values())

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 from junitparser import JUnitXml
 
-from hudi_reconcile.app.outputs import deliver, ends_of
+from hudi_reconcile.app.outputs import deliver, name_datasets
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.model import Config, OpenLineageConfig, OutputsConfig
 from hudi_reconcile.report.outputs.openlineage import Dataset, Ends
@@ -141,4 +141,4 @@ def test_datasets_are_named_without_anything_secret(tmp_path: Path, url: str, pa
 
     source = config.source.model_copy(update={"url": url})
 
-    assert ends_of(config.model_copy(update={"source": source}), config.tables) == {"o": ends}
+    assert name_datasets(config.model_copy(update={"source": source}), config.tables) == {"o": ends}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.app import pages
-from hudi_reconcile.app.pages import index_page
+from hudi_reconcile.app.pages import compose_index
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import SideState
@@ -62,7 +62,7 @@ def test_table_whose_last_run_lies_far_back_is_on_the_index(store: Store, write:
     write("sweep", "orders")
     last = [write("sweep", "items") for _ in range(3)][-1]
 
-    found = index_page(store, last, tmp_path)
+    found = compose_index(store, last, tmp_path)
 
     assert "2 of 2 tables need a look." in found
     assert ">orders</a>" in found
@@ -74,7 +74,7 @@ def test_table_that_only_other_commands_touched_of_late_stands_as_its_last_compa
     write("sweep", "orders")
     last = [write("pull", "orders") for _ in range(9)][-1]
 
-    assert "not compared" not in index_page(store, last, tmp_path)
+    assert "not compared" not in compose_index(store, last, tmp_path)
 
 
 def test_only_runs_that_say_something_of_such_tables_are_read(
@@ -85,7 +85,7 @@ def test_only_runs_that_say_something_of_such_tables_are_read(
     last = [write("sweep", "items") for _ in range(4)]
     read = read_runs(monkeypatch)
 
-    found = index_page(store, last[-1], tmp_path)
+    found = compose_index(store, last[-1], tmp_path)
 
     assert sorted(read) == sorted([*last[1:], swept, pulled[26], pulled[35]])
     assert all(f">{table}</a>" in found for table in ("orders", "items", "never"))
@@ -100,7 +100,7 @@ def test_runs_that_the_log_does_not_name_are_read_one_by_one(
     log = store.reports / AUDIT_FILE
     log.unlink() if damage == "gone" else log.write_text("no record\n" + log.read_text())
 
-    assert ">orders</a>" in index_page(store, last, tmp_path)
+    assert ">orders</a>" in compose_index(store, last, tmp_path)
 
 
 def test_older_run_that_cannot_be_read_is_named(store: Store, write: Writer, tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ def test_older_run_that_cannot_be_read_is_named(store: Store, write: Writer, tmp
     last = [write("sweep", "items") for _ in range(3)][-1]
     (store.reports / lost / "result.json").write_text("?")
 
-    assert f"{lost}: " in index_page(store, last, tmp_path)
+    assert f"{lost}: " in compose_index(store, last, tmp_path)

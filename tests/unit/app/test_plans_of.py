@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app.approve import plans_to_approve
+from hudi_reconcile.app.approve import select_plans
 from hudi_reconcile.app.archive import Room
-from hudi_reconcile.app.commands import plans_of
+from hudi_reconcile.app.commands import read_plans
 from hudi_reconcile.app.store import plan_document
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
@@ -25,7 +25,7 @@ from hudi_reconcile.core.sweep.coverage import Reached, not_compared
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import file_sha256
-from hudi_reconcile.evidence.store import Store, plan_of
+from hudi_reconcile.evidence.store import Store, read_plan
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.core.test_plan import PLAN
 
@@ -62,11 +62,11 @@ def plan(config: Config) -> Plan:
 
 
 def test_plan_that_nobody_touched_is_taken(config: Config, plan: Plan) -> None:
-    assert plans_of(config, "latest", ())["orders"].plan == plan
+    assert read_plans(config, "latest", ())["orders"].plan == plan
 
 
 def test_plan_comes_with_the_rows_that_its_sweep_could_not_judge(config: Config, plan: Plan) -> None:
-    assert plans_of(config, plan.run_id, ())["orders"].unjudged == (MOVING,)
+    assert read_plans(config, plan.run_id, ())["orders"].unjudged == (MOVING,)
 
 
 @pytest.mark.parametrize("field", ["steps", "created_utc", "expires_utc", "more"])
@@ -77,7 +77,7 @@ def test_plan_edited_beside_what_its_id_covers_is_refused_and_told_by_audit_veri
     path.write_text(json.dumps({**json.loads(path.read_text()), field: []}))
 
     with pytest.raises(RefusedError, match="not what the audit log has of it") as refused:
-        plans_of(config, plan.run_id, ())
+        read_plans(config, plan.run_id, ())
     assert "audit verify" in refused.value.fix
     assert [flaw.what for flaw in verify(config.reports).flaws] == ["orders/plan.json was changed"]
 
@@ -115,7 +115,7 @@ def test_plan_whose_line_in_the_log_was_edited_with_it_is_refused(config: Config
     edit_both(config, plan, hashed=hashed)
 
     with pytest.raises(RefusedError, match="the audit log was edited") as refused:
-        plans_of(config, plan.run_id, ())
+        read_plans(config, plan.run_id, ())
     assert "audit verify" in refused.value.fix
 
 
@@ -126,7 +126,7 @@ def test_plan_that_the_line_of_its_run_does_not_name_is_refused(config: Config, 
     write_lines(config, [{**line, "hash": audit_log.record_hash(line)}])
 
     with pytest.raises(RefusedError, match="not what the audit log has of it"):
-        plans_of(config, plan.run_id, ())
+        read_plans(config, plan.run_id, ())
 
 
 def test_plan_whose_line_was_cut_out_of_the_log_is_refused(config: Config, plan: Plan) -> None:
@@ -134,15 +134,15 @@ def test_plan_whose_line_was_cut_out_of_the_log_is_refused(config: Config, plan:
     write_lines(config, lines_of(config)[1:])
 
     with pytest.raises(RefusedError, match="the audit log was edited"):
-        plans_of(config, plan.run_id, ())
+        read_plans(config, plan.run_id, ())
 
 
 def test_plan_of_a_run_that_was_copied_by_itself_is_taken_by_its_id(config: Config, plan: Plan) -> None:
     (config.reports / "audit.jsonl").unlink()
-    assert plans_of(config, plan.run_id, ())["orders"].plan == plan
+    assert read_plans(config, plan.run_id, ())["orders"].plan == plan
 
     later_run(config)
-    assert plans_of(config, plan.run_id, ())["orders"].plan == plan
+    assert read_plans(config, plan.run_id, ())["orders"].plan == plan
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_plan_that_names_no_parquet_file_for_its_corrections_is_refused(
         (folder / "findings" / "part-0.txt").unlink()
 
     with pytest.raises(RefusedError, match=r"holds 3 corrections and names no Parquet file of theirs") as refused:
-        plans_of(config, plan.run_id, ())
+        read_plans(config, plan.run_id, ())
 
     assert refused.value.fix.endswith("hudi-reconcile sweep -t orders")
 
@@ -177,7 +177,7 @@ def test_plan_made_after_lines_were_lost_from_the_log_is_taken(config: Config) -
         folder.finish()
 
     assert verify(config.reports).flaws
-    assert plan_of(Store(config.reports), made.run_id, "orders") == made
+    assert read_plan(Store(config.reports), made.run_id, "orders") == made
 
 
 def test_plan_whose_own_line_is_proven_is_taken_beside_flaws_elsewhere(config: Config, plan: Plan) -> None:
@@ -188,7 +188,7 @@ def test_plan_whose_own_line_is_proven_is_taken_beside_flaws_elsewhere(config: C
     with (config.reports / "audit.jsonl").open("ab") as log:
         log.write(b'{"cut by a cra')
 
-    assert plans_of(config, plan.run_id, ())["orders"].plan == plan
+    assert read_plans(config, plan.run_id, ())["orders"].plan == plan
 
 
 def test_plan_whose_line_was_written_anew_without_the_key_that_seals_the_log_is_refused(
@@ -204,14 +204,14 @@ def test_plan_whose_line_was_written_anew_without_the_key_that_seals_the_log_is_
         folder.finish()
     made = replace(plan, run_id=folder.run_id)
     unread = Store(config.reports, KeyRing(audit_key("n" * 32, "audit.key")))
-    assert plan_of(sealed, made.run_id, "orders") == made
+    assert read_plan(sealed, made.run_id, "orders") == made
     with pytest.raises(RefusedError, match=r"sealed with key .* which is not the one given"):
-        plan_of(unread, made.run_id, "orders")
+        read_plan(unread, made.run_id, "orders")
 
     edit_both(config, made, hashed=True)
 
     with pytest.raises(RefusedError, match="the audit log was edited"):
-        plan_of(sealed, made.run_id, "orders")
+        read_plan(sealed, made.run_id, "orders")
 
 
 @pytest.mark.parametrize("cut", [{}, {"kind": "round"}, {"kind": "hash", "columns": None, "count": 1}])
@@ -224,19 +224,19 @@ def test_plan_with_a_right_id_and_a_cut_that_no_sweep_makes_is_refused(
     (config.reports / "audit.jsonl").unlink()
 
     with pytest.raises(RefusedError, match="cuts the table in a way that no sweep does"):
-        plans_of(config, plan.run_id, ())
+        read_plans(config, plan.run_id, ())
 
 
 def test_id_that_is_of_no_plan_of_the_run_is_refused_beside_one_that_is(config: Config, plan: Plan) -> None:
     with pytest.raises(RefusedError, match="00000000"):
-        plans_to_approve(config, "latest", (), (plan.plan_id[:8], "0" * 8))
+        select_plans(config, "latest", (), (plan.plan_id[:8], "0" * 8))
 
 
 def test_plan_is_approved_under_the_id_that_was_looked_at_and_under_no_other(config: Config, plan: Plan) -> None:
-    assert plans_to_approve(config, "latest", (), (plan.plan_id[:8],))["orders"].plan == plan
+    assert select_plans(config, "latest", (), (plan.plan_id[:8],))["orders"].plan == plan
 
     with pytest.raises(RefusedError, match=plan.plan_id):
-        plans_to_approve(config, plan.run_id, (), ("0" * 8,))
+        select_plans(config, plan.run_id, (), ("0" * 8,))
 
 
 def test_one_plan_of_a_run_over_several_tables_is_approved_without_the_others(tmp_path: Path) -> None:
@@ -257,30 +257,30 @@ def test_one_plan_of_a_run_over_several_tables_is_approved_without_the_others(tm
         folder.finish()
     first, second = plans["orders"].plan_id, plans["items"].plan_id
 
-    assert set(plans_to_approve(config, "latest", (), (second,))) == {"items"}
-    assert set(plans_to_approve(config, "latest", (), (first[:8], second[:8]))) == {"orders", "items"}
-    assert set(plans_to_approve(config, "latest", ("items",), (second,))) == {"items"}
+    assert set(select_plans(config, "latest", (), (second,))) == {"items"}
+    assert set(select_plans(config, "latest", (), (first[:8], second[:8]))) == {"orders", "items"}
+    assert set(select_plans(config, "latest", ("items",), (second,))) == {"items"}
     with pytest.raises(RefusedError, match="another than --plan names"):
-        plans_to_approve(config, "latest", ("orders", "items"), (second,))
+        select_plans(config, "latest", ("orders", "items"), (second,))
     with pytest.raises(RefusedError, match="00000000"):
-        plans_to_approve(config, "latest", (), (second, "0" * 8))
+        select_plans(config, "latest", (), (second, "0" * 8))
 
 
 def test_latest_is_not_approved_beside_a_newer_run_under_way_and_the_run_itself_is(config: Config, plan: Plan) -> None:
     with Store(config.reports).begin(NOON_MICROS + 1_000_000) as begun:
         with pytest.raises(RefusedError, match=begun.run_id) as refused:
-            plans_to_approve(config, "latest", (), ())
+            select_plans(config, "latest", (), ())
         assert f"approve {plan.run_id} -t orders" in refused.value.fix
         for run, ids in ((plan.run_id, ()), ("latest", (plan.plan_id,))):
-            assert plans_to_approve(config, run, (), ids)["orders"].plan == plan
-    assert plans_to_approve(config, "latest", (), ())["orders"].plan == plan
+            assert select_plans(config, run, (), ids)["orders"].plan == plan
+    assert select_plans(config, "latest", (), ())["orders"].plan == plan
 
 
 def test_latest_is_approved_beside_a_run_that_began_earlier_and_one_that_died(config: Config, plan: Plan) -> None:
     with Store(config.reports).begin(NOON_MICROS - 1_000_000):
         (config.reports / ".tmp-20991121T100000Z-000000").mkdir()
 
-        assert plans_to_approve(config, "latest", (), ())["orders"].plan == plan
+        assert select_plans(config, "latest", (), ())["orders"].plan == plan
 
 
 def test_table_that_the_run_never_had_is_refused_in_the_words_of_plan(plan: Plan, tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_table_that_the_run_never_had_is_refused_in_the_words_of_plan(plan: Plan
     with_items = load_config(tmp_path / "reconcile.yaml", {})
 
     with pytest.raises(UsageError, match=f"run {plan.run_id} has no table items") as applied:
-        plans_of(with_items, "latest", ("items",))
+        read_plans(with_items, "latest", ("items",))
     with pytest.raises(UsageError) as shown:
         Room.of(with_items.reports).plans("latest", tables=("items",))
     assert (applied.value.message, applied.value.fix) == (shown.value.message, shown.value.fix)

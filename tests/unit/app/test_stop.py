@@ -18,7 +18,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from hudi_reconcile.app import table_work
-from hudi_reconcile.app.log_context import current_table
+from hudi_reconcile.app.log_context import get_table
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.stop import StopRequest
 from hudi_reconcile.app.table_work import TableRun
@@ -179,7 +179,7 @@ def test_stop_that_came_while_spark_started_leaves_a_run_of_no_table(
     def refuse(*_: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_work, "session_provenance", refuse)
+    monkeypatch.setattr(table_work, "describe_session", refuse)
 
     done, _ = performed(tmp_path, monkeypatch, lambda one, _: clean(one))
 
@@ -301,7 +301,7 @@ def test_tables_side_by_side_are_told_in_the_order_of_the_config_and_each_line_n
     def act(one: TableRun, _: Jvm) -> TableResult:
         if one.table.name != "c":
             together.wait()
-        said[one.table.name] = current_table()
+        said[one.table.name] = get_table()
         return clean(one)
 
     CAPS.clear()

@@ -131,7 +131,7 @@ def test_table_that_could_not_be_asked_is_not_left_out_of_the_undo_of_a_killed_r
 
 def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
     left = TableResult("orders", Outcome.UNVERIFIED, corrections=Corrections(1, 0, applied=1, instants=("7",)))
-    source = SimpleNamespace(statements=tuple, spent=ReadCost)
+    source = SimpleNamespace(list_statements=tuple, report_cost=ReadCost)
     edges = SimpleNamespace(source=source, lake=SimpleNamespace(count_files=lambda: FilesRead(0, is_all=True)))
     world = SimpleNamespace(
         clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from psycopg import sql
 
-from hudi_reconcile.changefeed.postgres_sink import PostgresTarget, TargetColumn, check_columns, fix_of, statements
+from hudi_reconcile.changefeed.postgres_sink import PostgresTarget, TargetColumn, check_columns, statements, suggest_fix
 from hudi_reconcile.core.errors import UsageError
 
 TYPES = {
@@ -86,7 +86,7 @@ def test_url_with_a_password_is_refused_without_repeating_it(url: str) -> None:
 
 
 def test_refusal_of_the_database_is_told_with_what_to_look_at_for_its_class() -> None:
-    assert [fix_of(state).split()[0] for state in ("23505", "22003", "42501", None)] == [
+    assert [suggest_fix(state).split()[0] for state in ("23505", "22003", "42501", None)] == [
         "drop",
         "give",
         "check",
@@ -95,6 +95,6 @@ def test_refusal_of_the_database_is_told_with_what_to_look_at_for_its_class() ->
 
 
 def test_refusal_that_a_deferrable_constraint_would_not_mend_names_what_would() -> None:
-    assert fix_of("23514").startswith("drop the check")
-    assert "drop not null" in fix_of("23502")
-    assert not any("deferrable" in fix_of(state) for state in ("23514", "23502"))
+    assert suggest_fix("23514").startswith("drop the check")
+    assert "drop not null" in suggest_fix("23502")
+    assert not any("deferrable" in suggest_fix(state) for state in ("23514", "23502"))

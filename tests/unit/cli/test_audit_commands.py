@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.store import store_of
+from hudi_reconcile.app.store import open_store
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.evidence.store import Store
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def configure(folder: Path, audit: str, *ages_days: int) -> list[str]:
     """Write the config, and runs of these ages, oldest first."""
     (folder / "reconcile.yaml").write_text(f"{CONFIG}audit: {audit}\n")
-    store = store_of(load_config(folder / "reconcile.yaml", {}), {"AUDIT_KEY": KEY})
+    store = open_store(load_config(folder / "reconcile.yaml", {}), {"AUDIT_KEY": KEY})
     return [leave_run(store, NOW - days * DAY) for days in ages_days]
 
 

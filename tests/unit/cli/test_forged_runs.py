@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app.commands import plans_of
+from hudi_reconcile.app.commands import read_plans
 from hudi_reconcile.app.host import HostClock, actor, hides_user
 from hudi_reconcile.app.rules import read_newest_comparison
-from hudi_reconcile.app.store import plan_document, store_of
+from hudi_reconcile.app.store import open_store, plan_document
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import RefusedError
@@ -59,7 +59,7 @@ def configure(folder: Path, audit_: str = SEALED, policy: str = "{}") -> None:
 
 
 def store_in(folder: Path) -> Store:
-    return store_of(load_config(folder / "reconcile.yaml", {}), os.environ)
+    return open_store(load_config(folder / "reconcile.yaml", {}), os.environ)
 
 
 def now_micros() -> int:
@@ -350,7 +350,7 @@ def test_file_beside_the_findings_that_the_plan_was_made_of_is_refused(
     assert [run(words) for words in (["apply", swept[1], "--yes"], ["approve", swept[1], "--as", "alice"])] == [5, 5]
     assert capsys.readouterr().err.count("findings") >= 2
     with pytest.raises(RefusedError):
-        plans_of(load_config(folder / "reconcile.yaml", {}), swept[1], ())
+        read_plans(load_config(folder / "reconcile.yaml", {}), swept[1], ())
 
 
 def other(store: Store, story: str, minutes_ago: int, **change: Any) -> str:

@@ -19,11 +19,11 @@ from tests.unit.cli.test_process import NOISY
 FIELDS = ["ts", "level", "run_id", "table", "message"]
 LOGS = """
     import logging, warnings
-    from hudi_reconcile.app.log_context import about_table, name_run
+    from hudi_reconcile.app.log_context import name_table, name_run
     log = logging.getLogger("hudi_reconcile")
     log.info("before")
     name_run("run-1")
-    with about_table("orders"):
+    with name_table("orders"):
         log.warning("of a table")
     log.debug("not asked for")
 """.strip()

@@ -15,14 +15,14 @@ from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.config.selection import TableChoice
-from hudi_reconcile.config.trust import sentences, trust_of
+from hudi_reconcile.config.trust import list_trust, sentences
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.report.dry_run import pull_plan_text
 from hudi_reconcile.report.outputs.github import summary
 from hudi_reconcile.report.outputs.webhook import message
-from hudi_reconcile.report.page.html import mail_of, render_mail, render_report
+from hudi_reconcile.report.page.html import build_mail, render_mail, render_report
 from hudi_reconcile.report.page.view import Kept
 
 CONFIG = """\
@@ -51,11 +51,11 @@ def finished(trust: tuple[str, ...]) -> RunResult:
 
 
 def test_config_that_leaves_every_check_on_gives_nothing_up() -> None:
-    assert trust_of(load(CAREFUL)) == ()
+    assert list_trust(load(CAREFUL)) == ()
 
 
 def test_code_that_spark_loads_unhashed_is_said_too() -> None:
-    (found,) = trust_of(load(CAREFUL + "spark: {conf: {spark.jars.packages: 'a:b:1', spark.executor.memory: 2g}}\n"))
+    (found,) = list_trust(load(CAREFUL + "spark: {conf: {spark.jars.packages: 'a:b:1', spark.executor.memory: 2g}}\n"))
 
     assert (found.key, "spark.jars.packages" in found.sentence, found.fix) == (
         "spark.conf", True, "list the files in jars.paths instead",
@@ -73,7 +73,7 @@ def test_every_face_of_a_run_says_first_what_was_not_checked() -> None:
     assert render_run(result).startswith(f"NOT CHECKED  {said}\nPULLED  ")
     assert pull_plan_text([], (said,)).startswith(f"NOT CHECKED  {said}\nDRY RUN")
     assert 0 < page.index(said) < page.index('id="verdict"')
-    mail = render_mail(mail_of(document, {}))
+    mail = render_mail(build_mail(document, {}))
     assert 0 < mail.index(said) < mail.index("<h1")
     assert "Not checked" in summary(document).splitlines()[2]
     assert f"NOT CHECKED {said}" in message(document)["text"]
@@ -84,7 +84,7 @@ def test_run_that_gave_nothing_up_and_one_of_an_older_version_say_nothing() -> N
     older = {name: value for name, value in document.items() if name != "trust"}
 
     for one in (document, older):
-        assert "Not checked" not in render_report(one, Kept()) + render_mail(mail_of(one, {})) + summary(one)
+        assert "Not checked" not in render_report(one, Kept()) + render_mail(build_mail(one, {})) + summary(one)
         assert "NOT CHECKED" not in message(one)["text"]
 
 
@@ -125,7 +125,7 @@ tables:
     ],
 )
 def test_server_that_nobody_verifies_is_said_and_one_that_is_verified_is_not(url: str, said: str) -> None:
-    found = trust_of(load(POSTGRES % (url, ", insecure: true")))
+    found = list_trust(load(POSTGRES % (url, ", insecure: true")))
 
     assert [one.key for one in found] == ["source.insecure"] * bool(said)
     assert "".join(one.sentence for one in found).startswith(said)
@@ -150,10 +150,10 @@ def test_jdbc_url_that_leaves_its_server_unchecked_needs_the_word_and_an_unknown
     (told,) = sentences(load(unchecked % ", insecure: true"))
     assert told.startswith("source.insecure is true: TLS off or not checked")
 
-    (given,) = trust_of(load(unchecked % ", insecure: true"))
+    (given,) = list_trust(load(unchecked % ", insecure: true"))
     assert given.fix.startswith("remove source.insecure")
 
-    (given,) = trust_of(load(CONFIG.replace("derby:/nowhere/shop", "sap://hana:39015/") % ""))
+    (given,) = list_trust(load(CONFIG.replace("derby:/nowhere/shop", "sap://hana:39015/") % ""))
     assert given.sentence.startswith("source.url: TLS not known (jdbc)")
     assert given.fix == "verify the server by the driver's own settings (docs/jdbc.md)"
     assert sentences(load(CONFIG.replace("derby:/nowhere/shop", "teradata://db/SSLMODE=VERIFY-FULL") % "")) == ()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.plan.approvals import Actor, Duties, find_approval, name_of, refuse_own_word
+from hudi_reconcile.core.plan.approvals import Actor, Duties, find_approval, parse_name, refuse_own_word
 from hudi_reconcile.core.result_parts import Approved
 from tests.unit.core.test_plan import PLAN
 
@@ -102,8 +102,8 @@ def test_plan_that_does_not_say_who_made_it_cannot_be_approved_by_another() -> N
 @pytest.mark.parametrize("text", ["", "  ", "a\nb", "x" * 101, "a\u202eb", "\x1b[31mred"])
 def test_name_that_hides_something_is_none(text: str) -> None:
     with pytest.raises(UsageError, match="printable"):
-        name_of(text)
+        parse_name(text)
 
 
 def test_name_is_kept_without_the_blanks_around_it() -> None:
-    assert name_of("  Älice Müller <a@b>  ") == "Älice Müller <a@b>"
+    assert parse_name("  Älice Müller <a@b>  ") == "Älice Müller <a@b>"

@@ -13,17 +13,17 @@ GOLDEN = [(kind, golden) for kind, form in canonical_text.FORMS.items() for gold
 
 @pytest.mark.parametrize(("kind", "golden"), GOLDEN, ids=[f"{kind} {golden.value!r}" for kind, golden in GOLDEN])
 def test_value_of_a_kind_has_its_text(kind: Kind, golden: canonical_text.Golden) -> None:
-    assert canonical_text.text_of(kind, golden.value, golden.scale) == golden.text
+    assert canonical_text.render_canonical_text(kind, golden.value, golden.scale) == golden.text
 
 
 def test_every_kind_that_is_compared_has_a_text_and_no_other() -> None:
     assert set(canonical_text.FORMS) == set(Kind) - {Kind.OTHER}
     with pytest.raises(ValueError, match="no canonical text"):
-        canonical_text.text_of(Kind.OTHER, "x")
+        canonical_text.render_canonical_text(Kind.OTHER, "x")
 
 
 def test_null_has_no_text_and_its_own_mark() -> None:
-    assert canonical_text.text_of(Kind.TEXT, None) is None
+    assert canonical_text.render_canonical_text(Kind.TEXT, None) is None
     assert canonical_text.row_text([None, "~", "", "é"]) == "~1:~0:2:é"
 
 

@@ -15,7 +15,7 @@ from hudi_reconcile.core.changes.range import (
     LoggedCommit,
     RowCounts,
     WrittenFile,
-    images_of,
+    count_images,
     is_shorter,
     logged_of,
     rows_written,
@@ -60,7 +60,7 @@ def test_log_must_hold_what_each_commit_counted_and_a_new_file_group_has_none() 
     ]
     assert span_of_log(found) == ("20260101000000999", stamp(3, 500))
     assert span_of_log(found[:1]) is None
-    assert images_of(found) == 100 + 43 + 5 + 4
+    assert count_images(found) == 100 + 43 + 5 + 4
     assert rows_written(WRITES) == 100 + 23 + 0 + 2
     assert rows_written([*WRITES, commit(9, None)]) == math.inf
 

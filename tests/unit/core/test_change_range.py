@@ -8,12 +8,12 @@ from hudi_reconcile.core.changes.range import (
     Commit,
     Cut,
     check_order,
-    cut_of,
     find_commit_from_the_future,
+    find_cut,
     find_entangled,
     instant_text,
     offset_minutes,
-    span_of,
+    select_span,
 )
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import Instant
@@ -70,33 +70,33 @@ def test_other_positions_are_refused_with_the_forms_that_are_legal(text: str) ->
 def test_ranges_are_open_at_their_start_closed_at_their_end_and_in_completion_time(
     start: str, end: str, inside: list[int]
 ) -> None:
-    assert [COMMITS.index(one) for one in span_of(start, end, COMMITS, None).commits] == inside
+    assert [COMMITS.index(one) for one in select_span(start, end, COMMITS, None).commits] == inside
 
 
 def test_backward_range_is_refused() -> None:
     with pytest.raises(UsageError, match="backwards"):
-        span_of(stamp(4), stamp(2), COMMITS, None)
+        select_span(stamp(4), stamp(2), COMMITS, None)
 
 
 @pytest.mark.parametrize("start", ["earliest", stamp(3)])
 def test_range_that_begins_where_history_is_gone_names_the_first_usable_instant(start: str) -> None:
     cut = Cut(stamp(4), "gone")
     with pytest.raises(UsageError) as refused:
-        span_of(start, "latest", COMMITS, cut)
+        select_span(start, "latest", COMMITS, cut)
 
     assert stamp(4) in refused.value.fix
-    assert [one.instant.completed for one in span_of(stamp(4), "latest", COMMITS, cut).commits] == [stamp(6)]
+    assert [one.instant.completed for one in select_span(stamp(4), "latest", COMMITS, cut).commits] == [stamp(6)]
 
 
 def test_position_that_is_a_requested_time_is_named_with_its_completion_time() -> None:
-    (note,) = span_of(stamp(3), "latest", COMMITS, None).notes
+    (note,) = select_span(stamp(3), "latest", COMMITS, None).notes
 
     assert stamp(3) in note
     assert stamp(4) in note
 
 
 def test_position_that_is_no_commit_is_named() -> None:
-    (note,) = span_of("earliest", stamp(7), COMMITS, None).notes
+    (note,) = select_span("earliest", stamp(7), COMMITS, None).notes
 
     assert note.startswith(f"--to {stamp(7)} is no commit")
 
@@ -115,7 +115,7 @@ def test_position_that_is_no_commit_is_named() -> None:
 def test_history_is_whole_from_the_last_commit_that_the_cleaner_or_the_archiver_took(
     retained_from: str | None, archived: str | None, usable: str | None
 ) -> None:
-    found = cut_of(COMMITS, retained_from, archived)
+    found = find_cut(COMMITS, retained_from, archived)
 
     assert (None if found is None else found.instant) == usable
 

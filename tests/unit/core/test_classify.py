@@ -12,8 +12,8 @@ from hudi_reconcile.core.sweep.drift import (
     FindingKind,
     PendingRange,
     RepairAction,
+    choose_repair,
     classify,
-    repair_of,
 )
 
 MICROS = (None, 5, 10, 15)
@@ -157,7 +157,7 @@ def test_kind_of_a_difference_is_the_contracts(changes: dict[str, object], kind:
 
 
 def test_only_deleted_is_repaired_by_a_delete_and_what_is_not_drift_not_at_all() -> None:
-    actions = {kind: repair_of(kind) for kind in FindingKind}
+    actions = {kind: choose_repair(kind) for kind in FindingKind}
 
     assert {kind for kind, action in actions.items() if action is RepairAction.DELETE} == {FindingKind.DELETED}
     assert {kind for kind, action in actions.items() if action is RepairAction.NONE} == NOT_DRIFT

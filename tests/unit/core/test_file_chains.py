@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.changes.file_history import chains_of
+from hudi_reconcile.core.changes.file_history import link_chains
 from hudi_reconcile.core.changes.range import Commit, FileGroup, WrittenFile
 from hudi_reconcile.core.tables.values import Instant
 
@@ -31,7 +31,7 @@ WRITES = [commit(1, a=None), commit(2, a=1, b=None), commit(3, b=2), commit(4, a
 
 
 def test_files_of_a_group_are_chained_from_the_version_before_the_first_commit_to_the_last_one() -> None:
-    found = chains_of([WRITES[1], WRITES[3]], WRITES)
+    found = link_chains([WRITES[1], WRITES[3]], WRITES)
 
     assert found is not None
     assert [[(one.place, one.requested, one.n) for one in chain] for chain in found] == [
@@ -42,14 +42,14 @@ def test_files_of_a_group_are_chained_from_the_version_before_the_first_commit_t
 
 
 def test_version_of_a_commit_outside_of_the_range_is_in_the_chain_without_a_place_among_the_commits() -> None:
-    found = chains_of([WRITES[1], WRITES[4]], WRITES)
+    found = link_chains([WRITES[1], WRITES[4]], WRITES)
 
     assert found is not None
     assert [one.n for one in found[0]] == [None, 0, None, 1]
 
 
 def test_all_commits_asked_for_in_another_order_have_their_places_by_that_order() -> None:
-    found = chains_of([WRITES[3], WRITES[1]], WRITES)
+    found = link_chains([WRITES[3], WRITES[1]], WRITES)
 
     assert found is not None
     assert [one.n for one in found[0]] == [None, 1, 0]
@@ -79,8 +79,8 @@ def test_batches_that_differ_in_what_may_be_null_alone_make_one_chain() -> None:
     writes = [replace(one, schema=(REQUIRED, NULLABLE)[n % 2]) for n, one in enumerate(WRITES)]
     other = [*writes[:-1], replace(writes[-1], schema=REQUIRED.replace('"int"', '"long"'))]
 
-    assert chains_of(writes, writes) == chains_of(WRITES, WRITES) is not None
-    assert chains_of(other, other) is None
+    assert link_chains(writes, writes) == link_chains(WRITES, WRITES) is not None
+    assert link_chains(other, other) is None
 
 
 FILELESS = replace(WRITES[4], files=())
@@ -112,22 +112,22 @@ FILELESS = replace(WRITES[4], files=())
     ],
 )
 def test_chains_are_none_where(asked: list[Commit], writes: list[Commit]) -> None:
-    assert chains_of(asked, writes) is None
+    assert link_chains(asked, writes) is None
 
 
 @pytest.mark.parametrize("path", ["p/a_1.orc", "p/.a_1.log.1_0-1-1", "p=[1]/a_1.parquet", "p/{x}/a_1.parquet"])
 def test_file_that_spark_would_not_read_by_its_name_ends_the_chain(path: str) -> None:
     odd = replace(WRITES[0], files=(replace(WRITES[0].files[0], path=path),))
 
-    assert chains_of([odd], [odd]) is None
+    assert link_chains([odd], [odd]) is None
 
 
 def test_two_files_of_one_name_end_the_chains_since_rows_tell_only_the_name() -> None:
     here, there = (replace(WRITES[0].files[0], group=(part, "a"), path=f"{part}/a_1.parquet") for part in "pq")
     both = replace(WRITES[0], groups=frozenset({here.group, there.group}), files=(here, there))
 
-    assert chains_of([both], [both]) is None
+    assert link_chains([both], [both]) is None
 
 
 def test_no_commits_have_no_chains() -> None:
-    assert chains_of([], WRITES) == ()
+    assert link_chains([], WRITES) == ()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.source.jdbc import is_jdbc, place_of, product_of, redact_secrets
+from hudi_reconcile.core.source.jdbc import is_jdbc, read_product, redact_secrets, strip_url
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,15 @@ from hudi_reconcile.core.source.jdbc import is_jdbc, place_of, product_of, redac
     ],
 )
 def test_place_of_a_url_holds_no_login_and_no_setting(url: str, place: str) -> None:
-    assert place_of(url) == place
+    assert strip_url(url) == place
 
 
 def test_product_is_the_drivers_word_in_lower_case() -> None:
-    assert (product_of("JDBC:H2:mem:x"), product_of("jdbc:sap://host"), is_jdbc("JDBC:H2:mem:x")) == ("h2", "sap", True)
+    assert (read_product("JDBC:H2:mem:x"), read_product("jdbc:sap://host"), is_jdbc("JDBC:H2:mem:x")) == (
+        "h2",
+        "sap",
+        True,
+    )
     assert not is_jdbc("postgresql://host/db")
 
 

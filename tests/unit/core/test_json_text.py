@@ -11,7 +11,7 @@ from hudi_reconcile.core.pull.hoodiestreamer import position
 from hudi_reconcile.core.safe_text import avro_fields
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.lake.lease import parse_lease
-from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.lake.table import build_lake_table
 from hudi_reconcile.lake.timeline import parse_checkpoint, parse_keys
 
 DEEP = "[" * 100_000
@@ -39,7 +39,7 @@ def test_schema_of_any_shape_says_nothing_and_the_table_is_told_all_the_same(sch
     }
 
     assert list(avro_fields(schema)) == []
-    assert table_of("/lake", properties, ()).name == "t"
+    assert build_lake_table("/lake", properties, ()).name == "t"
 
 
 @pytest.mark.parametrize(

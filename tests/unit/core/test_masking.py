@@ -16,7 +16,7 @@ from hudi_reconcile.core.tables.masking import (
     is_personal,
     masking_notes,
     shown_columns,
-    words_of,
+    split_words,
 )
 
 CASES: dict[str, Callable[[list[str]], str]] = {
@@ -135,7 +135,7 @@ def test_whole_word_is_found_in_every_way_to_write_names(case: str, word: str, o
     words = [one for one in (other, word) if one]
 
     assert is_personal(CASES[case](words))
-    assert list(words_of(CASES[case](words))) == words
+    assert list(split_words(CASES[case](words))) == words
 
 
 @given(st.text(max_size=30))

@@ -11,8 +11,8 @@ from hudi_reconcile.core.tables.partitions import (
     Equals,
     IsEmpty,
     PartitionRows,
+    derive_path_rule,
     near,
-    rule_of,
     scope_of_paths,
 )
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
@@ -39,7 +39,7 @@ def lake(*fields: str, hive_style: bool = True) -> LakeTable:
 
 
 def test_conditions_are_a_half_open_range_an_equality_or_null() -> None:
-    rule = rule_of("t", SOURCE, lake("placed_on_month", "region", "shop"), MONTH)
+    rule = derive_path_rule("t", SOURCE, lake("placed_on_month", "region", "shop"), MONTH)
 
     found = near(
         rule,
@@ -62,20 +62,20 @@ def test_conditions_are_a_half_open_range_an_equality_or_null() -> None:
 
 @pytest.mark.parametrize("value", ["o'brien", "a\\b", "eu ", "é", "%27"])
 def test_text_that_a_database_may_read_otherwise_is_not_asked_for(value: str) -> None:
-    rule = rule_of("t", SOURCE, lake("region", hive_style=False), ())
+    rule = derive_path_rule("t", SOURCE, lake("region", hive_style=False), ())
 
     assert near(rule, [value]) is None
 
 
 @pytest.mark.parametrize("year", ["0044", "1582", "9999", "+10000"])
 def test_years_on_which_calendars_and_drivers_differ_are_legal_but_not_asked_for(year: str) -> None:
-    rule = rule_of("t", SOURCE, lake("placed_on_month", hive_style=False), MONTH)
+    rule = derive_path_rule("t", SOURCE, lake("placed_on_month", hive_style=False), MONTH)
 
     assert scope_of_paths("t", rule, [f"{year}-03"], ()).near is None
 
 
 def test_path_that_is_not_of_this_style_is_another_value() -> None:
-    rule = rule_of("t", SOURCE, lake("region", hive_style=False), ())
+    rule = derive_path_rule("t", SOURCE, lake("region", hive_style=False), ())
 
     assert near(rule, ["region=eu"]) is None  # the value itself is `region=eu`: nothing safe to ask
 
@@ -92,7 +92,7 @@ def test_path_that_is_not_of_this_style_is_another_value() -> None:
     ],
 )
 def test_path_that_no_row_can_have_is_refused_with_those_that_there_are(path: str) -> None:
-    rule = rule_of("t", SOURCE, lake("placed_on_month"), MONTH)
+    rule = derive_path_rule("t", SOURCE, lake("placed_on_month"), MONTH)
     there = [PartitionRows(f"placed_on_month=2026-0{month}", 5) for month in range(1, 8)]
 
     with pytest.raises(UsageError, match="no row can lie in partition") as error:
@@ -103,13 +103,13 @@ def test_path_that_no_row_can_have_is_refused_with_those_that_there_are(path: st
 
 
 def test_path_that_the_lake_lacks_but_a_row_may_have_is_taken_once() -> None:
-    rule = rule_of("t", SOURCE, lake("placed_on_month"), MONTH)
+    rule = derive_path_rule("t", SOURCE, lake("placed_on_month"), MONTH)
 
     assert scope_of_paths("t", rule, ["placed_on_month=2026-03"] * 2, ()).paths == ("placed_on_month=2026-03",)
 
 
 def test_lake_whose_rows_lie_elsewhere_is_refused() -> None:
-    rule = rule_of("t", SOURCE, lake("region"), ())
+    rule = derive_path_rule("t", SOURCE, lake("region"), ())
 
     with pytest.raises(UsageError, match=r"3 lake rows lie in other partitions .* such as in region=eu"):
         scope_of_paths("t", rule, ["region=eu"], [PartitionRows("region=eu", 5, unlike=3)])
@@ -117,27 +117,27 @@ def test_lake_whose_rows_lie_elsewhere_is_refused() -> None:
 
 def test_table_without_partitions_refuses_the_option_by_name() -> None:
     with pytest.raises(UsageError, match="has no partitions: --where-partition"):
-        rule_of("t", SOURCE, lake(), ())
+        derive_path_rule("t", SOURCE, lake(), ())
 
 
 @pytest.mark.parametrize("fields", [("elsewhere",), ("region", "elsewhere"), ("placed_on_month",)])
 def test_partition_that_no_source_column_tells_is_refused(fields: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=f"no source column tells a row's {fields[-1]}"):
-        rule_of("t", SOURCE, lake(*fields), ())
+        derive_path_rule("t", SOURCE, lake(*fields), ())
 
 
 def test_partition_of_a_float_is_refused_and_so_is_one_of_a_masked_column() -> None:
     real = replace(SOURCE, columns=(PLACED, replace(REGION, kind=Kind.REAL), SHOP))
 
     with pytest.raises(UsageError, match="no source column tells"):
-        rule_of("t", real, lake("region"), ())
+        derive_path_rule("t", real, lake("region"), ())
     with pytest.raises(UsageError, match="values of region, which is masked"):
-        rule_of("t", SOURCE, lake("region"), (), masked={"region"})
+        derive_path_rule("t", SOURCE, lake("region"), (), masked={"region"})
 
 
 def test_renamed_column_is_found_by_its_name_in_the_lake() -> None:
     renamed = replace(SOURCE, columns=(PLACED, replace(REGION, name="area", lake_name="region"), SHOP))
 
-    (field,) = rule_of("t", renamed, lake("region"), ()).fields
+    (field,) = derive_path_rule("t", renamed, lake("region"), ()).fields
 
     assert (field.column.name, field.index) == ("area", 1)

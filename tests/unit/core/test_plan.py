@@ -8,7 +8,7 @@ import pytest
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.plan.plan import Plan, Requirement, parse
-from hudi_reconcile.core.plan.steps import document, steps_of
+from hudi_reconcile.core.plan.steps import document, list_steps
 from hudi_reconcile.core.result_parts import Guard
 
 PLAN = Plan(
@@ -63,7 +63,7 @@ def test_plan_file_names_its_version_id_and_steps() -> None:
     found = written()
 
     assert (found["version"], found["plan_id"]) == (1, PLAN.plan_id)
-    assert [step["step"] for step in found["steps"]] == [step.step for step in steps_of(PLAN)]
+    assert [step["step"] for step in found["steps"]] == [step.step for step in list_steps(PLAN)]
 
 
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Plan)])
@@ -125,7 +125,7 @@ def test_plan_expires_24_hours_after_it_was_made() -> None:
 
 
 def test_explanation_counts_what_the_plan_counts() -> None:
-    texts = {step.step.value: step.text for step in steps_of(PLAN)}
+    texts = {step.step.value: step.text for step in list_steps(PLAN)}
 
     assert "3 keys" in texts["recheck"]
     assert "upsert 1 rows, delete 2 rows" in texts["commit"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.rules.rules import Allow, Gx, NotNull, Rule, RuleSet, Severity, Waiver
-from hudi_reconcile.core.rules.verdict import Measured, RuleResult, Status, counts, judge_rule, not_run, outcome_of
+from hudi_reconcile.core.rules.verdict import Measured, RuleResult, Status, counts, judge_outcome, judge_rule, not_run
 
 RULE = Rule("r-1", NotNull("c"))
 TODAY = date(2026, 11, 21)
@@ -60,7 +60,7 @@ def test_rule_that_could_not_run_is_an_error_whatever_waives_or_allows_it(days: 
     )
 
     assert (found.status, found.failed_rows, found.why, found.fix) == ("error", 0, "no column", "do")
-    assert outcome_of((found,), "error") is Outcome.UNVERIFIED
+    assert judge_outcome((found,), "error") is Outcome.UNVERIFIED
 
 
 def test_waiver_of_another_rule_waives_nothing() -> None:
@@ -99,7 +99,7 @@ results = st.builds(
 
 @given(st.lists(results), st.sampled_from(SEVERITIES))
 def test_outcome_is_unverified_over_drift_over_clean(found: list[RuleResult], fail_on: Severity) -> None:
-    outcome = outcome_of(tuple(found), fail_on)
+    outcome = judge_outcome(tuple(found), fail_on)
 
     errors = [one for one in found if one.status == "error"]
     failures = [one for one in found if one.status == "fail" and (fail_on == "warn" or one.severity == "error")]

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.plan.steps import ALWAYS, Course, StepName, UnexplainedStepError, steps_of
+from hudi_reconcile.core.plan.steps import ALWAYS, Course, StepName, UnexplainedStepError, list_steps
 from tests.unit.core.test_plan import PLAN
 
-STEPS = steps_of(PLAN)
+STEPS = list_steps(PLAN)
 
 
 def course(*names: str) -> Course:
@@ -49,7 +49,7 @@ def test_step_is_taken_once_and_in_its_place(name: str) -> None:
 
 
 def test_deletes_are_not_asked_for_where_the_plan_has_none() -> None:
-    steps = steps_of(replace(PLAN, deletes=0))
+    steps = list_steps(replace(PLAN, deletes=0))
 
     assert StepName.ASK_DELETES not in [step.step for step in steps]
     found = Course(steps)

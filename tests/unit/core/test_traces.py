@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkTypeError
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.safe_text import places_of, trace_of
+from hudi_reconcile.core.safe_text import describe_trace, extract_places
 
 
 class Py4JLikeError(Exception):
@@ -39,7 +39,7 @@ def raised(error: BaseException, cause: BaseException | None = None) -> BaseExce
     ],
 )
 def test_exception_is_told_by_place_and_class_and_without_its_words(error: BaseException) -> None:
-    said = trace_of(raised(LakeError("the lake is gone", fix="x"), raised(error)))
+    said = describe_trace(raised(LakeError("the lake is gone", fix="x"), raised(error)))
 
     assert "geheim" not in said
     assert f"{type(error).__qualname__}\n" in said
@@ -48,7 +48,7 @@ def test_exception_is_told_by_place_and_class_and_without_its_words(error: BaseE
 
 
 def test_places_of_java_and_its_causes_are_kept() -> None:
-    assert places_of(JAVA).splitlines() == [
+    assert extract_places(JAVA).splitlines() == [
         "\tat org.apache.spark.Dag$.abort(Dag.scala:12)",
         "Caused by: java.lang.RuntimeException",
         "\tat a.b.C$.<init>(Unknown Source)",
@@ -57,4 +57,4 @@ def test_places_of_java_and_its_causes_are_kept() -> None:
 
 @pytest.mark.parametrize("error", [TypeError("takes 1 argument"), FileNotFoundError(2, "No such file", "/x")])
 def test_what_says_something_of_code_or_files_keeps_its_words(error: Exception) -> None:
-    assert str(error) in trace_of(raised(error))
+    assert str(error) in describe_trace(raised(error))

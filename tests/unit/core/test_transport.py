@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.source.connection import Transport, transport_of
+from hudi_reconcile.core.source.connection import Transport, read_transport
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_tls_is_never_said_without_who_checked_the_certificate(
 
 def test_warning_is_about_what_is_in_force_and_not_about_the_key() -> None:
     def warning(host: str, **given: str) -> str:
-        return transport_of(host, given, insecure=True, roots="/roots.pem").warning
+        return read_transport(host, given, insecure=True, roots="/roots.pem").warning
 
     assert warning("db", sslmode="verify-full") == ""
     assert warning("localhost", sslmode="disable") == ""

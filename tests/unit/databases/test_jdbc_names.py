@@ -6,7 +6,7 @@ import pytest
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.source.jdbc import DriverFacts, Relation
-from hudi_reconcile.databases.jdbc.names import find, parts_of
+from hudi_reconcile.databases.jdbc.names import find, split_name
 
 THERE = (
     Relation("CAT", "PUBLIC", "ORDERS", "TABLE"),
@@ -71,4 +71,4 @@ def test_name_in_several_schemas_is_ambiguous() -> None:
 @pytest.mark.parametrize("name", ["", "a b", 'a"b"', '"a', "a..b", "a.b.c.d", "a;b c", "a."])
 def test_what_is_no_table_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="is not a table name"):
-        parts_of(name)
+        split_name(name)

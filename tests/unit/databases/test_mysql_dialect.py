@@ -15,7 +15,7 @@ SECOND = 1_000_000
 
 
 def column(data_type: str, declared: str = "", **digits: int) -> Column:
-    return dialect.column_of("c", data_type, declared or data_type, nullable=True, **digits)
+    return dialect.classify_column("c", data_type, declared or data_type, nullable=True, **digits)
 
 
 # --- names ---

@@ -15,7 +15,7 @@ SECOND = 1_000_000
 
 
 def column(type_name: str, type_mod: int = -1) -> Column:
-    return dialect.column_of("c", type_name, type_mod, declared=f"declared {type_name}", nullable=True)
+    return dialect.classify_column("c", type_name, type_mod, declared=f"declared {type_name}", nullable=True)
 
 
 def numeric_mod(precision: int, scale: int) -> int:
@@ -85,7 +85,7 @@ def test_type_that_no_lake_type_holds_exactly_is_read_as_its_own_text(type_name:
 
 @pytest.mark.parametrize(("type_name", "type_type"), [("regclass", "b"), ("regproc", "b"), ("anyarray", "p")])
 def test_type_whose_text_depends_on_the_reader_is_not_compared(type_name: str, type_type: str) -> None:
-    found = dialect.column_of("c", type_name, -1, declared=type_name, nullable=True, type_type=type_type)
+    found = dialect.classify_column("c", type_name, -1, declared=type_name, nullable=True, type_type=type_type)
 
     assert found.kind is Kind.OTHER
     assert "depends on who reads it" in found.why

@@ -8,7 +8,7 @@ import pytest
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.databases.mysql.session import control_arguments, jdbc_target
 from hudi_reconcile.databases.postgres.session import tls_parameters
-from hudi_reconcile.databases.registry import connection_of, open_engine, own_jars_of, refuse_mysql_by_jdbc
+from hudi_reconcile.databases.registry import build_connection, find_own_jars, open_engine, refuse_mysql_by_jdbc
 
 _TLS_NAMES = {"sslmode", "sslrootcert", "sslcert", "sslkey", "requireAuth"}
 
@@ -22,9 +22,9 @@ _TLS_NAMES = {"sslmode", "sslrootcert", "sslcert", "sslkey", "requireAuth"}
     ],
 )
 def test_url_names_its_engine_its_port_and_its_own_jars(url: str, dialect: str, port: int, jars: str) -> None:
-    found = connection_of(url, "", roots="/roots.pem")
+    found = build_connection(url, "", roots="/roots.pem")
 
-    assert (found.dialect, found.port, own_jars_of(url)) == (dialect, port, jars)
+    assert (found.dialect, found.port, find_own_jars(url)) == (dialect, port, jars)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_url_names_its_engine_its_port_and_its_own_jars(url: str, dialect: str, 
 )
 def test_url_that_cannot_be_read_is_refused_by_name(url: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        connection_of(url, "")
+        build_connection(url, "")
 
 
 @pytest.mark.parametrize("url", ["jdbc:mariadb://h/d", "jdbc:mysql://h/d?permitMysqlScheme", "JDBC:MySQL://h/d"])
@@ -68,7 +68,7 @@ def test_jdbc_url_of_another_product_is_let_through() -> None:
     ],
 )  # fmt: skip
 def test_tls_is_asked_for_alike_by_both_drivers_of_mysql(url: str, ssl: Any, jdbc: str, *, insecure: bool) -> None:
-    found = connection_of(f"mysql+pymysql://{url}", "", insecure=insecure, roots="/roots.pem")
+    found = build_connection(f"mysql+pymysql://{url}", "", insecure=insecure, roots="/roots.pem")
 
     arguments = control_arguments(found)
     assert arguments.get("ssl") == ssl
@@ -94,7 +94,7 @@ def test_tls_is_asked_for_alike_by_both_drivers_of_postgresql(
     url: str, expected: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, insecure: bool
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    found = connection_of(f"postgresql+psycopg://{url}", "", insecure=insecure, roots="/roots.pem")
+    found = build_connection(f"postgresql+psycopg://{url}", "", insecure=insecure, roots="/roots.pem")
 
     spark = {name: value for name, value in open_engine(found).jdbc().properties.items() if name in _TLS_NAMES}
     libpq = {"require_auth" if name == "requireAuth" else name: value for name, value in expected.items()}
@@ -109,7 +109,7 @@ def test_root_that_lies_where_postgresql_looks_is_what_both_drivers_trust(
     (tmp_path / ".postgresql").mkdir()
     (tmp_path / ".postgresql/root.crt").touch()
 
-    found = connection_of("postgresql+psycopg://u@far/d?sslmode=verify-ca", "", roots="/roots.pem")
+    found = build_connection("postgresql+psycopg://u@far/d?sslmode=verify-ca", "", roots="/roots.pem")
 
     assert found.transport.root == str(tmp_path / ".postgresql/root.crt")
 
@@ -118,29 +118,29 @@ def test_root_that_lies_where_postgresql_looks_is_what_both_drivers_trust(
 @pytest.mark.parametrize("mode", ["disable", "require", "verify-ca"])
 def test_mode_that_leaves_a_server_elsewhere_unverified_is_refused_with_the_way_out(scheme: str, mode: str) -> None:
     with pytest.raises(UsageError, match=rf"sslmode={mode} .* far is not this machine") as refused:
-        connection_of(f"{scheme}://u@far/d?sslmode={mode}", "", roots="/roots.pem")
+        build_connection(f"{scheme}://u@far/d?sslmode={mode}", "", roots="/roots.pem")
 
     assert all(word in refused.value.fix for word in ("verify-full", "sslrootcert=PATH", "insecure: true"))
 
 
 def test_machine_without_root_certificates_is_told_where_to_name_one() -> None:
     with pytest.raises(UsageError, match="no file of root certificates") as refused:
-        connection_of("mysql+pymysql://u@far/d", "")
+        build_connection("mysql+pymysql://u@far/d", "")
 
     assert "sslrootcert=PATH" in refused.value.fix
 
 
 def test_unknown_tls_mode_of_mysql_is_refused() -> None:
     with pytest.raises(UsageError, match="sslmode=maybe is not known"):
-        connection_of("mysql+pymysql://u@h/d?sslmode=maybe", "")
+        build_connection("mysql+pymysql://u@h/d?sslmode=maybe", "")
     with pytest.raises(UsageError, match="sslmode=prefer is not known"):
-        jdbc_target(connection_of("mysql+pymysql://u@127.0.0.1/d?sslmode=prefer", ""))
+        jdbc_target(build_connection("mysql+pymysql://u@127.0.0.1/d?sslmode=prefer", ""))
 
 
 def test_users_jdbc_options_cannot_undo_what_correctness_needs() -> None:
     options = (("tinyInt1isBit", "true"), ("initSql", "set names latin1"), ("useCompression", "true"))
 
-    found = jdbc_target(connection_of("mysql+pymysql://u@h/d", "pw", roots="/r", jdbc_options=options))
+    found = jdbc_target(build_connection("mysql+pymysql://u@h/d", "pw", roots="/r", jdbc_options=options))
 
     assert found.url == "jdbc:mysql://h:3306/d?permitMysqlScheme"
     assert found.properties["tinyInt1isBit"] == "false"
@@ -151,7 +151,7 @@ def test_users_jdbc_options_cannot_undo_what_correctness_needs() -> None:
 
 def test_public_key_is_trusted_unseen_on_this_machine_and_from_a_verified_server_only() -> None:
     near, sure, far = (
-        jdbc_target(connection_of(f"mysql+pymysql://u@{host}/d", "", insecure=insecure, roots="/r")).properties
+        jdbc_target(build_connection(f"mysql+pymysql://u@{host}/d", "", insecure=insecure, roots="/r")).properties
         for host, insecure in (("127.0.0.1", False), ("far", False), ("127.evil.example", True))
     )
 

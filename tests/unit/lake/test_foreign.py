@@ -6,10 +6,10 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.tables.values import LakeColumn
-from hudi_reconcile.lake.foreign import files_hold_rows, foreign_of, path_tells_values
+from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values, read_foreign
 from hudi_reconcile.lake.foreign_table import mark_field
 from hudi_reconcile.lake.options import WriteOptions, upsert_options
-from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.lake.table import build_lake_table
 
 PROPERTIES = {
     "hoodie.table.name": "orders",
@@ -27,7 +27,7 @@ PROPERTIES = {
 
 
 def hindered(**changed: str) -> str:
-    return "; ".join(foreign_of({**PROPERTIES, **changed}).hindrances)
+    return "; ".join(read_foreign({**PROPERTIES, **changed}).hindrances)
 
 
 def test_properties_of_a_plain_table_hinder_nothing() -> None:
@@ -39,7 +39,7 @@ def test_files_hold_rows_where_hudi_tells_no_value_by_the_path_that_is_another_i
 
     def held(name: str = "Region", kind: str = "string", further: str = "note", **changed: str) -> bool:
         columns = (LakeColumn(name, kind), LakeColumn(further, "string"))
-        return files_hold_rows(table_of("/lake/t", {**on_write, **changed}, columns))
+        return files_hold_rows(build_lake_table("/lake/t", {**on_write, **changed}, columns))
 
     assert held()
     assert not held(kind="timestamp")  # Hudi shows NULL for such a value
@@ -71,11 +71,11 @@ def test_files_hold_rows_where_hudi_tells_no_value_by_the_path_that_is_another_i
 def test_path_tells_values_where_it_spells_them_as_the_file_does(path: str, styles: str, *, is_told: bool) -> None:
     further = {f"hoodie.datasource.write.{one}": "true" for one in styles.split()}
 
-    assert path_tells_values(table_of("/lake/t", {**PROPERTIES, **further}, ()), path) is is_told
+    assert path_tells_values(build_lake_table("/lake/t", {**PROPERTIES, **further}, ()), path) is is_told
 
 
 def test_commit_makes_keys_paths_and_version_as_the_table_has_them() -> None:
-    table = table_of("/lake/t", PROPERTIES, ())
+    table = build_lake_table("/lake/t", PROPERTIES, ())
     found = upsert_options(WriteOptions(), table, has_metadata_table=True)
 
     assert found["hoodie.datasource.write.keygenerator.class"] == "org.apache.hudi.keygen.SimpleKeyGenerator"
@@ -122,7 +122,7 @@ def test_table_that_no_commit_of_ours_fits_is_named(key: str, value: str, named:
 def test_key_generator_is_told_by_class_by_type_or_by_the_fields(named: dict[str, str], expected: str) -> None:
     nameless = {key: value for key, value in PROPERTIES.items() if "keygenerator" not in key}
 
-    assert foreign_of({**nameless, **named}).key_generator == expected
+    assert read_foreign({**nameless, **named}).key_generator == expected
 
 
 def test_timestamps_whose_format_is_not_recorded_hinder() -> None:
@@ -135,16 +135,16 @@ def test_timestamps_whose_format_is_not_recorded_hinder() -> None:
 def test_old_table_without_a_merge_rule_is_treated_as_ordered_by_event_time() -> None:
     plain = {key: value for key, value in PROPERTIES.items() if "payload" not in key}
 
-    assert table_of("/lake/t", plain, ()).ordering == "event_time"
+    assert build_lake_table("/lake/t", plain, ()).ordering == "event_time"
 
 
 def test_table_without_row_versions_is_not_read() -> None:
     with pytest.raises(LakeError, match="no meta fields"):
-        table_of("/lake/t", {**PROPERTIES, "hoodie.populate.meta.fields": "false"}, ())
+        build_lake_table("/lake/t", {**PROPERTIES, "hoodie.populate.meta.fields": "false"}, ())
 
 
 def test_mark_of_a_delete_stands_in_a_text_that_neither_names_places_nor_orders_a_row() -> None:
     columns = tuple(LakeColumn(name, kind) for name, kind in (("id", "string"), ("region", "string"), ("ts", "bigint")))
 
-    assert mark_field(table_of("/lake/t", PROPERTIES, columns)) is None
-    assert mark_field(table_of("/lake/t", PROPERTIES, (*columns, LakeColumn("note", "string")))) == "note"
+    assert mark_field(build_lake_table("/lake/t", PROPERTIES, columns)) is None
+    assert mark_field(build_lake_table("/lake/t", PROPERTIES, (*columns, LakeColumn("note", "string")))) == "note"

@@ -11,14 +11,14 @@ from hudi_reconcile.lake.bridge import TimelineAction, newest_completion
 from hudi_reconcile.lake.changes.read_points import (
     AFTER,
     BEFORE,
-    bytes_of,
-    commit_of,
+    choose_moments,
+    estimate_bytes,
     find_disturbance,
     is_compaction,
     is_plain,
     is_service,
     looks_of,
-    moments_of,
+    parse_commit,
     read_each,
 )
 
@@ -33,7 +33,7 @@ def test_commit_touches_the_groups_that_it_wrote_and_those_that_it_replaced() ->
         "extraMetadata": {"schema": "{}", "_hr.kind": "apply", "_hr.run_id": "r"},
     }
 
-    found = commit_of(ACTION, document)
+    found = parse_commit(ACTION, document)
 
     assert found == Commit(
         Instant(ACTION.requested, str(ACTION.completed)),
@@ -45,11 +45,11 @@ def test_commit_touches_the_groups_that_it_wrote_and_those_that_it_replaced() ->
 
 
 def test_commit_without_files_or_labels_touches_nothing() -> None:
-    assert commit_of(ACTION, {"partitionToWriteStats": None, "extraMetadata": None}).groups == frozenset()
+    assert parse_commit(ACTION, {"partitionToWriteStats": None, "extraMetadata": None}).groups == frozenset()
 
 
 def test_commit_of_a_table_whose_columns_go_by_identity_tells_no_schema_that_files_could_be_held_against() -> None:
-    assert commit_of(ACTION, {"extraMetadata": {"schema": "{}", "latest_schema": "{}"}}).schema is None
+    assert parse_commit(ACTION, {"extraMetadata": {"schema": "{}", "latest_schema": "{}"}}).schema is None
 
 
 def test_compaction_and_clustering_are_services_and_writes_of_any_kind_are_not() -> None:
@@ -114,7 +114,7 @@ def test_group_is_as_large_as_its_largest_base_file_and_all_logs_and_of_no_size_
 
     documents = [wrote(a_parquet=7), wrote(a_log_1=2, b_log_1=3), wrote(a_parquet=5, a_log_2=1), {}]
 
-    assert bytes_of(documents) == {("p", "a"): 10}
+    assert estimate_bytes(documents) == {("p", "a"): 10}
 
 
 def test_groups_are_read_as_of_the_newest_commit_at_once_but_for_those_that_somebody_wrote_or_replaced_since() -> None:
@@ -125,13 +125,13 @@ def test_groups_are_read_as_of_the_newest_commit_at_once_but_for_those_that_some
     one, two, three = wrote(10, "a", "b", "c"), wrote(20, "b"), wrote(30, "d")
     clustering, later = wrote(25, "c"), wrote(40, "a")
 
-    found = moments_of([one, two, three], [one, two, three, clustering, later])
+    found = choose_moments([one, two, three], [one, two, three, clustering, later])
 
     assert found == {
         three.instant.requested: frozenset({("p", "a"), ("p", "b"), ("p", "d")}),
         one.instant.requested: frozenset({("p", "c")}),
     }
-    assert moments_of([], [one]) == {}
+    assert choose_moments([], [one]) == {}
 
 
 def test_commits_are_plain_where_nothing_was_replaced_from_the_first_of_them_to_the_last() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
-from hudi_reconcile.lake.table import table_of
+from hudi_reconcile.lake.table import build_lake_table
 
 V9 = {
     "hoodie.table.name": "orders",
@@ -30,7 +30,7 @@ V6 = {
 
 
 def test_table_of_ours_is_known_by_its_ordering_field() -> None:
-    found = table_of("/lake/orders", V9, ())
+    found = build_lake_table("/lake/orders", V9, ())
 
     assert found == LakeTable(
         "/lake/orders", "orders", "merge_on_read", 9, (), ("k", "n"), ("day", "region"), ("_hr_read_seq",), "tool"
@@ -53,7 +53,7 @@ def test_table_of_ours_is_known_by_its_ordering_field() -> None:
     ],
 )
 def test_table_of_others_keeps_its_ordering(properties: dict[str, str], ordering: str, fields: tuple[str, ...]) -> None:
-    found = table_of("/t", properties, ())
+    found = build_lake_table("/t", properties, ())
 
     assert (found.ordering, found.ordering_fields) == (ordering, fields)
 
@@ -70,11 +70,11 @@ def test_table_of_others_keeps_its_ordering(properties: dict[str, str], ordering
 )
 def test_table_with_an_unknown_property_is_refused_by_name(change: dict[str, str], named: str) -> None:
     with pytest.raises(LakeError, match=named):
-        table_of("/t", V9 | change, ())
+        build_lake_table("/t", V9 | change, ())
     without = {key: value for key, value in V9.items() if key not in change}
     if "hoodie.record.merge.mode" not in change:
         with pytest.raises(LakeError):
-            table_of("/t", without, ())
+            build_lake_table("/t", without, ())
 
 
 def test_timestamps_that_are_stored_as_milliseconds_are_known_from_the_tables_own_schema() -> None:
@@ -90,7 +90,7 @@ def test_timestamps_that_are_stored_as_milliseconds_are_known_from_the_tables_ow
     schema = json.dumps({"type": "record", "name": "r", "fields": fields})
     columns = tuple(LakeColumn(name, "timestamp") for name in "abcd")
 
-    found = table_of("/l", {**V9, "hoodie.table.create.schema": schema}, columns)
+    found = build_lake_table("/l", {**V9, "hoodie.table.create.schema": schema}, columns)
 
     assert [column.fraction_digits for column in found.columns] == [3, 3, None, None]
 
@@ -99,15 +99,15 @@ def test_timestamps_that_are_stored_as_milliseconds_are_known_from_the_tables_ow
 def test_unknown_schema_says_nothing_of_timestamps(schema: str) -> None:
     columns = (LakeColumn("a", "timestamp"),)
 
-    assert table_of("/l", {**V9, "hoodie.table.create.schema": schema}, columns).columns == columns
+    assert build_lake_table("/l", {**V9, "hoodie.table.create.schema": schema}, columns).columns == columns
 
 
 def test_change_log_of_a_table_is_known_by_what_it_keeps_and_is_none_where_it_is_off() -> None:
     mode = "hoodie.table.cdc.supplemental.logging.mode"
     on = V9 | {"hoodie.table.cdc.enabled": "true"}
 
-    assert table_of("/t", V9 | {mode: "OP_KEY_ONLY"}, ()).change_log is None
-    assert table_of("/t", on | {mode: "op_key_only"}, ()).change_log == "op_key_only"
-    assert table_of("/t", on, ()).change_log == "data_before_after"
+    assert build_lake_table("/t", V9 | {mode: "OP_KEY_ONLY"}, ()).change_log is None
+    assert build_lake_table("/t", on | {mode: "op_key_only"}, ()).change_log == "op_key_only"
+    assert build_lake_table("/t", on, ()).change_log == "data_before_after"
     with pytest.raises(LakeError, match="OP_AND_MORE"):
-        table_of("/t", on | {mode: "op_and_more"}, ())
+        build_lake_table("/t", on | {mode: "op_and_more"}, ())

@@ -18,12 +18,12 @@ from hudi_reconcile.core.sweep.drift_profile import (
     Anatomy,
     DriftCell,
     Lateness,
+    find_span,
     fullest_cells,
     lateness,
     map_keys,
-    span_of,
 )
-from hudi_reconcile.report.page.drift_profile import anatomy_of, overlap_text, span_text
+from hudi_reconcile.report.page.drift_profile import overlap_text, span_text, view_anatomy
 from hudi_reconcile.report.page.time_axis import MOST_BARS, time_view
 
 YEARS = tuple(str(year) for year in range(2018, 2027))
@@ -46,7 +46,7 @@ def table_of(anatomy: Anatomy | None, **findings: int) -> dict[str, Any]:
 
 
 def why_of(anatomy: Anatomy, **findings: int) -> str:
-    view = anatomy_of(table_of(anatomy, **findings))
+    view = view_anatomy(table_of(anatomy, **findings))
     assert view is not None
     return " ".join(cure for _, cure in view.why)
 
@@ -55,7 +55,7 @@ def why_of(anatomy: Anatomy, **findings: int) -> str:
 def test_every_drifted_row_is_in_a_cell_or_counted_beside(cells: list[DriftCell], beyond: int) -> None:
     rows = sum(cell.rows for cell in cells) + beyond
     kept, others = fullest_cells(cells, rows)
-    view = anatomy_of(table_of(Anatomy(kept, others), deleted=rows))
+    view = view_anatomy(table_of(Anatomy(kept, others), deleted=rows))
 
     assert view is not None
     shown = sum(cell.rows for row in view.heat for cell in row.cells)
@@ -75,7 +75,7 @@ def test_cells_beyond_the_most_are_counted() -> None:
 
 @given(st.integers(0, 10**15))
 def test_lateness_lies_in_the_span_that_holds_it(micros: int) -> None:
-    place = span_of(micros)
+    place = find_span(micros)
 
     assert place == 0 or micros >= LATENESS_SECONDS[place - 1] * 1_000_000
     assert place == len(LATENESS_SECONDS) or micros < LATENESS_SECONDS[place] * 1_000_000
@@ -128,7 +128,7 @@ def test_no_overlap_is_promised_that_would_not_do(late: Lateness | None, said: s
 
 
 def test_rows_that_no_pull_has_passed_are_not_told_as_late_commits() -> None:
-    view = anatomy_of(table_of(Anatomy(lateness=Lateness((0,) * 8, 0.0, 1, 1)), late_arriving=2))
+    view = view_anatomy(table_of(Anatomy(lateness=Lateness((0,) * 8, 0.0, 1, 1)), late_arriving=2))
 
     assert view is not None
     ((what, cure),) = view.why
@@ -139,7 +139,7 @@ def test_rows_that_no_pull_has_passed_are_not_told_as_late_commits() -> None:
 
 
 def test_rows_below_the_checkpoint_are_told_from_those_ahead_of_it() -> None:
-    view = anatomy_of(table_of(Anatomy(lateness=Lateness((0, 2, *(0,) * 6), 9.0, 0, 1)), late_arriving=3))
+    view = view_anatomy(table_of(Anatomy(lateness=Lateness((0, 2, *(0,) * 6), 9.0, 0, 1)), late_arriving=3))
 
     assert view is not None
     ((what, cure),) = view.why
@@ -151,7 +151,7 @@ def test_rows_below_the_checkpoint_are_told_from_those_ahead_of_it() -> None:
 
 def test_each_span_of_lateness_names_the_overlap_that_brings_all_up_to_it() -> None:
     late = Lateness((1, 0, 2, 0, 0, 0, 4, 0), 200_000.0)
-    view = anatomy_of(table_of(Anatomy(lateness=late), late_arriving=7))
+    view = view_anatomy(table_of(Anatomy(lateness=late), late_arriving=7))
 
     assert view is not None
     assert [(one.bar.rows, one.overlap) for one in view.lateness] == [
@@ -177,7 +177,7 @@ def test_heat_map_of_any_number_of_days_has_room_for_all_of_them(
     days: list[str], unit: str, columns: tuple[str, ...]
 ) -> None:
     cells = tuple(DriftCell("deleted", f"p={n % 2_000}", day, 1) for n, day in enumerate(days))
-    view = anatomy_of(table_of(Anatomy(cells), deleted=len(cells)))
+    view = view_anatomy(table_of(Anatomy(cells), deleted=len(cells)))
 
     assert view is not None
     assert (view.unit, view.days) == (unit, columns)
@@ -234,7 +234,7 @@ def test_map_of_the_keys_counts_every_segment_that_differed_in_the_order_of_the_
 
 def test_map_of_the_keys_says_what_its_order_is() -> None:
     found = {**table_of(Anatomy(key_map=map_keys([0, 5], 64)), deleted=2), "provenance": {"segments": "ranges of id"}}
-    view = anatomy_of(found)
+    view = view_anatomy(found)
 
     assert view is not None
     assert view.key_map is not None
@@ -246,7 +246,7 @@ def test_result_of_before_rows_ahead_were_counted_is_read() -> None:
     table = table_of(Anatomy(lateness=Lateness((1, *(0,) * 7), 0.5)), late_arriving=1)
     del table["anatomy"]["lateness"]["ahead_rows"]
 
-    assert anatomy_of(table) is not None
+    assert view_anatomy(table) is not None
 
 
 @given(st.lists(st.none() | st.integers(-(10**14), 10**14), min_size=1, max_size=30))
@@ -259,12 +259,12 @@ def test_lateness_counts_each_row_once_and_only_rows_below_the_checkpoint_as_lat
     assert late is not None
     assert sum(late.rows) + late.ahead_rows + late.unmarked_rows == len(behind)
     assert sum(late.rows) == sum(one >= 0 for one in marked)
-    assert late.rows == tuple(sum(one >= 0 and span_of(one) == n for one in marked) for n in range(len(late.rows)))
+    assert late.rows == tuple(sum(one >= 0 and find_span(one) == n for one in marked) for n in range(len(late.rows)))
     assert late.greatest_seconds == max(0, *marked, 0) / 1_000_000
 
 
 def test_only_kinds_that_drifted_are_told_with_the_columns_that_changed_most() -> None:
-    view = anatomy_of(table_of(Anatomy(columns={"b": 1, "a": 7}), updated_without_watermark=7, deleted=1))
+    view = view_anatomy(table_of(Anatomy(columns={"b": 1, "a": 7}), updated_without_watermark=7, deleted=1))
 
     assert view is not None
     assert [what.split(":")[0] for what, _ in view.why] == ["updated_without_watermark", "deleted"]
@@ -273,4 +273,4 @@ def test_only_kinds_that_drifted_are_told_with_the_columns_that_changed_most() -
 
 
 def test_table_without_drift_or_of_an_earlier_version_has_no_anatomy() -> None:
-    assert anatomy_of(table_of(None)) is None
+    assert view_anatomy(table_of(None)) is None

@@ -10,7 +10,7 @@ import pytest
 from hudi_reconcile.app.pages import sample_rows
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.page.html import render_index, render_report
-from hudi_reconcile.report.page.trend import MOST_POINTS, NEVER, Index, index_of
+from hudi_reconcile.report.page.trend import MOST_POINTS, NEVER, Index, build_index
 from hudi_reconcile.report.page.view import Kept
 from tests.unit.report.stories import FINDINGS, ORDERS, PLAN, earlier, past_run, run_of
 from tests.unit.report.test_html import Elements
@@ -23,7 +23,7 @@ def line(day: int, command: str, outcome: str, drift: int | None = 0, **said: An
 
 
 def index_over(*past: Any) -> Index:
-    return index_of(past, as_of="r")
+    return build_index(past, as_of="r")
 
 
 def standing(*past: Any) -> str:
@@ -158,7 +158,7 @@ def test_index_of_fifty_tables_with_a_million_findings_stays_small() -> None:
         for _ in range(MOST_POINTS)
     ]
 
-    page = render_index(index_of(lines, as_of="r"), "")
+    page = render_index(build_index(lines, as_of="r"), "")
 
     assert len(page.encode()) < MOST_BYTES
     assert "20,000" in page

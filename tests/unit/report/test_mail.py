@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.result_parts import Corrections
-from hudi_reconcile.report.page.html import COLOURS, MOST_TABLES, mail_of, render_mail
+from hudi_reconcile.report.page.html import COLOURS, MOST_TABLES, build_mail, render_mail
 from hudi_reconcile.report.words.advice import advice
 from hudi_reconcile.report.words.verdict import verdict
 from tests.support.colours import contrast
@@ -19,7 +19,7 @@ MOST_BYTES = 100_000  # beyond this a well-known reader cuts the mail
 
 
 def mail(story: Story) -> str:
-    return render_mail(mail_of(story.run, {name: plan["guards"] for name, plan in story.plans.items()}))
+    return render_mail(build_mail(story.run, {name: plan["guards"] for name, plan in story.plans.items()}))
 
 
 @pytest.mark.parametrize("ending", sorted(all_stories()))
@@ -46,7 +46,7 @@ def test_mail_says_verdict_next_step_and_every_table(stories: Mapping[str, Story
 
 def test_tables_come_worst_first_and_those_without_room_are_counted() -> None:
     tables = [replace(ITEMS, name=f"t{number:03}") for number in range(200)]
-    page = render_mail(mail_of(run_of("sweep", *tables, ORDERS), {}))
+    page = render_mail(build_mail(run_of("sweep", *tables, ORDERS), {}))
 
     assert page.index(">orders<") < page.index(">t000<")
     assert f"{201 - MOST_TABLES} more tables" in page
@@ -64,7 +64,7 @@ def test_rules_that_failed_stand_beside_the_outcome_of_a_table_that_was_repaired
 
 
 def test_values_of_a_run_are_no_markup() -> None:
-    page = render_mail(mail_of(run_of("sweep", replace(ORDERS, name="<b>x\u202e")), {}))
+    page = render_mail(build_mail(run_of("sweep", replace(ORDERS, name="<b>x\u202e")), {}))
 
     assert "&lt;b&gt;x⟨U+202E⟩" in page
 

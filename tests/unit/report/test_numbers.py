@@ -9,14 +9,14 @@ import pytest
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import CompareSettings, Corrections, Unverified
-from hudi_reconcile.report.page.view import numbers_of
+from hudi_reconcile.report.page.view import list_numbers
 from tests.unit.report.stories import APART, ITEMS, run_of
 
 WHOLE = replace(ITEMS, whole=True)
 
 
 def tile_of(label: str, command: str, *tables: TableResult) -> tuple[str, str]:
-    (found,) = [(one.value, one.detail) for one in numbers_of(run_of(command, *tables)) if one.label == label]
+    (found,) = [(one.value, one.detail) for one in list_numbers(run_of(command, *tables)) if one.label == label]
     return found
 
 

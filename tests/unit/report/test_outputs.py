@@ -22,13 +22,13 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState
 from hudi_reconcile.core.rules.rules import Severity
-from hudi_reconcile.core.rules.verdict import RuleResult, outcome_of
+from hudi_reconcile.core.rules.verdict import RuleResult, judge_outcome
 from hudi_reconcile.report.outputs.github import summary, workflow_commands
 from hudi_reconcile.report.outputs.junit import junit
 from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, openlineage
 from hudi_reconcile.report.outputs.prometheus import MetricsFile, metrics_name, prometheus
 from hudi_reconcile.report.safe import visible
-from hudi_reconcile.report.words.rules import rules_of
+from hudi_reconcile.report.words.rules import order_rules
 from tests.support.docs import ROOT
 from tests.support.lineage_schemas import hold_event
 from tests.unit.report.stories import ORDERS, RULES, all_stories, run_of
@@ -62,7 +62,7 @@ def runs(draw: st.DrawFn) -> Document:
     error = draw(st.none() | st.just(Failure("LakeError", "gone", "pull it")))
     table = TableResult(
         draw(names),
-        Outcome.UNVERIFIED if error else outcome_of(found, fail_on),
+        Outcome.UNVERIFIED if error else judge_outcome(found, fail_on),
         lake=SideState(5, "l"),
         rules=found,
         error=error,
@@ -277,7 +277,7 @@ def test_summary_of_any_run_is_tables_of_plain_text_with_a_row_for_each_rule(run
     assert len(rows) == 2 + (1 + len(table["rules"]) if table["rules"] else 0)
     assert {len(row) for row in rows} <= {4, 5}
     assert rows[1][1] == table["outcome"]
-    assert [row[1] for row in rows[3:]] == [shown(rule["id"]) for rule in rules_of(table)]
+    assert [row[1] for row in rows[3:]] == [shown(rule["id"]) for rule in order_rules(table)]
 
 
 COMMAND = re.compile(r"::(error|warning|notice) ([^\n]*?)::([^\n]*)")

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.report.page.trend import MOST_POINTS, NOTHING, as_history_line, trend_of
+from hudi_reconcile.report.page.trend import MOST_POINTS, NOTHING, as_history_line, build_trend
 from tests.unit.report.stories import all_stories, earlier, past_run
 
 
 def points_of(*past: Any) -> Any:
-    trend = trend_of("orders", past)
+    trend = build_trend("orders", past)
     assert trend is not None
     return trend.points
 
@@ -49,7 +49,7 @@ def test_run_that_compared_nothing_is_no_zero() -> None:
 
 def test_part_of_a_table_is_named_and_never_the_last_proof() -> None:
     part = {"segments": 9, "compared": 4, "never_compared": 0, "oldest_utc": "2026-11-01T00:00:00Z"}
-    trend = trend_of("orders", [past_run(19, "orders", "clean", 0, whole=False, coverage=part)])
+    trend = build_trend("orders", [past_run(19, "orders", "clean", 0, whole=False, coverage=part)])
 
     assert trend is not None
     assert trend.points[0].compared == "4 of 9 segments compared, oldest comparison 2026-11-01T00:00:00Z"
@@ -74,7 +74,7 @@ def test_part_of_a_table_is_named_and_never_the_last_proof() -> None:
     ],
 )  # fmt: skip
 def test_trend_is_told_in_one_sentence(past: Any, said: str) -> None:
-    trend = trend_of("orders", past)
+    trend = build_trend("orders", past)
 
     assert trend is not None
     assert trend.sentence == said
@@ -82,7 +82,7 @@ def test_trend_is_told_in_one_sentence(past: Any, said: str) -> None:
 
 def test_last_proofs_name_their_runs() -> None:
     past = [past_run(3, "orders", "drift", 1), past_run(2, "orders", "clean", 0), past_run(1, "orders", "clean", 0)]
-    trend = trend_of("orders", past)
+    trend = build_trend("orders", past)
 
     assert trend is not None
     assert "20261103T020000Z" in trend.last_whole
@@ -92,7 +92,7 @@ def test_last_proofs_name_their_runs() -> None:
 def test_runs_that_are_not_to_be_believed_are_counted_beside_the_trend() -> None:
     past = [past_run(19, "orders", "drift", 9), {**past_run(18, "orders", "clean", 0), "tables": [], "why": "changed"}]
 
-    trend = trend_of("orders", past)
+    trend = build_trend("orders", past)
 
     assert trend is not None
     assert len(trend.points) == 1
@@ -103,7 +103,7 @@ def test_only_the_newest_comparisons_are_shown_and_other_tables_are_not() -> Non
     past = [past_run(1 + number % 28, "orders", "drift", number) for number in range(MOST_POINTS + 5)]
 
     assert len(points_of(*past)) == MOST_POINTS
-    assert trend_of("items", past) is None
+    assert build_trend("items", past) is None
 
 
 def test_result_stands_in_its_own_trend_as_it_will_in_the_history() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.connections import session_request
+from hudi_reconcile.app.connections import request_session
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.model import Config
@@ -30,7 +30,7 @@ def config(spark: str) -> Config:
     [("{master: null}", None), ("{}", "local[*]"), ('{master: "spark://h:7077"}', "spark://h:7077")],
 )
 def test_master_of_the_config_reaches_the_session(spark: str, master: str | None) -> None:
-    assert session_request(config(spark)).master == master
+    assert request_session(config(spark)).master == master
 
 
 def test_no_session_is_started_where_one_was_to_be_joined() -> None:

@@ -16,7 +16,7 @@ def lossy(mode: str = "stream") -> tuple[World, Plan]:
     world = pulled(*ROWS)
     world.source.put(2, 21, 200)
     world.source.lost_in_reads = {1}
-    world.journal.before("source.rows_now", lambda: world.source.put(9, 90, 5000))
+    world.journal.before("source.count_rows", lambda: world.source.put(9, 90, 5000))
     draft = swept(world, mode=mode).draft
     assert draft is not None
     assert draft.deletes == 1
@@ -41,7 +41,7 @@ def test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_mis
     draft = swept(world).draft
     world.source.put(1, 10, 100)
     world.source.lost_in_reads = {1}
-    world.journal.before("source.named", world.source.lost_in_reads.clear)
+    world.journal.before("source.find_named_rows", world.source.lost_in_reads.clear)
 
     result = applied(world, draft)
 
@@ -53,13 +53,13 @@ def test_delete_whose_key_the_source_does_not_hold_is_made_without_reading_more_
     world = pulled(*ROWS)
     world.source.delete(1)
     draft = swept(world).draft
-    before = world.journal.calls.count("source.named")
+    before = world.journal.calls.count("source.find_named_rows")
 
     result = applied(world, draft)
 
     assert 1 not in world.lake_holds()
     assert result.outcome is Outcome.CORRECTED
-    assert world.journal.calls.count("source.named") == before + 1
+    assert world.journal.calls.count("source.find_named_rows") == before + 1
 
 
 def test_upserts_alone_ask_for_no_keys() -> None:
@@ -68,7 +68,7 @@ def test_upserts_alone_ask_for_no_keys() -> None:
 
     applied(world, swept(world).draft)
 
-    assert "source.named" not in world.journal.calls
+    assert "source.find_named_rows" not in world.journal.calls
 
 
 @pytest.mark.parametrize("is_busy", [False, True])
@@ -81,7 +81,8 @@ def test_delete_whose_key_cannot_be_asked_for_is_made_only_where_a_whole_read_ag
     world.source.unnameable = True
     if is_busy:
         world.journal.before(
-            "source.named", lambda: world.journal.before("source.rows", lambda: world.source.put(9, 9, 9))
+            "source.find_named_rows",
+            lambda: world.journal.before("source.read_rows", lambda: world.source.put(9, 9, 9)),
         )
 
     result = applied(world, draft)

@@ -67,7 +67,7 @@ def test_apply_that_left_a_column_uncompared_is_unverified_and_never_corrected()
 
 def test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence() -> None:
     world, plan = drifted()
-    before = world.lake.checkpoint()
+    before = world.lake.find_checkpoint()
 
     applied(world, plan)
 
@@ -84,7 +84,7 @@ def test_keys_are_read_again_lake_first_before_anything_is_written() -> None:
     applied(world, plan)
 
     calls = world.journal.calls
-    assert calls.index("lake.pin") < calls.index("source.rows") < calls.index("lake.correct")
+    assert calls.index("lake.pin") < calls.index("source.read_rows") < calls.index("lake.correct")
 
 
 def test_second_apply_writes_nothing_and_says_already_applied() -> None:
@@ -731,7 +731,7 @@ def test_apply_without_any_checkpoint_makes_one_that_pull_will_not_mistake_for_p
 
     applied(world, swept(world).draft)
 
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     assert found.checkpoint.watermark_micros is None
 

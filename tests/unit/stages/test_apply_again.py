@@ -199,7 +199,7 @@ def test_rest_of_a_plan_is_incomplete_where_its_other_part_was() -> None:
     assert (again.outcome, told(again)) == (Outcome.INCOMPLETE, {"applied_before": 2, "superseded": 1})
 
 
-@pytest.mark.parametrize("point", ["source.rows", "lake.rows"])
+@pytest.mark.parametrize("point", ["source.read_rows", "lake.read_rows"])
 def test_error_after_the_commit_is_in_a_result_that_names_it_and_undo_finds_it(point: str) -> None:
     world, plan = drifted()
 
@@ -224,7 +224,7 @@ def test_bug_after_the_commit_carries_the_result_that_names_it() -> None:
     def bug() -> None:
         raise ZeroDivisionError
 
-    world.journal.before("lake.correct", lambda: world.journal.before("source.rows", bug))
+    world.journal.before("lake.correct", lambda: world.journal.before("source.read_rows", bug))
 
     with pytest.raises(LandedError) as caught:
         applied(world, plan)
@@ -294,7 +294,7 @@ def test_error_before_any_commit_names_the_savepoint_that_it_leaves() -> None:
 def test_verification_that_could_not_judge_says_why(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world, plan = drifted()
     if what == "not steady":
-        monkeypatch.setattr(type(world.lake), "still", lambda *_: False)
+        monkeypatch.setattr(type(world.lake), "is_intact", lambda *_: False)
     else:
         world.source.put(3, 31, 300)
         world.journal.before("clock.sleep", lambda: world.source.put(3, 32, 300))
@@ -367,7 +367,7 @@ def test_counts_of_an_apply_that_an_error_ended_hold_what_the_other_part_left() 
     def gone() -> None:
         raise SourceError("the source went away", fix="try again")
 
-    world.journal.before("lake.correct", lambda: world.journal.before("source.rows", gone))
+    world.journal.before("lake.correct", lambda: world.journal.before("source.read_rows", gone))
 
     result = applied(world, plan, run_id="b")
 
@@ -384,7 +384,8 @@ def test_error_where_only_a_killed_applys_rows_were_left_to_compare_tells_how_ma
         raise SourceError("the source went away", fix="try again")
 
     world.journal.before(
-        "source.moment", lambda: world.journal.before("source.rows", lambda: world.journal.before("source.rows", gone))
+        "source.read_moment",
+        lambda: world.journal.before("source.read_rows", lambda: world.journal.before("source.read_rows", gone)),
     )
 
     result = applied(world, plan, run_id="b")

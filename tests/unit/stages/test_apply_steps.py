@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from hudi_reconcile.core.plan.plan import Approval, Plan
-from hudi_reconcile.core.plan.steps import Course, StepName, UnexplainedStepError, steps_of
+from hudi_reconcile.core.plan.steps import Course, StepName, UnexplainedStepError, list_steps
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.apply import apply as module
 from hudi_reconcile.stages.apply.apply import apply
@@ -21,7 +21,7 @@ SEEN = {
     "lake.correct": "commit",
     "lake.replace": "rewrite",
     "lake.savepoint": "savepoint",
-    "source.named": "ask_deletes",
+    "source.find_named_rows": "ask_deletes",
 }
 
 
@@ -67,7 +67,7 @@ def test_apply_takes_the_explained_steps_and_does_what_they_say(
     taken = act(world, plan).corrections.steps
 
     assert taken == ("require", "guard", "recheck", *depends.split(), "verify")
-    assert follows(taken, [step.step for step in steps_of(plan)])
+    assert follows(taken, [step.step for step in list_steps(plan)])
     seen = [SEEN[call] for call in world.journal.calls if call in SEEN]
     assert sorted(seen) == sorted(name for name in taken if name in SEEN.values())
 
@@ -88,8 +88,8 @@ def test_apply_of_a_plan_that_is_on_the_timeline_verifies_alone() -> None:
 @pytest.mark.parametrize("name", ["commit", "ask_deletes", "read_back"])
 def test_step_that_the_plan_does_not_explain_is_not_done(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world, plan = drifted()
-    fewer = tuple(step for step in steps_of(plan) if step.step != name)
-    monkeypatch.setattr(module, "steps_of", lambda _: fewer)
+    fewer = tuple(step for step in list_steps(plan) if step.step != name)
+    monkeypatch.setattr(module, "list_steps", lambda _: fewer)
 
     with pytest.raises((UnexplainedStepError, LandedError), match=name):
         applied(world, plan)
@@ -99,7 +99,7 @@ def test_step_that_the_plan_does_not_explain_is_not_done(name: str, monkeypatch:
 
 
 def test_verification_that_is_left_out_is_noticed() -> None:
-    course = Course(steps_of(drifted()[1]))
+    course = Course(list_steps(drifted()[1]))
     for name in (StepName.REQUIRE, StepName.GUARD, StepName.RECHECK, StepName.COMMIT, StepName.READ_BACK):
         course.begin(name)
 

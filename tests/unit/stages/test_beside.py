@@ -59,7 +59,7 @@ def test_whole_fetch_beside_a_silent_writer_is_refused_before_a_row_is_read(sett
     with pytest.raises(RefusedError, match="no heartbeat"):
         pull(job(**settings), world.edges, full=True)
 
-    assert "source.staged" not in world.journal.calls
+    assert "source.stage_rows" not in world.journal.calls
 
 
 @pytest.mark.parametrize(("settings", "full"), [({}, False), ({}, True), ({"full_mode": "overwrite"}, True)])
@@ -67,7 +67,7 @@ def test_silent_writer_that_begins_while_rows_are_read_is_not_written_beside(
     settings: dict[str, str], *, full: bool
 ) -> None:
     world = with_news()
-    world.journal.before("source.staged", lambda: beside(world))
+    world.journal.before("source.stage_rows", lambda: beside(world))
     before = list(world.lake.commits)
 
     with pytest.raises(RefusedError, match="no heartbeat"):
@@ -81,9 +81,9 @@ def test_pull_that_has_nothing_to_write_does_not_care_who_writes() -> None:
     beside(world)
 
     assert pull(job(), world.edges, full=False).outcome is Outcome.PULLED
-    assert world.lake.silent_writers() == (SILENT,)
+    assert world.lake.list_silent_writers() == (SILENT,)
     pull(job(), world.edges, full=False, approval=Approval(dead_writers=frozenset({SILENT})))
-    assert world.lake.silent_writers() == ()
+    assert world.lake.list_silent_writers() == ()
 
 
 def test_silent_writer_that_begins_just_before_our_commit_is_told_of() -> None:

@@ -46,14 +46,14 @@ class FakeEngine:
     targets: list[KeysTarget] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
 
-    def measured(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
+    def measure(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         self.meanwhile()
         nulls = sum(row["v"] is None for row in rows_of(rows))
         return {
             rule.id: Measured(nulls, len(rows_of(rows)), problem=self.problem, detail=self.observed) for rule in rules
         }
 
-    def keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
+    def save_keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         self.targets.append(target)
         if self.broken_keys:
             raise UnverifiedError("the disk is full", fix="free some")
@@ -62,7 +62,7 @@ class FakeEngine:
         found = [{"id": row["id"]} for row in rows_of(rows) if row["v"] is None][self.missed :]
         return FailedKeys(len(found), target.path, tuple(found))
 
-    def total(self, rows: Frame, column: str) -> Totals:
+    def sum_column(self, rows: Frame, column: str) -> Totals:
         return Totals(Decimal(sum(row[column] or 0 for row in rows_of(rows))))
 
 

@@ -220,7 +220,7 @@ def test_sweep_that_is_not_sound_proves_nothing() -> None:
 def test_change_between_the_count_of_versions_and_the_read_is_not_proven() -> None:
     world = pulled(*ROWS)
     # Deleted and put back with the lake's own values while the sweep runs: equal, but not by the versions that were counted.
-    world.journal.before("source.rows", lambda: world.source.put(23, 23 % 3, 123))
+    world.journal.before("source.read_rows", lambda: world.source.put(23, 23 % 3, 123))
     first = night(world)
     assert first.result.outcome is Outcome.CLEAN
     world.journal.calls.clear()
@@ -231,7 +231,7 @@ def test_change_between_the_count_of_versions_and_the_read_is_not_proven() -> No
 def test_row_that_came_after_the_count_of_versions_and_went_again_is_found_the_next_night() -> None:
     world = pulled(*ROWS)
     world.source.delete(23)
-    world.journal.before("source.rows", lambda: world.source.put(23, 23 % 3, 123))
+    world.journal.before("source.read_rows", lambda: world.source.put(23, 23 % 3, 123))
     first = night(world)
     assert first.result.outcome is Outcome.CLEAN
     world.source.delete(23)

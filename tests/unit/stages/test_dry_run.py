@@ -11,7 +11,7 @@ from hudi_reconcile.stages.pull.dry_run import dry_run
 from hudi_reconcile.stages.sweep.dry_run import dry_run as sweep_dry_run
 from tests.fakes.world import World, job, pulled
 
-READS_AND_WRITES = {"source.staged", "source.rows", "lake.create", "lake.upsert", "lake.lease"}
+READS_AND_WRITES = {"source.stage_rows", "source.read_rows", "lake.create", "lake.upsert", "lake.lease"}
 
 
 def test_dry_run_tells_window_and_parts_and_touches_nothing() -> None:
@@ -52,7 +52,7 @@ def test_dry_run_of_a_sweep_counts_segments_and_cost_and_compares_nothing() -> N
     assert plan.estimate is not None
     assert plan.estimate.link_bytes == 100 * plan.source_rows
     assert (plan.estimate.source_seconds, plan.estimate.budget_segments) == (None, None)
-    assert not (READS_AND_WRITES | {"lake.rows", "lake.pin"}) & set(world.journal.calls[calls:])
+    assert not (READS_AND_WRITES | {"lake.read_rows", "lake.pin"}) & set(world.journal.calls[calls:])
 
 
 def test_dry_run_of_a_sweep_inside_the_source_sends_no_row_and_says_whose_seconds_it_takes() -> None:

@@ -129,7 +129,7 @@ def test_what_cannot_follow_is_refused_before_a_row_is_read_in_a_dry_run_too() -
     for call in (lambda: later(world), lambda: dry_run(job(), world.edges, full=False)):
         with pytest.raises(RefusedError, match="v: the source's date does not fit the lake's bigint"):
             call()
-    assert not {"source.staged", "lake.upsert"} & set(world.journal.calls)
+    assert not {"source.stage_rows", "lake.upsert"} & set(world.journal.calls)
 
 
 def test_dry_run_tells_what_would_become_of_the_columns_and_changes_nothing() -> None:
@@ -170,12 +170,12 @@ def test_column_that_changes_between_pages_ends_the_pull_before_a_row_is_cut_to_
     def altered() -> None:
         world.source.columns = columns
 
-    world.journal.before("lake.upsert", lambda: world.journal.before("source.staged", altered))
+    world.journal.before("lake.upsert", lambda: world.journal.before("source.stage_rows", altered))
     with pytest.raises(SourceError, match=r"columns (v|qty) of the source changed while its rows were read") as caught:
         later(world, limit_rows=2)
 
     assert caught.value.fix.endswith("hudi-reconcile pull -t t")
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     assert (found.checkpoint.watermark_micros, set(world.lake_holds())) == (1_005, {1, 2, 3, 4, 5})
 
@@ -187,7 +187,7 @@ def test_column_that_changes_while_a_table_is_replaced_leaves_it_as_it_was() -> 
     def altered() -> None:
         world.source.columns = WIDE
 
-    world.journal.before("source.staged", altered)
+    world.journal.before("source.stage_rows", altered)
     with pytest.raises(SourceError, match="columns v of the source changed"):
         pull(job(full_mode="overwrite"), world.edges, full=True)
 
@@ -212,7 +212,7 @@ def test_checkpoint_of_an_earlier_version_has_no_record_and_the_next_pull_makes_
     world.source.put(4, 40, 1_500)
 
     assert [one.column for one in later(world).schema] == ["memo"]
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     assert (found.checkpoint.columns, found.checkpoint.dropped) == (("at", "id", "v"), ("memo",))
 
@@ -225,7 +225,7 @@ def with_qty(world: World) -> None:
     later(world)
 
 
-@pytest.mark.parametrize("point", ["lake.pin", "source.rows", "clock.sleep"])
+@pytest.mark.parametrize("point", ["lake.pin", "source.read_rows", "clock.sleep"])
 @pytest.mark.parametrize("alter", [with_qty, lambda world: setattr(world.source, "columns", (*COLUMNS, QTY))])
 def test_column_that_comes_in_during_a_sweep_leaves_it_unverified_and_without_a_plan(
     point: str, alter: Callable[[World], None]

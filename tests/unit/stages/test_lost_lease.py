@@ -19,7 +19,7 @@ def overtaken(world: World) -> None:
 
 
 def reached(world: World) -> int | None:
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     return found.checkpoint.watermark_micros
 

@@ -11,7 +11,7 @@ from tests.fakes.world import pulled, swept
 
 def test_change_in_the_middle_of_a_look_is_not_seen_by_that_look() -> None:
     world = pulled((1, 1, 100), (2, 2, 200))
-    world.journal.before("source.rows", lambda: world.source.put(3, 3, 50))
+    world.journal.before("source.read_rows", lambda: world.source.put(3, 3, 50))
 
     found = swept(world, one_snapshot=True)
 
@@ -24,7 +24,7 @@ def test_row_that_a_read_loses_is_unverified_even_while_others_write() -> None:
     world = pulled((1, 1, 100), (2, 2, 200))
     world.source.lost_in_reads = {2}
     world.lake.now[:] = [row for row in world.lake.now if row["id"] != 2]
-    world.journal.before("source.rows_now", lambda: world.source.put(9, 9, 900))
+    world.journal.before("source.count_rows", lambda: world.source.put(9, 9, 900))
 
     assert swept(world, one_snapshot=True).result.outcome is Outcome.UNVERIFIED
 
@@ -43,4 +43,4 @@ def test_each_look_has_its_own_moment() -> None:
 
     swept(world, one_snapshot=True)
 
-    assert world.journal.calls.count("source.frozen") == 2
+    assert world.journal.calls.count("source.freeze") == 2

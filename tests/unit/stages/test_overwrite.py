@@ -49,7 +49,7 @@ def test_strategy_full_makes_rows_disappear_that_are_gone_at_the_source() -> Non
     assert world.lake_holds() == world.source_holds() == {3: (3, 300), 4: (4, 400), 5: (5, 50)}
     assert result.notes == ("the whole table was replaced; 2 of its rows were gone at the source",)
     assert [call for call in world.journal.calls if call in ("lake.overwrite", "lake.upsert")] == ["lake.overwrite"]
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     assert found.checkpoint.watermark_micros == 400
 
@@ -128,7 +128,7 @@ def test_changed_watermark_columns_fall_back_and_the_old_columns_mark_is_not_car
 
     pull(job(on_error="full"), world.edges, full=False)
 
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     assert (found.checkpoint.watermark, found.checkpoint.watermark_micros) == (("at",), 400)
 

@@ -32,13 +32,13 @@ class FakeEngine:
 
     sums: dict[str, Decimal]
 
-    def total(self, rows: Frame, column: str) -> Totals:  # noqa: ARG002 - the port's signature
+    def sum_column(self, rows: Frame, column: str) -> Totals:  # noqa: ARG002 - the port's signature
         return Totals(self.sums[column], Decimal(-7), Decimal(7))
 
-    def measured(self, *_: Any) -> Any:
+    def measure(self, *_: Any) -> Any:
         raise NotImplementedError
 
-    def keys(self, *_: Any) -> Any:
+    def save_keys(self, *_: Any) -> Any:
         raise NotImplementedError
 
 

@@ -161,7 +161,7 @@ class LosesRowZero(FakeSource):
 
     __slots__ = ()
 
-    def rows(
+    def read_rows(
         self,
         table: SourceTable,
         segmentation: Segmentation,
@@ -169,7 +169,7 @@ class LosesRowZero(FakeSource):
         *,
         near: Near | None = None,
     ) -> Frame:
-        found = FakeSource.rows(self, table, segmentation, segments, near=near)
+        found = FakeSource.read_rows(self, table, segmentation, segments, near=near)
         return Frame([row for row in rows_of(found) if row["c0"] != 0])
 
 
@@ -198,7 +198,7 @@ def test_parts_are_digested_in_spark_whatever_the_mode(mode: str) -> None:
 
     done = swept_part(world, ZERO, **BY_V, mode=mode)
 
-    assert "source.digests_inside" not in world.journal.calls
+    assert "source.digest_inside" not in world.journal.calls
     assert "in Spark" in done.result.provenance["digests"]
 
 
@@ -210,7 +210,7 @@ def test_unpartitioned_table_and_unknown_partition_are_refused_before_a_row_is_r
         swept_part(world, PartialSweep(("x",)), **BY_V)
 
     assert "2, 1, 0" in error.value.fix
-    assert "source.rows" not in world.journal.calls
+    assert "source.read_rows" not in world.journal.calls
 
 
 # --- budgets: four segments of three keys, and one for NULL
@@ -369,7 +369,7 @@ def test_partitions_within_a_budget_have_a_coverage_of_their_own() -> None:
 def test_sweep_that_proves_nothing_is_not_whole_and_leaves_no_coverage() -> None:
     world = pulled(*ROWS)
     world.lake.in_flight.add("writer")
-    world.journal.before("source.rows", world.lake.in_flight.clear)
+    world.journal.before("source.read_rows", world.lake.in_flight.clear)
     unsteady = swept_part(world, PartialSweep(), segments=4)
     lossy = pulled(*ROWS)
     lossy.source.lost_in_reads.add(3)

@@ -10,7 +10,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import KeyFaults, Signs
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.pull.start import sign_notes
-from hudi_reconcile.stages.watermark import watermark_of
+from hudi_reconcile.stages.watermark import choose_watermark
 from tests.fakes.world import COLUMNS, Killed, World, at_checkpoint, job, pulled, swept
 
 TEXT = Column("at", Kind.TEXT, "text")
@@ -46,9 +46,9 @@ def test_bound_is_taken_before_rows_are_read_and_rows_are_read_once() -> None:
     pull_again(world)
 
     calls = world.journal.calls
-    assert calls.count("source.staged") == 1
-    assert "source.rows" not in calls
-    assert calls.index("source.moment") < calls.index("source.staged") < calls.index("lake.create")
+    assert calls.count("source.stage_rows") == 1
+    assert "source.read_rows" not in calls
+    assert calls.index("source.read_moment") < calls.index("source.stage_rows") < calls.index("lake.create")
 
 
 def test_checkpoint_of_a_first_pull_stays_below_the_bound_though_newer_rows_came_along() -> None:
@@ -58,7 +58,7 @@ def test_checkpoint_of_a_first_pull_stays_below_the_bound_though_newer_rows_came
 
     pull_again(world)
 
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     assert found.checkpoint.watermark_micros == 100
     assert world.lake_holds().keys() == {1, 2}
@@ -105,7 +105,7 @@ def test_window_without_room_asks_for_no_row_and_writes_nothing(lag: int) -> Non
     result = pull_again(world)
 
     assert numbers(result) == (0, "incremental")
-    assert "source.staged" not in world.journal.calls
+    assert "source.stage_rows" not in world.journal.calls
     assert world.lake.commits == before
 
 
@@ -139,7 +139,7 @@ def test_full_pull_reads_every_row_and_never_lowers_the_checkpoint() -> None:
 
     result = pull_again(world, full=True)
 
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert numbers(result) == (1, "full")
     assert found is not None
     assert found.checkpoint.watermark_micros == 200
@@ -170,7 +170,7 @@ def test_lost_checkpoint_is_refused_and_full_heals_it() -> None:
     refuse(world, "no commit on its timeline carries our checkpoint")
     pull_again(world, full=True)
 
-    assert world.lake.checkpoint() is not None
+    assert world.lake.find_checkpoint() is not None
 
 
 def test_foreign_table_is_refused_even_in_full() -> None:
@@ -290,7 +290,7 @@ def test_notes_tell_of_a_replica_of_a_cached_sequence_and_of_a_scan_that_an_inde
 
     assert "the server is a replica" in pull(job(), world.edges, full=False).notes
     assert "the server is a replica" in swept(world).result.notes
-    ids = watermark_of(job(watermark=(), incrementing="id"), world.source.describe())
+    ids = choose_watermark(job(watermark=(), incrementing="id"), world.source.describe())
     (cached,) = sign_notes(ids, Signs(is_indexed=True, id_cache=50), table_rows=10**9)
     assert "id comes from a sequence with CACHE 50" in cached
     assert "needs sweep" in cached

@@ -112,9 +112,9 @@ def test_pages_of_numbers_end_at_the_greatest_that_was_there_at_the_start() -> N
 
     def newer() -> None:
         world.source.put(max(k or 0 for k in world.source.table) + 1, 0, None)
-        world.journal.before("source.staged", newer)
+        world.journal.before("source.stage_rows", newer)
 
-    world.journal.before("source.staged", newer)
+    world.journal.before("source.stage_rows", newer)
     found = done(world, limit_rows=1, **BY_ID)
 
     assert (found.rows, found.pages, found.checkpoint_after) == (4, 4, "6")
@@ -181,7 +181,7 @@ def test_pages_that_are_in_the_lake_are_told_where_a_stop_or_a_bug_ends_the_pull
     def fail() -> None:
         raise error
 
-    world.journal.before("lake.upsert", lambda: world.journal.before("source.staged", fail))
+    world.journal.before("lake.upsert", lambda: world.journal.before("source.stage_rows", fail))
     with pytest.raises(LandedError) as raised:
         pull(job(limit_rows=2), replace(world.edges, is_stopping=lambda: is_stopping), full=False)
 

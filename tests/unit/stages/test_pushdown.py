@@ -26,7 +26,7 @@ def test_equal_sides_are_clean_without_a_row_read(world: World) -> None:
     found = pushed(world)
 
     assert (found.result.outcome, found.rows_fetched) == (Outcome.CLEAN, 0)
-    assert "source.rows" not in world.journal.calls
+    assert "source.read_rows" not in world.journal.calls
     assert found.result.provenance["digests"] == "inside the source (sweep.mode: pushdown)"
 
 
@@ -59,18 +59,18 @@ def test_row_that_source_and_spark_write_differently_is_unverified_never_clean(w
 
 def test_row_that_is_equal_when_it_is_read_and_digested_again_is_clean(world: World) -> None:
     world.source.table[2]["v"] = 7
-    world.journal.before("source.rows", lambda: world.source.table[2].update(v=2))
+    world.journal.before("source.read_rows", lambda: world.source.table[2].update(v=2))
 
     assert pushed(world).result.outcome is Outcome.CLEAN
-    assert world.journal.calls.count("source.digests_inside") == 2
+    assert world.journal.calls.count("source.digest_inside") == 2
 
 
 def test_row_that_changes_again_behind_the_second_look_is_left_to_the_next_sweep(world: World) -> None:
     world.source.table[2]["v"] = 7
-    world.journal.before("source.rows", lambda: world.source.table[2].update(v=2))
+    world.journal.before("source.read_rows", lambda: world.source.table[2].update(v=2))
     world.journal.before(
-        "source.digests_inside",
-        lambda: world.journal.before("source.digests_inside", lambda: world.source.put(2, 9, 900)),
+        "source.digest_inside",
+        lambda: world.journal.before("source.digest_inside", lambda: world.source.put(2, 9, 900)),
     )
 
     assert pushed(world).result.unverified == ()

@@ -31,7 +31,7 @@ class FakeQuarantine:
     breaks: Breaks
     asked: list[Any] = field(default_factory=list)
 
-    def held(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
+    def hold_rows(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
         found = [{"id": row["id"], HELD_RULES: ["r-1"]} for row in rows_of(images) if self.breaks(row)]
         self.asked += [row["id"] for row in rows_of(images)]
         assert key == ("id",)

@@ -140,7 +140,7 @@ def test_replica_that_was_asked_when_it_had_caught_up_does_not_make_the_lake_you
     world.source.replayed_micros = 200 * SECOND  # the last transaction; since then none
 
     assert swept(world, **CLOCKLESS[0]).result.outcome is Outcome.DRIFT
-    at = world.lake.checkpoint()
+    at = world.lake.find_checkpoint()
     assert at is not None
     assert at.checkpoint.as_of_micros == 100 * SECOND
 

@@ -74,7 +74,7 @@ def test_source_is_not_read_for_precision_where_nothing_is_cut() -> None:
     result = swept(world).result
 
     assert result.precision == ()
-    assert "comparer.hidden_rows" not in world.journal.calls
+    assert "comparer.count_hidden_rows" not in world.journal.calls
 
 
 def test_tolerance_takes_the_place_of_the_cut(finer: World) -> None:

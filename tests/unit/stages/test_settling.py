@@ -146,7 +146,7 @@ def test_only_the_rows_that_moved_are_read_again() -> None:
 
     assert kinds(done) == {"updated_without_watermark": 2}
     calls = world.journal.calls
-    assert (calls.count("source.named"), calls.count("source.rows")) == (1, 3)
+    assert (calls.count("source.find_named_rows"), calls.count("source.read_rows")) == (1, 3)
     assert done.rows_fetched == 3 + 2 * 2 + 1
 
 
@@ -157,7 +157,7 @@ def test_no_row_is_read_again_where_the_limit_is_nothing_or_nothing_moved() -> N
     at_each_look(world, put(world, 12))
 
     assert kinds(swept(world, settle_limit_seconds=0.0)) == {"moving": 1}
-    assert "source.named" not in world.journal.calls
+    assert "source.find_named_rows" not in world.journal.calls
 
 
 def test_row_that_a_later_read_lost_is_judged_by_none_such() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
-from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_of
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_filter
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.tables.values import PartitionField
 from hudi_reconcile.stages.job import PartialSweep
@@ -18,7 +18,7 @@ from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import SEQNO, World, applied, at_checkpoint, job, pulled, swept, swept_part
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
-OTHER_FILTER = SourceLineage(digest_of("v > 10"), "1")
+OTHER_FILTER = SourceLineage(digest_filter("v > 10"), "1")
 OTHER_HISTORY = SourceLineage("none", "2")
 CASES = [(OTHER_FILTER, "changed_filter"), (OTHER_HISTORY, "restored_source")]
 
@@ -198,9 +198,9 @@ def test_plan_is_refused_where_the_server_was_set_back_since() -> None:
 
 
 def test_filter_is_kept_as_a_digest() -> None:
-    assert digest_of(None) == "none"
-    assert digest_of("status = 'secret'") != digest_of("status = 'open'")
-    assert "secret" not in digest_of("status = 'secret'")
+    assert digest_filter(None) == "none"
+    assert digest_filter("status = 'secret'") != digest_filter("status = 'open'")
+    assert "secret" not in digest_filter("status = 'secret'")
 
 
 GTIDS = SourceLineage("none", None, "0-1-5")

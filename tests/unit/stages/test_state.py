@@ -12,7 +12,7 @@ from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.ports import Origin
 from hudi_reconcile.stages.pull.pull import pull
-from hudi_reconcile.stages.state import set_state, state_of
+from hudi_reconcile.stages.state import read_state, set_state
 from tests.fakes.world import World, job, pulled
 
 ROWS = ((1, 1, 100), (2, 2, 200), (3, 3, 300))
@@ -81,7 +81,7 @@ def test_table_of_the_streamer_shows_its_checkpoint_and_the_refusal_says_how_to_
     at = Instant("20260101000000000", "20260101000001000")
     world.lake.made_by = Origin("org.apache.hudi.keygen.SimpleKeyGenerator", "deltastreamer.checkpoint.key", "777", at)
 
-    assert state_of(world.lake).origin.streamer_checkpoint == "777"
+    assert read_state(world.lake).origin.streamer_checkpoint == "777"
     calls: list[Any] = [
         lambda: set_state(job(), world.edges, None, by="me@here"),
         lambda: pull(job(), world.edges, full=False),
@@ -96,7 +96,7 @@ def test_table_of_the_streamer_shows_its_checkpoint_and_the_refusal_says_how_to_
 
 
 def test_table_that_is_not_there_has_no_state() -> None:
-    assert state_of(World.new().lake).table is None
+    assert read_state(World.new().lake).table is None
 
 
 @pytest.mark.parametrize("kind", [Kind.TIMESTAMP, Kind.TIMESTAMPTZ])

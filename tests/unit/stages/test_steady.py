@@ -20,9 +20,9 @@ def test_query_with_other_rows_at_each_read_is_unverified_and_makes_no_plan(*, c
     def other() -> None:
         # Both looks lack row 1; of the two reads that hold the query against itself, only one does.
         world.source.lost_in_reads = {1} if next(reads) != 4 else set()
-        world.journal.before("source.rows", other)
+        world.journal.before("source.read_rows", other)
 
-    world.journal.before("source.rows", other)
+    world.journal.before("source.read_rows", other)
     found = swept(world, **QUERY)
 
     assert found.result.outcome is Outcome.UNVERIFIED
@@ -46,8 +46,8 @@ def test_table_is_not_read_for_it() -> None:
     world = pulled((1, 1, 100))
 
     swept(world)
-    reads = world.journal.calls.count("source.rows")
+    reads = world.journal.calls.count("source.read_rows")
     world.journal.calls.clear()
     swept(world, **QUERY)
 
-    assert world.journal.calls.count("source.rows") == reads + 2
+    assert world.journal.calls.count("source.read_rows") == reads + 2

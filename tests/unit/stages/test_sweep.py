@@ -34,7 +34,7 @@ def test_equal_sides_are_clean_after_one_look() -> None:
     assert result.source is not None
     assert result.lake is not None
     assert (result.source.rows, result.lake.rows) == (3, 3)
-    assert world.journal.calls.count("source.rows") == 1
+    assert world.journal.calls.count("source.read_rows") == 1
 
 
 def test_sweep_writes_nothing() -> None:
@@ -54,11 +54,12 @@ def test_lake_is_pinned_before_the_source_is_read_at_both_looks() -> None:
 
     swept(world)
 
-    wanted = ("lake.pin", "source.moment", "source.rows", "clock.sleep", "source.rows_now")
+    wanted = ("lake.pin", "source.read_moment", "source.read_rows", "clock.sleep", "source.count_rows")
     calls = [call for call in world.journal.calls if call in wanted]
     assert calls == [
-        "lake.pin", "source.moment", "source.rows", "source.rows_now", "source.moment", "source.rows", "clock.sleep",
-        "lake.pin", "source.moment", "source.rows",
+        "lake.pin", "source.read_moment", "source.read_rows", "source.count_rows",
+        "source.read_moment", "source.read_rows", "clock.sleep",
+        "lake.pin", "source.read_moment", "source.read_rows",
     ]  # fmt: skip
 
 
@@ -217,7 +218,7 @@ def test_row_that_a_pull_brings_between_pin_and_checkpoint_is_no_drift() -> None
     """Checkpoint and snapshot must be of one moment: a newer checkpoint would call the row late."""
     world = pulled(*ROWS)
     new_row(world)
-    between(world, lambda: world.journal.before("lake.checkpoint", lambda: assert_pulled(world)))
+    between(world, lambda: world.journal.before("lake.find_checkpoint", lambda: assert_pulled(world)))
 
     result = swept(world).result
 
@@ -265,11 +266,11 @@ def busily(world: World, *happens: Callable[[], object]) -> None:
 
     def meanwhile() -> None:
         world.source.transaction += 1
-        world.journal.before("source.rows", meanwhile)
+        world.journal.before("source.read_rows", meanwhile)
         if coming:
             coming.pop(0)()
 
-    world.journal.before("source.rows", meanwhile)
+    world.journal.before("source.read_rows", meanwhile)
 
 
 def test_count_is_not_held_against_rows_that_came_or_went_meanwhile() -> None:
@@ -288,9 +289,9 @@ def test_source_that_lost_one_row_and_gained_another_while_it_was_read_is_looked
     busily(world, lambda: world.source.delete(8))
 
     def gains_after_the_read() -> None:
-        world.journal.before("source.rows_now", lambda: world.source.put(9, 9, 999))
+        world.journal.before("source.count_rows", lambda: world.source.put(9, 9, 999))
 
-    world.journal.before("source.rows", gains_after_the_read)
+    world.journal.before("source.read_rows", gains_after_the_read)
 
     assert swept(world).result.outcome is Outcome.CLEAN
     assert [segments for segments, _ in world.source.reads][:2] == [None, None]
@@ -510,7 +511,7 @@ def test_key_that_the_lake_lacks_ends_the_sweep() -> None:
         True,
     )
     assert [(one.what, one.column, one.lake_column) for one in done.result.schema] == [("renamed", "id", "id")]
-    assert "source.rows" not in world.journal.calls
+    assert "source.read_rows" not in world.journal.calls
 
 
 def test_text_key_is_cut_by_hash_and_found_all_the_same() -> None:

@@ -105,7 +105,7 @@ def test_checkpoint_that_a_correction_carried_empty_makes_nothing_pending() -> N
     world = streamed("orders,0:7", *ROWS)
     pull(job(adopt=True, strategy="timestamp"), world.edges, full=True)
     world.lake.made_by = Origin()
-    found = world.lake.checkpoint()
+    found = world.lake.find_checkpoint()
     assert found is not None
     blank = replace(found.checkpoint, watermark_micros=None, text=None)
     world.lake.plant([row for row in world.lake.now if row["id"] != 4], blank)
@@ -192,7 +192,7 @@ def test_correction_carries_the_checkpoint_that_was_taken_over_with_the_sources_
 
     applied(world, found.draft, adopt=True)
 
-    carried = world.lake.checkpoint()
+    carried = world.lake.find_checkpoint()
     assert carried is not None
     assert carried.checkpoint.columns == ("at", "id", "v")
     assert carried.checkpoint.text == "1970-01-01T00:00:09.999999"

@@ -40,7 +40,7 @@ def counts(result: TableResult) -> dict[str, Any]:
 
 def test_undo_restores_what_the_apply_changed_in_one_commit() -> None:
     world = corrected()
-    before, carried = len(world.lake.commits), world.lake.checkpoint()
+    before, carried = len(world.lake.commits), world.lake.find_checkpoint()
 
     result = undone(world)
 
@@ -97,7 +97,7 @@ def test_undo_repeated_where_the_rows_from_before_are_cleaned_tells_the_counts_o
     def cleaned(*_: object) -> None:
         raise RefusedError("the rows from before may be cleaned", fix="sweep")
 
-    monkeypatch.setattr(type(world.lake), "taken_back", cleaned)
+    monkeypatch.setattr(type(world.lake), "prepare_undo", cleaned)
     again = undone(world)
 
     assert (again.outcome, again.already_applied, again.corrections.applied_before) == (Outcome.CORRECTED, True, 3)
@@ -175,7 +175,7 @@ def test_error_after_the_commit_of_an_undo_is_in_a_result_that_names_it() -> Non
     def gone() -> None:
         raise LakeError("the storage does not answer", fix="try again")
 
-    world.journal.before("lake.correct", lambda: world.journal.before("lake.shows", gone))
+    world.journal.before("lake.correct", lambda: world.journal.before("lake.count_shown", gone))
 
     result = undone(world)
 
@@ -242,7 +242,7 @@ def test_undo_on_a_host_whose_clock_is_ahead_hands_out_the_sources_time() -> Non
 
     undo(job(run_id="run-2"), "run-1", ahead)
 
-    after = world.lake.checkpoint()
+    after = world.lake.find_checkpoint()
     assert after is not None
     assert after.checkpoint.read_seq < 10**15, "what later pulls bring would order below the restored rows"
 
