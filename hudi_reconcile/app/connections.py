@@ -35,7 +35,7 @@ from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
 from hudi_reconcile.ports import Comparer, Edges
 from hudi_reconcile.source.table_source import TableSource
-from hudi_reconcile.spark.evidence_files import files_of
+from hudi_reconcile.spark.evidence_files import choose_files
 from hudi_reconcile.spark.jars import JarMode, JarRequest, certificate_bundle
 from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
 from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, cancel_jobs, get_jvm, open_session
@@ -93,7 +93,7 @@ def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agree
     masks = Masks(
         derive_masking(table).of_columns(names, shown_columns(agreement, in_full(table.lake.partition_by))), key
     )
-    return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut, files=files_of(session))
+    return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut, files=choose_files(session))
 
 
 @contextmanager

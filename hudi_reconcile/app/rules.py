@@ -30,7 +30,7 @@ from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
 from hudi_reconcile.report.words.verdict import reasons
 from hudi_reconcile.rules.quarantine import SparkQuarantine
-from hudi_reconcile.spark.evidence_files import files_of
+from hudi_reconcile.spark.evidence_files import choose_files
 from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, check
 from hudi_reconcile.stages.job import LandedError
 
@@ -88,7 +88,7 @@ def open_quarantine(one: TableRun, rules: RuleSet) -> Quarantine | None:
     chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
     if not chosen:
         return None
-    return SparkQuarantine(chosen, one.folder.held(one.table.name), files_of(one.session), one.session.alone)
+    return SparkQuarantine(chosen, one.folder.held(one.table.name), choose_files(one.session), one.session.alone)
 
 
 def read_comparison(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
@@ -132,7 +132,7 @@ def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestCo
     return check(
         job,
         one.edges,
-        SparkRules(files_of(one.session), one.session.alone),
+        SparkRules(choose_files(one.session), one.session.alone),
         compared=compared,
         keys_folder=lambda rule: one.folder.rule_keys(name, rule),
     )

@@ -32,7 +32,7 @@ _CLOCKS = ("timestamp", "timestamp_ntz")
 _SCHEME = "file://"
 
 
-def files_of(session: Session) -> RowFiles:
+def choose_files(session: Session) -> RowFiles:
     """How rows get to this machine's disk in a session: by Spark itself where the tasks run in its one JVM."""
     spark = session.spark
     return SparkFiles(spark) if is_local(str(spark.sparkContext.master)) else DriverFiles(spark)

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 # Files that take minutes each: begun first, or one process would end with one of them while the others are done.
 _LONGEST = (
+    "test_object_store.py",
+    "test_cluster.py",
     "test_histories.py",
     "test_strategies.py",
     "test_every_kind.py",
     "source/test_jdbc_engines.py",
+    "source/test_jdbc_parts.py",
+    "test_second_night.py",
     "test_evolution.py",
     "test_foreign_tables.py",
     "test_partial_sweeps.py",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
@@ -179,7 +179,7 @@ def exchange_edges(world: World) -> None:
 @contextlib.contextmanager
 def open_nothing(*_: object) -> Iterator[object]:
     """A session that is never asked for rows."""
-    spark: Any = None
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(master="local[1]"))
     yield Session(spark=spark, jars=(), java=None, java_version="none", spark_version="none", start_seconds=0.0)
 
 
