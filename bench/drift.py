@@ -141,12 +141,12 @@ def bare_seconds(world: World, table: TableConfig, scatter: Scatter) -> float:
         raise RuntimeError("no table")
     described = edges.source.describe()
     job = build_job(table, "bare")
-    cut = choose(described.key, edges.source.extent(described), integer_key=True, wanted=None)
-    rows = cast("DataFrame", edges.source.rows(described, cut))
+    cut = choose(described.key, edges.source.measure_extent(described), integer_key=True, wanted=None)
+    rows = cast("DataFrame", edges.source.read_rows(described, cut))
     wanted = rows.where(f"({scatter.changed}) or ({scatter.new})".replace("order_id", "c0"))
     names = [column.name for column in made.columns]
-    images = cast("DataFrame", lake.batch(Frame(wanted), described.columns, job.partition_by, 5)).select(*names)
-    there = cast("DataFrame", lake.rows(pin)).where(scatter.gone).select(*names)
+    images = cast("DataFrame", lake.build_batch(Frame(wanted), described.columns, job.partition_by, 5)).select(*names)
+    there = cast("DataFrame", lake.read_rows(pin)).where(scatter.gone).select(*names)
     batch = images.unionByName(there.withColumn(READ_SEQ, F.lit(6).cast("bigint"))).localCheckpoint(eager=True)
     options = {
         **lake._writer.options(made),  # noqa: SLF001  the table's own options, as our writes take them

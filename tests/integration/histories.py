@@ -76,12 +76,12 @@ class _SeenSource(_Seen):
         super().__init__(edge, "source", journal)
         self._lost = lost
 
-    def rows(self, *given: Any, **named: Any) -> Frame:
+    def read_rows(self, *given: Any, **named: Any) -> Frame:
         self._journal.reached("source.read_rows")
-        return self._left(self._edge.rows(*given, **named))
+        return self._left(self._edge.read_rows(*given, **named))
 
-    def named(self, *given: Any) -> NamedRows | None:
-        found: NamedRows | None = self._edge.named(*given)
+    def find_named_rows(self, *given: Any) -> NamedRows | None:
+        found: NamedRows | None = self._edge.find_named_rows(*given)
         return None if found is None else NamedRows(found.rows, lambda: self._left(found.read()))
 
     def _left(self, frame: Frame) -> Frame:
