@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import SupersededError
 from hudi_reconcile.core.tables.values import TableType
-from hudi_reconcile.lake import reads
+from hudi_reconcile.lake import rewrite_partitions
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Corrective
 from tests.integration.lake.support import (
@@ -100,14 +100,14 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
     expected = versions(lake, ("id",), (1,))
     batch = corrective(spark, lake, SCHEMA, upserts=[(1, "a", 10, 4)], deletes="false", expected=expected)
     stale = corrective(spark, lake, SCHEMA, upserts=[(1, "a", 10, 4)], deletes="false", expected=[expected[0]])
-    table, read = table_of(lake), reads.read_pinned
+    table, build = table_of(lake), rewrite_partitions.build_replacement
 
     with pytest.raises(SupersededError):
         lake.replace(stale, table, checkpoint(4), {})
 
     def then_another_writes(*given: Any) -> Any:
-        found = read(*given)
-        monkeypatch.setattr("hudi_reconcile.lake.reads.read_pinned", read)
+        found = build(*given)
+        monkeypatch.setattr(rewrite_partitions, "build_replacement", build)
         before = lake.pin()
         theirs = lake.upsert(frame(spark, SCHEMA, (2, "a", 22, 3)), table, checkpoint(3), {})
         assert before is not None
@@ -117,7 +117,7 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
         )  # a clock behind
         return found
 
-    monkeypatch.setattr("hudi_reconcile.lake.reads.read_pinned", then_another_writes)
+    monkeypatch.setattr(rewrite_partitions, "build_replacement", then_another_writes)
     with pytest.raises(SupersededError):
         lake.replace(Corrective(batch.upserts, batch.deletes, batch.expected), table, checkpoint(4), {})
 
