@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import hudi_reconcile
 from hudi_reconcile.app.store import plan_document
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.evidence.store import Store
@@ -604,6 +606,9 @@ def test_a_look_at_finished_runs_waits_for_no_spark_and_no_database_driver(repor
         "sys.exit('loaded: ' + ' '.join(name for name in heavy if name in sys.modules))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=False)
+    found = {**os.environ, "PYTHONPATH": str(Path(hudi_reconcile.__file__).parent.parent)}  # where nothing is installed
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=False, env=found
+    )
 
     assert done.stderr.splitlines()[-1] == "loaded: "
