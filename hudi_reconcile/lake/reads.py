@@ -39,9 +39,8 @@ class SnapshotReader:
         self._read: dict[LakePin, DataFrame] = {}
 
     def rows(self, pin: LakePin) -> DataFrame:
-        """As `read_pinned`, loaded once a pin: its files are listed once, and one that the cleaner took since is an error."""
-        if pin not in self._read:
-            self._read[pin] = read_pinned(self._spark, self._path, pin)
+        """As `read_pinned`, loaded anew each time: a frame from before the cleaner passed lacks rows without an error."""
+        self._read[pin] = read_pinned(self._spark, self._path, pin)
         return self._read[pin]
 
     def files(self) -> set[str] | None:

@@ -200,8 +200,7 @@ class TableSource:
         if (bucket := self._buckets(table, segmentation, segments)) is not None:
             query = reads.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
-        # Of more than half of the segments, the whole table in parts comes sooner than range by range in one.
-        if isinstance(segmentation, RangeSegments) and segments and 2 * len(segments.ids) <= segmentation.count:
+        if segments is not None and isinstance(segmentation, RangeSegments):
             return Frame(
                 self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.read_columns)
             )
