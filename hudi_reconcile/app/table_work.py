@@ -228,7 +228,10 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         log.warning("%s: %s; begun again in %.0f s", table.name, why, wait_seconds, extra={"table": table.name})
         try:
             limit.wait(wait_seconds)
-        except (ReconcileError, *STOPS):
+        except ReconcileError:
+            break
+        except STOPS as stop:
+            ending = stop
             break
         work.folder.clear_table(table.name)
         earlier = result

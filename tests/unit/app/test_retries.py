@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.app.table_work import TableRun
+from hudi_reconcile.app.time_limit import TimeLimit
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pull import retry
@@ -105,3 +106,18 @@ def test_table_that_wrote_corrections_is_not_begun_again(tmp_path: Path, monkeyp
 
     assert attempts == 1
     assert run.tables[1].corrections.instants == ("20260101000000000",)
+
+
+def test_stop_while_a_table_waits_for_its_next_attempt_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TimeLimit, "wait", stop)
+
+    run, attempts = tried(tmp_path, monkeypatch, broken)
+
+    assert attempts == 1
+    assert run.exit_code == 130
+    assert run.tables[2].outcome is Outcome.UNVERIFIED
