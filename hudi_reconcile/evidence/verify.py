@@ -202,7 +202,7 @@ def _end_flaws(
 def _check_files(reports: Path, there: Collection[str], named: Mapping[str, _Named], found: Verified) -> None:
     for run_id, one in named.items():
         found.files += len(one.files)
-        found.flaws += [Flaw(one.line, run_id, what) for what in _file_flaws(reports / run_id, one.files)]
+        found.flaws += [Flaw(one.line, run_id, what) for what in _file_flaws(reports, run_id, one.files)]
     for run_id in sorted(set(there) - named.keys()):
         if run_id in found.purged:
             what = "was purged, and its folder is there: finish it with hudi-reconcile audit purge --yes"
@@ -211,7 +211,11 @@ def _check_files(reports: Path, there: Collection[str], named: Mapping[str, _Nam
         found.flaws.append(Flaw(None, run_id, what))
 
 
-def _file_flaws(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
+def _file_flaws(reports: Path, run_id: str, files: Mapping[str, str]) -> Iterator[str]:
+    folder = reports / run_id
+    if not is_run_id(run_id):
+        yield "the line names no run: no run has such an id"  # and no file is looked at under it
+        return
     if not folder.is_dir():
         killed = building_path(folder.parent, folder.name).is_dir()
         yield (

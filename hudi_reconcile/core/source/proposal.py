@@ -338,6 +338,7 @@ def _partition(table: CatalogTable, key: Proposed) -> Proposed:
     ranged = table.column(table.ranged)
     if ranged is None or ranged.column.kind not in CALENDAR_KINDS or ranged.column.name not in key.values:
         return NOTHING
-    return Proposed(
-        (f"month({ranged.column.name})",), "the source has partitions by its ranges, and it is part of the key"
-    )
+    name = ranged.column.name
+    if name != name.strip() or "(" in name or ")" in name:
+        return NOTHING  # `lake.partition_by` has no spelling for such a name
+    return Proposed((f"month({name})",), "the source has partitions by its ranges, and it is part of the key")

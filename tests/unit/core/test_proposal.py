@@ -119,6 +119,13 @@ def test_month_of_the_column_that_cuts_the_source_is_proposed_only_where_it_is_p
     assert propose(keys=(both,), ranged="id").partition_by.values == ()
 
 
+@pytest.mark.parametrize("name", [")", "a(b", " at", "at "])
+def test_month_of_a_column_that_the_config_has_no_spelling_for_is_not_proposed(name: str) -> None:
+    key = UniqueKey(("id", name), is_primary=True, not_null=True)
+
+    assert propose(time(name), keys=(key,), ranged=name).partition_by.values == ()
+
+
 def test_document_and_lines_count_every_table_once() -> None:
     proposals = [propose(time("updated_at")), propose(title="b"), *(propose(title=f"v{n}", keys=()) for n in range(12))]
 

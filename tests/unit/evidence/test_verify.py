@@ -113,6 +113,14 @@ def test_changed_file_is_named_with_its_run(reports: Path, change: Callable[[Pat
     assert what in flaw.what
 
 
+@pytest.mark.parametrize("name", ["9" * 5_000, "../elsewhere", ""])
+def test_line_that_names_what_no_run_is_called_is_named_and_no_file_is_looked_at(reports: Path, name: str) -> None:
+    newest = lines(reports)[-1]
+    rewrite(reports, [*lines(reports)[:-1], newest.replace(RUNS[3].encode(), name.encode())])
+
+    assert "names no run: no run has such an id" in said(verify(reports))
+
+
 def test_folder_without_a_log_and_without_runs_is_intact(tmp_path: Path) -> None:
     assert verify(tmp_path / "none").flaws == []
 
