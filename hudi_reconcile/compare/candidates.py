@@ -7,7 +7,7 @@ of it is lost (localCheckpoint cuts the lineage).
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
@@ -24,6 +24,7 @@ from hudi_reconcile.compare.columns import (
 from hudi_reconcile.compare.equality import quoted, rows_are_close
 from hudi_reconcile.core.sweep.drift import FindingKind
 from hudi_reconcile.core.sweep.segments import SegmentSet
+from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.values import IN_SCOPE
 
 SEQNO = "_hoodie_commit_seqno"
@@ -31,6 +32,8 @@ COMMIT_TIME = "_hoodie_commit_time"
 PARTITION = "_hoodie_partition_path"
 _SIDE = "side"
 _IN_SCOPE = "in_scope"
+# Whole rows of fewer segments than this cost less to group than to pick: each picking takes jobs of its own.
+_MANY_SEGMENTS = 1_000
 
 
 def source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
@@ -68,6 +71,27 @@ def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) 
 def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Key and version of the lake's rows of some segments, one line per copy; needs no other column of the table."""
     return place_rows(frame, "lake", shape, segments, f"{SEQNO} as seqno")
+
+
+def may_pick(keys: DataFrame, segments: SegmentSet) -> bool:
+    """Whether the rows of these keys are to be picked before rows are grouped: few keys in many segments; one small job.
+
+    Every task gets all the keys, so that there is an end to their number.
+    """
+    return len(segments.ids) > _MANY_SEGMENTS and keys.limit(MOST_ASKED + 1).count() <= MOST_ASKED
+
+
+def pick_keys(images: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
+    """The images of these keys alone, so that no other row is shuffled; lazy."""
+    return images.join(F.broadcast(_name_apart(keys, shape)), _same_key(shape), "left_semi")
+
+
+def _name_apart(keys: DataFrame, shape: ComparisonShape) -> DataFrame:
+    return keys.selectExpr(*[f"{name} as hr_{name}" for name in shape.key_names])
+
+
+def _same_key(shape: ComparisonShape) -> Column:
+    return F.expr(" and ".join(f"{name} <=> hr_{name}" for name in shape.key_names))
 
 
 def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: DataFrame) -> DataFrame:
@@ -122,7 +146,7 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, s
 
     A key is in scope where any row of it is; it is judged by all of them, so a row that moved is neither missing nor new.
     """
-    if any(item.tolerance is not None for item in shape.agreement.columns):
+    if shape.is_tolerant:
         images = source_images(source, shape, segments), lake_images(lake, shape, segments)
         found = by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
         return found.localCheckpoint(eager=True)
@@ -131,23 +155,30 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, s
 
 def _narrow(source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The same by digests alone: numbers are grouped, and no whole row."""
-    ours = (
-        f"{digest_of('source', shape)} as source_digest",
-        f"{watermark_micros('source', shape)} as source_micros",
-        "cast(null as bigint) as lake_digest",
-        "cast(null as bigint) as version",
-        f"{in_scope(source)} as {_IN_SCOPE}",
-    )
-    theirs = (
-        "cast(null as bigint) as source_digest",
-        "null as source_micros",
-        f"{digest_of('lake', shape)} as lake_digest",
-        f"{version_of(SEQNO)} as version",
-        f"{in_scope(lake)} as {_IN_SCOPE}",
-    )
-    heap = place_rows(source, "source", shape, segments, *ours).unionAll(
-        place_rows(lake, "lake", shape, segments, *theirs)
-    )
+    ours = _source_numbers(digest_of("source", shape), watermark_micros("source", shape), in_scope(source))
+    theirs = _lake_numbers(digest_of("lake", shape), SEQNO, in_scope(lake))
+    rows = place_rows(source, "source", shape, segments, *ours), place_rows(lake, "lake", shape, segments, *theirs)
+    different = _unlike(*rows, shape)
+    first = [f"facts.{name} as first_{name}" for name in ("source_digest", "source_micros", "versions")]
+    return different.selectExpr(*_head(shape), *first, "false as was_silent")
+
+
+_UNKNOWN = "cast(null as bigint)"
+
+
+def _source_numbers(digest: str, micros: str, scope: str) -> tuple[str, ...]:
+    """What tells whether a row differs, as SQL of the source's side; the lake's has the same columns."""
+    own = f"{digest} as source_digest", f"{micros} as source_micros"
+    return (*own, f"{_UNKNOWN} as lake_digest", f"{_UNKNOWN} as version", f"{scope} as {_IN_SCOPE}")
+
+
+def _lake_numbers(digest: str, seqno: str, scope: str) -> tuple[str, ...]:
+    own = f"{digest} as lake_digest", f"{version_of(seqno)} as version", f"{scope} as {_IN_SCOPE}"
+    return (f"{_UNKNOWN} as source_digest", "null as source_micros", *own)
+
+
+def _unlike(ours: DataFrame, theirs: DataFrame, shape: ComparisonShape) -> DataFrame:
+    """The keys in scope whose digests differ, with what both sides hold of them as `facts`; lazy."""
     facts = (
         "max(source_digest) as source_digest",
         "max(source_micros) as source_micros",
@@ -155,10 +186,8 @@ def _narrow(source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments
         "coalesce(sum(version), 0L) as versions",
         f"max({_IN_SCOPE}) as {_IN_SCOPE}",
     )
-    grouped = heap.groupBy("segment", *shape.key_names).agg(F.expr(f"struct({', '.join(facts)}) as facts"))
-    different = grouped.where(f"not facts.equal and facts.{_IN_SCOPE}")
-    first = [f"facts.{name} as first_{name}" for name in ("source_digest", "source_micros", "versions")]
-    return different.selectExpr(*_head(shape), *first, "false as was_silent")
+    grouped = ours.unionAll(theirs).groupBy("segment", *shape.key_names)
+    return grouped.agg(F.expr(f"struct({', '.join(facts)}) as facts")).where(f"not facts.equal and facts.{_IN_SCOPE}")
 
 
 def _head(shape: ComparisonShape) -> tuple[str, ...]:
@@ -192,6 +221,29 @@ def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape:
     )
 
 
+def look_again_at_few(
+    candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape
+) -> DataFrame | None:
+    """The facts of `look_again`, for which whole rows of the candidates alone are kept and grouped; lazy.
+
+    None where another key differs: its whole rows were not kept, so that both sides are to be read once more.
+    """
+    known = _name_apart(candidates, shape).selectExpr("*", f"true as {_KNOWN}")
+    # The source is read once: for the candidates' whole rows, and for the digests of all others.
+    marked = source.join(F.broadcast(known), _same_key(shape), "left")
+    others = [name for name in source.columns if name != "source_row"]
+    row = f"if({_KNOWN}, source_row, null) as source_row"
+    ours = marked.selectExpr(*others, row, f"coalesce({_KNOWN}, false) as {_KNOWN}").localCheckpoint(eager=True)
+    key = ("segment", *shape.key_names)
+    rest = ours.where(f"not {_KNOWN}").selectExpr(*key, *_source_numbers("source_digest", "source_micros", _IN_SCOPE))
+    copies = lake.selectExpr(*key, *_lake_numbers("image.digest", "seqno", _IN_SCOPE))
+    if _unlike(rest, copies, shape).join(F.broadcast(known), _same_key(shape), "left_anti").count():
+        return None
+    theirs = pick_keys(lake, candidates, shape)
+    return look_again(candidates, ours.where(_KNOWN).drop(_KNOWN), theirs, shape)
+
+
+_KNOWN = "hr_known"
 _SAME_IMAGES = f"(first_source_digest <=> source_digest and first_versions <=> {_VERSIONS})"
 # The source's row changed between the looks while its watermark stayed.
 _CHANGED_SILENTLY = (

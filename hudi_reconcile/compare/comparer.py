@@ -79,8 +79,12 @@ class SparkComparer:
 
     def judge_candidates(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
-        source, lake = self._images(look, segments)
-        facts = candidates.look_again(_frame(found), source, lake, self._shape)
+        before, (source, lake) = _frame(found), self._images(look, segments)
+        facts = None
+        if not self._shape.is_tolerant and candidates.may_pick(before, segments):
+            facts = candidates.look_again_at_few(before, source, lake, self._shape)
+        if facts is None:
+            facts = candidates.look_again(before, source, lake, self._shape)
         judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         return Frame(judged.localCheckpoint(eager=True))
 
@@ -131,8 +135,10 @@ class SparkComparer:
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""
-        source, lake = self._images(look, segments)
-        return Frame(corrections.recheck(_frame(plan), source, lake, self._shape))
+        planned, (source, lake) = _frame(plan), self._images(look, segments)
+        if candidates.may_pick(planned, segments):
+            source, lake = (candidates.pick_keys(images, planned, self._shape) for images in (source, lake))
+        return Frame(corrections.recheck(planned, source, lake, self._shape))
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; one job."""
@@ -182,9 +188,10 @@ class SparkComparer:
         self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = corrections.WRITTEN
     ) -> Frame:
         """What the lake really shows for the corrections of these statuses; materialised."""
-        return Frame(
-            corrections.read_back(_frame(rechecked), self._images(look, segments), tuple(written), self._shape)
-        )
+        rows, (source, lake) = _frame(rechecked), self._images(look, segments)
+        if candidates.may_pick(rows, segments):
+            lake = candidates.pick_keys(lake, rows, self._shape)
+        return Frame(corrections.read_back(rows, (source, lake), tuple(written), self._shape))
 
     def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""

@@ -285,8 +285,7 @@ def _rechecked(work: ApplyWork, course: Course) -> _Rechecked:
     moment = sides.source.read_moment()
     deletes = work.action != "upsert" and REPLICA_DELETES not in work.words
     refuse_unreplayed(work.job, work.plan, sides, checkpoint, moment, deletes=deletes)
-    kept = comparer.keep(sides.lake.read_rows(pin), work.touched)
-    look = Look(sides.source.read_rows(sides.table, sides.cut, work.touched), kept)
+    look = Look(sides.source.read_rows(sides.table, sides.cut, work.touched), sides.lake.read_rows(pin))
     rechecked = exclude_landed(work, comparer.recheck(work.rows, look, work.touched))
     if work.plan.deletes and work.action != "upsert":
         course.begin(StepName.ASK_DELETES)

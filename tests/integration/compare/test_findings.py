@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.core.pull.cursor import Mark
@@ -428,3 +429,65 @@ def test_row_that_a_commit_made_and_a_later_one_of_ours_carried_is_landed(spark:
 
     status = {item["k0"]: item["status"] for item in spark_frame(found).collect()}
     assert status == {1: "landed", 2: "superseded"}
+
+
+FEW, MANY = SegmentSet.of(range(20)), SegmentSet.of(range(2_000))
+EACH = RangeSegments("id", 0, 1, 2_000)
+
+
+def drifted_sides(spark: SparkSession) -> tuple[Frame, Frame]:
+    """Rows 0 to 11, whose second key part is NULL in every third: lost, extra, changed and doubled ones among them."""
+    rows = [row(id=number, txt=None if number % 3 == 0 else f"t{number}") for number in range(12)]
+    source = source_frame(spark, *rows[:2], row(id=2, txt="t2", num=Decimal(7)), *rows[4:])
+    lake = lake_frame(spark, *rows[:9], {**rows[9], "_seqno": "a"}, {**rows[9], "_seqno": "b"}, rows[10])
+    return source, lake
+
+
+@pytest.mark.parametrize("changed", [(), (5,)], ids=["the same again", "a row that differs only now"])
+def test_second_look_at_many_segments_finds_what_it_finds_in_few(spark: SparkSession, changed: tuple[int, ...]) -> None:
+    compare, (source, lake) = comparer(spark, EACH, agreement("id", "txt")), drifted_sides(spark)
+    later = Frame(
+        spark_frame(source).withColumn("c1", F.expr(f"if(c0 in (-1{''.join(f', {one}' for one in changed)}), 99, c1)"))
+    )
+    found = [
+        compare.judge_candidates(compare.find_candidates(look(source, lake), ids), look(later, lake), ids, PENDING)
+        for ids in (FEW, MANY)
+    ]
+
+    few, many = map(lines, found)
+
+    assert many == few
+    kinds = {item["key"]["id"]: item["kind"] for item in many}
+    assert kinds == {
+        2: "updated_without_watermark",
+        3: "deleted",
+        9: kinds[9],
+        11: "late_arriving",
+        **dict.fromkeys(changed, "moving"),
+    }
+
+
+def test_corrections_in_many_segments_are_rechecked_and_read_back_as_in_few(spark: SparkSession) -> None:
+    compare, (source, lake) = comparer(spark, EACH, agreement("id", "txt")), drifted_sides(spark)
+    plan = compare.select_corrections(
+        compare.judge_candidates(compare.find_candidates(look(source, lake), FEW), look(source, lake), FEW, PENDING),
+        None,
+    )
+    moved = Frame(spark_frame(source).withColumn("c1", F.expr("if(c0 = 11, 99, c1)")))
+    wrote = Frame(spark_frame(lake).where("id not in (3, 4)"))
+
+    ends = []
+    for ids in (FEW, MANY):
+        rechecked = compare.recheck(plan, look(moved, lake), ids)
+        shown = compare.read_back(rechecked, look(moved, wrote), ids)
+        ends.append(
+            [
+                sorted(map(tuple, spark_frame(rows).select("k0", "k1", "status").collect()))
+                for rows in (rechecked, shown)
+            ]
+        )
+
+    assert ends[1] == ends[0]
+    statuses = {key: status for key, _, status in ends[1][0]}
+    assert statuses == {2: "ready", 3: "ready", 9: "doubled", 11: "moved"}
+    assert {key: status for key, _, status in ends[1][1]} == {2: "failed", 3: "applied", 9: "failed", 11: "moved"}
