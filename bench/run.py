@@ -61,20 +61,26 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
         wrong += report("clean", measure(modes, given.repeats), {})
         shop.drift(plain_url)
         wrong += report("100 scattered drifts", measure(modes, given.repeats), shop.EXPECTED)
+        beside_others(folder, server, given)  # before the copies drift too
         applies(world, plain_url, folder, given)
         print("\nby width, warm:")
         for line in drift.by_width(world, plain_url, given.repeats):
             print(line)
-    cold(folder)
-    if not given.without_reladiff:
-        program = reladiff_side.install(Path(tempfile.gettempdir()) / "hr-bench-reladiff")
-        times = [reladiff_side.run(program, server.url) for _ in range(given.repeats)]
-        seconds = statistics.median(seconds for seconds, _ in times)
-        MEASURED["100 scattered drifts"]["reladiff"] = seconds
-        print(f"reladiff 0.6.0, 100 drifts, database to database, -j 4: {seconds:.2f} s, {times[-1][1]} keys")
     if given.json is not None:
         given.json.write_text(json.dumps(MEASURED, indent=2) + "\n", encoding="utf-8")
     return 1 if wrong else 0
+
+
+def beside_others(folder: Path, server: PostgresServer, given: argparse.Namespace) -> None:
+    """The same 100 drifts by a new process, and by reladiff from database to database."""
+    cold(folder)
+    if given.without_reladiff:
+        return
+    program = reladiff_side.install(Path(tempfile.gettempdir()) / "hr-bench-reladiff")
+    times = [reladiff_side.run(program, server.url) for _ in range(given.repeats)]
+    seconds = statistics.median(seconds for seconds, _ in times)
+    MEASURED["100 scattered drifts"]["reladiff"] = seconds
+    print(f"reladiff 0.6.0, 100 drifts, database to database, -j 4: {seconds:.2f} s, {times[-1][1]} keys")
 
 
 def tables_of() -> str:
