@@ -1,7 +1,4 @@
-"""Who planned, approved and applies a plan, and whether its table's policy lets it be applied by that.
-
-What people have said of plans that need an approval, for whoever looks at them. Reads the audit log alone.
-"""
+"""Who planned, approved and applies a plan: what the audit log has of it, and whether the table's policy lets it be applied."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Finished runs for the commands that look at them: joins the evidence on disk with the report's pages.
+"""Finished runs for the commands that look at them: the evidence on disk, the report's pages, and two runs compared.
 
-Never opens the source, and the lake only where it is asked what corrections changed; never changes a run.
-
-Two finished runs held against each other: which findings came, went and stayed. Reads their files only.
+Changes no run, opens no source, and the lake only to ask what corrections changed.
 """
 
 from __future__ import annotations

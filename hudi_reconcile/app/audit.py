@@ -1,6 +1,6 @@
-"""`audit purge`: which old runs go, whether the config lets them, and their removal, said in the audit log.
+"""`audit purge` and `audit lake`: old runs removed with a line in the log; commits of ours in each lake held against the log.
 
-`audit lake`: the commits of ours in each lake table, held against the audit log. Opens Spark and the lakes, asks no source.
+Purging reads files alone; `audit lake` opens Spark and the lakes. Neither asks a source.
 """
 
 from __future__ import annotations

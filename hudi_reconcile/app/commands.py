@@ -1,6 +1,6 @@
-"""What `pull`, `sweep`, `apply` and `run` do, table by table: the stages in order, and the evidence they leave.
+"""What `pull`, `sweep`, `apply` and `run` do with each table: its stages in order, and the evidence that they leave.
 
-A sweep of some partitions, or within a budget: what each table is to compare, and how long it may take.
+For a sweep of some partitions, or within a budget, it also says what each table is to compare, and for how long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Opens the edges of a run once and hands them on: the database, the Spark session, one lake and source per table.
-
-Which engine the config's `source` means, and for `jdbc:` URLs how it gets at the JVM that holds the drivers.
-"""
+"""Opens what a run needs once, and hands it on: the database's engine, the Spark session, a source and a lake for each table."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a run's corrections changed in the lake, before and after, from the lake's own history. Opens Spark and the lake.
+"""What a run's corrections changed, row by row before and after, by the lake's own history. Opens Spark and the lake.
 
-The run's folder holds what the sweep saw and what the apply counted: the lake is asked whether it says the same.
+The run's folder holds what the sweep saw and what the apply counted; the lake is asked whether it says the same.
 """
 
 from __future__ import annotations

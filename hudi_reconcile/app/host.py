@@ -1,8 +1,6 @@
-"""The host's clock: the one place that reads it.
+"""What only this machine knows: its clock, the parts that a session would stand on, and who runs this process.
 
-Which parts a session would stand on.
-
-Who runs this process, as the kernel and the user database say. No variable of the environment is asked but for the name.
+The user is the kernel's and the user database's word; no variable of the environment is asked but for the name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From a table's config to what the stages and the source are asked: plain values, and refusals of what is not built yet.
+"""From a table's config to what the stages and the source are asked for: plain values, and refusals of what cannot be.
 
-What of a lake table's columns is shown where no source was asked: by the config, and by the columns' names.
+Also which columns are shown where no source was asked: by the config and by their names.
 """
 
 from __future__ import annotations

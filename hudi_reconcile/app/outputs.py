@@ -1,18 +1,11 @@
-"""Tells others of a run: files for CI servers, monitoring and log shippers, and GitHub's own ways.
+"""Tells others of a finished run: files for CI servers, monitoring and log shippers, OpenLineage events, webhooks.
 
-The run is on disk by then. What cannot be written is said and changes no exit code.
+The run is on disk by then: what cannot be written or sent is said, and changes no exit code. Addresses and keys are
+secrets, so that no message repeats them.
 
-Sends OpenLineage events to a service, one POST an event, as its HTTP transport does.
-
-A receiver that is down costs no more than a few tries of one event: the others are not tried then. With one that is slow,
-no event is begun after a minute.
-
-Posts JSON to services of others. Addresses and keys are secrets: no message of ours repeats them.
-
-A socket's timeout holds for one read, so a service that drips a byte a second could hold a run for ever. A post has a
-deadline for all of it: name look-up, connection, TLS, request and answer.
-
-A table's two sides as OpenLineage names datasets. Pure: nothing of a URL but engine, host, port and database.
+A post has one deadline for name look-up, connection, TLS, request and answer: a socket's own timeout holds for one read,
+and a service that drips a byte a second could hold a run for ever. A receiver that is down is given up after a few tries of
+one event.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""A run's report page, from the files of its folder: while the run is being finished, and whenever it is rebuilt.
+"""A run's report page from the files of its folder, as HTML and as PDF.
 
-A page as PDF, printed by a Chromium of this machine: the layout engine that the pages are looked at in.
-
-It needs no package of Python's and is asked for by nobody else, so it is no dependency: where there is none, the error says
-what to install. (WeasyPrint, which pip could bring, leaves out the heat map's shades.)
+The PDF is printed by a Chromium of this machine, the layout engine in which the pages are looked at. It is no dependency:
+where there is none, the error says what to install. (WeasyPrint, which pip could bring, leaves out the heat map's shades.)
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What `check` does, and the rules inside `run`: reads the rules files, opens the engine, judges each table.
+"""Rules for `check`, `run` and `rules lint`: reads the files that the config names, opens the engine, judges each table.
 
-The rules files that the config names, read and checked.
-
-What `rules lint` does: every rules file read as `check` would, without a database, a lake or Spark.
+`rules lint` needs no database, no lake and no Spark.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""One run over several tables: begins its folder, isolates each table's failure, measures, writes result and report.
+"""One run over several tables, from its folder to its result and report; the gravest outcome of a table is the run's.
 
-A table that fails does not stop the others; its error is in its result, and the gravest outcome is the run's.
-
-Tells the outputs of a run that an error ended before its folder was there.
-
-Without that CI, monitoring and chat would go on showing the run before it.
+A table that fails stops no other; its error is in its result. Where an error ends the run before it has a folder, the
+outputs are told all the same: else CI and monitoring would go on showing the run before it.
 """
 
 from __future__ import annotations

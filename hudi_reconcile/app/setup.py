@@ -1,8 +1,6 @@
-"""A HoodieStreamer properties file as a call: the config that it means, after the database was asked what it leaves open.
+"""What a user starts from: a HoodieStreamer properties file as a config, a database's catalog as a proposed config, the jars.
 
-A database's catalog as a proposed config, for `init --from-database`.
-
-The jars for `jars list` and `jars fetch`: the config's settings where there is a config, else the defaults. No session.
+Opens a database where the call needs one, and no Spark session.
 """
 
 from __future__ import annotations

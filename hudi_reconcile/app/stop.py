@@ -1,13 +1,9 @@
 """Ends a run on SIGINT or SIGTERM so that its evidence is complete: at once, or after the commit that is being made.
 
-A commit that is cut short would leave an instant that blocks other writers, and rows that no report names. So while one is
-made the signal is kept and Spark's jobs are cancelled: the write then fails and is rolled back, or it lands and is told of.
-A second signal changes nothing, so that it cannot cut short what the first one made run; SIGKILL remains.
-
-Runs the lanes of tables side by side, which are threads. Signals come to the thread that waits for them; the lanes hear of
-them by their errors, for Spark's jobs are cancelled, and begin no commit any more.
-
-It holds a state of the process, for signals come to the process, not to a run.
+A commit cut short would leave an instant that blocks other writers, and rows that no report names. So while one is made the
+signal waits and Spark's jobs are cancelled: the write fails and is rolled back, or it lands and is reported. A second
+signal changes nothing; SIGKILL remains. Tables side by side are threads: they hear of a stop by their errors, and begin no
+commit after. This is state of the process, for signals come to the process and not to a run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The runs of a config and their tables, with the keys that seal their log: read when a run begins, never kept.
-
-`plan.json` as it is written and shown: the plan, with its times as people read them.
-"""
+"""The runs of a config with the keys that seal their log, read when a run begins; and `plan.json` as it is written and shown."""
 
 from __future__ import annotations
 

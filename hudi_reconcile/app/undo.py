@@ -1,7 +1,4 @@
-"""What `undo` does: which tables a run wrote, and taking each of them back.
-
-`state`: the checkpoint of each table, read without a run, and set in a run that leaves its evidence.
-"""
+"""What `undo` and `state` do: take back what a run wrote, and show or set each table's checkpoint, with evidence of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Changes as NDJSON lines: values spelled by their lake type, masks applied. Spark expressions only.
-
-Rows of the table as images in a change: when two of them are the same. Spark expressions only.
-"""
+"""Changes as NDJSON lines: values spelled by their lake type, masks applied, and when two images are the same. Lazy."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The change log of some commits, from the versions of rows just before and just after each of them. Spark expressions only.
+"""The change log of some commits, from the rows just before and just after each of them; and checks of a log that others wrote.
 
 Versions come as `n` (the commit's place in order of completion), `side` (0 before, 1 after), `key` (struct), `partition`,
 `version` (what Hudi gives each write of a row) and `row` (struct), of every row in the file groups that the commit touched.
-Rows are a multiset here: a key that the table holds more than once has each of its copies told.
-
-Checks a change log that Hudi or another tool wrote, before it is used. Spark expressions, and one look at sums.
+Rows are a multiset: each copy of a key that the table holds more than once is in the log.
 """
 
 from __future__ import annotations

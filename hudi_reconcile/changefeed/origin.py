@@ -1,12 +1,7 @@
-"""Where each change came from: the instant of its commit, and for a correction of ours the run, the plan and the finding.
+"""Where each change came from: its commit's instant, and for a correction of ours the run, the plan and the finding.
 
-Spark expressions only. The kind of finding comes from the findings of the sweep that the plan was made of; where those are
-gone, or do not hold the key, it is NULL, never guessed.
-
-What corrections changed in the lake, held against the findings that they were made for. Spark expressions only.
-
-Both spell values alike, each by what it knows of the type: a finding by the kind at the source, a change by
-the lake's type. So values are held against each other as far as both spell them alike, and never for nested types.
+The kind comes from the findings that the plan was made of; where those are gone, or do not hold the key, it is NULL.
+Corrections are also held against their findings, as far as both spell a value alike, and never for nested types. Lazy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Both sides brought to one shape: canonical key `k0, k1, …`, row digest, watermark, segment. The room compares only this.
+"""Both sides brought to one shape: canonical key `k0, k1, …`, row digest, watermark, segment; as SQL text.
 
-Row texts as Spark columns, and the md5 numbers of them: the same bytes as core/tables/canonical_text.py, which holds the table.
+The rest of the room compares only this. Row texts and their md5 numbers are the bytes that `core/tables/canonical_text.py`
+defines.
 """
 
 from __future__ import annotations

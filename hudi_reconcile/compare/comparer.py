@@ -1,14 +1,6 @@
-"""The comparer of one table: implements `ports.Comparer` over Spark frames.
+"""The comparer of one table over Spark frames (`ports.Comparer`), and the digests and counts that come back to the driver.
 
-Segment digests of two frames in one Spark job: which segments differ, and how many rows each side has.
-
-What a comparison on fewer digits cuts off: from each value, and in how many source rows. Cuts, never rounds.
-
-Counts of findings by kind, partition and day, by copies, and of late rows by lateness: small jobs over findings.
-
-The planned corrections that were not made: each key with its reason, as a line for people and scripts.
-
-A line holds the key and no other value of the row: what the row looked like is in the findings of the plan's sweep.
+Everything else stays in Spark: candidates, findings and corrections are frames, and lines hold no value that is masked.
 """
 
 from __future__ import annotations

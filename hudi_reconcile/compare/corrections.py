@@ -1,9 +1,4 @@
-"""A plan's keys read once more: which may still be corrected, which moved, which were superseded, and what came of it.
-
-What a plan's own commits did to the versions of its keys, told by the lake's snapshots around them.
-
-The keys of a plan's deletes as they are asked for at the source once more, and what comes of the answer.
-"""
+"""A plan's keys read once more: which may still be corrected, which moved or were superseded, and what came of the commit."""
 
 from __future__ import annotations
 

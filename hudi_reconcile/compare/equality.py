@@ -1,10 +1,7 @@
-"""Values of both sides as Spark columns that are equal exactly when the data are equal: by value, not by spelling.
+"""When two values are the same, as SQL: by value and not by spelling, or within a column's tolerance, |a - b| <= tolerance.
 
-Knows kinds, not engines. A NULL stays NULL here; the digest marks it apart.
-
-When two values are the same, with the tolerance of their column: by value where it has none, |a - b| <= tolerance else.
-
-A digest cannot see closeness. So digests stay exact and prove equal segments equal; in the others rows are held together.
+Knows kinds, not engines. A NULL stays NULL; the digest marks it apart. A digest cannot see closeness, so digests stay exact
+and prove equal segments equal; only in unequal ones are rows held against each other.
 """
 
 from __future__ import annotations

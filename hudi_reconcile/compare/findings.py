@@ -1,11 +1,7 @@
-"""Facts into findings: kind, action, differing columns, and the finished NDJSON line, one row per key.
+"""From the facts of a key to its finding: kind, action, differing columns, and its NDJSON line with masked values.
 
-The decision table of `core/sweep/drift.py` as Spark columns. Reads the facts of a key, says its kind and its action.
-
-Facts: `in_source`, `lake_copies`, `equal`, `unchanged` (never NULL); `source_micros`, `lake_micros`, `source_id` (NULL
-where none).
-
-Values as people and scripts read them in a finding: text per kind, masks applied, one JSON line per row.
+The decision table is that of `core/sweep/drift.py`, as SQL. Facts: `in_source`, `lake_copies`, `equal`, `unchanged` (never
+NULL); `source_micros`, `lake_micros`, `source_id` (NULL where none).
 """
 
 from __future__ import annotations

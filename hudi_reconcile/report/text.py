@@ -1,11 +1,4 @@
-"""Plans and the history as plain text. Pure: documents in, lines out.
-
-Findings as lines of text, CSV or NDJSON, one at a time: nothing is collected. Pure; knows no file and no run.
-
-What changed between two runs' findings, as lines. Pure: changes in, text out, one at a time.
-
-Changes as lines of text or NDJSON, one at a time: nothing is collected. Pure; knows no table and no Spark.
-"""
+"""Plans, history, findings, differences and changes as text, CSV or NDJSON, one line at a time. Pure: documents in, lines out."""
 
 from __future__ import annotations
 

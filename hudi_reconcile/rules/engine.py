@@ -1,8 +1,6 @@
-"""`SparkRules`: rules on a frame of the lake, as the port `RuleEngine` asks for it.
+"""`SparkRules`, the port `RuleEngine` on a frame of the lake: counts, exact sums, and the keys of rows that broke a rule.
 
-A column's exact sum on the lake, and its least and greatest value.
-
-The keys of rows that failed a rule: every one to Parquet, the first few to the result. Other columns go nowhere.
+Every such key goes to Parquet, the first few to the result; other columns go nowhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""From a rule to its expectation, and from the expectation's result to counts.
+"""From a rule to Great Expectations' own expectation, and from its result to counts; ephemeral, quiet, without telemetry.
 
-Great Expectations itself: an ephemeral context, quiet and without telemetry, and expectations by their type's name.
-
-It takes seconds to load, so each function loads it when it is called.
+Great Expectations takes seconds to load, so each function loads it when it is called.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Which rows break a rule, as Spark columns: one definition for what Great Expectations counts and for what we name.
 
-A predicate is true where a row breaks the rule, and false where it holds or the value is NULL.
-
-The values that a rules file holds, as values of the lake's column. Pure: Spark's type texts in, Python values out.
-
-Nothing is guessed: a value that the column's type cannot hold exactly is a named error.
+A predicate is true where a row breaks the rule, and false where it holds or the value is NULL. Values of a rules file are
+those of the lake's column: one that the column's type cannot hold exactly is a named error.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""What a pull counts on rows that it has read: the greatest mark, rows without one, and the look ahead of a page.
+"""The reads of a pull: parts with a connection, a retry and a line of progress each, and what is counted on their rows.
 
-Signs, before a pull begins, that the watermark cannot be trusted: NULLs, a future, a fall below the checkpoint, no index.
-
-Reads the parts of a pull, each by itself: its own connection, its own retry, its own line of progress.
-
-A part that fails is read again, alone, into a new frame; only finished frames are ever joined, so that nothing is in twice.
-Not more parts than lanes are read at a time, whatever Spark's cores.
+A part that fails is read again, alone, into a new frame; only finished frames are joined, so that nothing is in twice.
+Never more parts at a time than lanes, whatever Spark's cores. Before it begins: signs that the watermark cannot be trusted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Digests computed by the database itself, in statements that run side by side, and the probe that says what they cost.
-
-Which versions of rows the database shows, segment by segment, and what those versions hang on.
-"""
+"""What the database computes of its own rows, segment by segment: digests, their cost, and which versions of rows it shows."""
 
 from __future__ import annotations
 

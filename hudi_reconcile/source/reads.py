@@ -1,11 +1,7 @@
-"""The data plane's reads: rows of one table by Spark's JDBC reader, in parallel parts, under positional names `c0, c1, …`.
+"""Reads of one table by Spark's JDBC reader, in parallel parts, under positional names `c0, c1, …`; and how they are cut.
 
-Plans a read of one table: asks engine and catalog, lets `core/pull/read_plan` decide, and writes the plan as SQL. Reads no row.
-
-What is known of a table's keys and rows: by the catalog, and by a sample of keys where the catalog says nothing.
-
-Reads the catalog and, at most, a sample of one key column. Absent, stale or unreadable statistics are never an error: they
-are said, and the parts are cut another way.
+`core/pull/read_plan` decides by what the catalog and, at most, a sample of one key column tell. Statistics that are absent,
+stale or unreadable are no error: that is said, and the parts are cut another way.
 """
 
 from __future__ import annotations

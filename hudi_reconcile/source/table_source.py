@@ -1,7 +1,4 @@
-"""One source table as the stages see it, whatever the database: description, moment, faults, rows. Implements `ports.Source`.
-
-Rows that may have one of some keys: counted by the database itself, and read only where there are any.
-"""
+"""One source table as the stages see it, whatever the database: description, moment, faults, rows (`ports.Source`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is known of a cluster's executors: whether they came, how many cores they bring, what they see, and that one was lost.
-
-Also how much memory this process may use, where a container's limit is lower than the machine's memory.
-"""
+"""What is known of a cluster's executors: their cores, what they see, that one was lost. Also this process's memory limit."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""Decides which jar files Spark loads, and checks that they are the bytes named in `jars.lock`.
+"""The jars that Spark loads: which ones, whether they are the bytes that `jars.lock` names, and fetching those that are missing.
 
-Knows folders and hashes; fetching is in `resolve`, loading in `session`.
-
-The jars of this installation: what is here, what must be fetched, and fetching it. Opens no session.
-
-Fetches jars through Spark's own resolver (Ivy); knows nothing of sessions.
-
-It runs in a JVM of its own, so that the bytes are checked before any other JVM loads them.
+They are fetched by Spark's own resolver (Ivy) in a JVM of its own, so that the bytes are checked before any other JVM loads
+them.
 """
 
 from __future__ import annotations

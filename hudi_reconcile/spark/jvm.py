@@ -1,10 +1,7 @@
-"""Starts and ends the JVM. What it prints never reaches stdout: it is held back while it starts, then goes to stderr.
+"""Finds the Java that runs Spark, starts it and ends it; knows nothing of sessions, jars or tables.
 
-Knows nothing of sessions, jars or tables.
-
-Decides which Java runs Spark: the first of JAVA_HOME, `java` on PATH and the wheel that is 17 or 21.
-
-Knows nothing of Spark itself; `parse_report` and `choose` decide, `find_java` asks the machine.
+It is the first of JAVA_HOME, `java` on PATH and the wheel that is 17 or 21. What it prints never reaches stdout: it is held
+back while Java starts, and goes to stderr.
 """
 
 from __future__ import annotations

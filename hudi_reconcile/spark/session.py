@@ -1,12 +1,7 @@
-"""Opens and ends the one SparkSession of the process. Knows Java, jars and settings; no table and no source.
+"""Opens and ends the one SparkSession of the process, and names what an exception from Spark means.
 
-Nothing here prints; the JVM's own output goes to stderr (see `gateway`).
-
-Which named error an exception from Spark means: the database's refusal, or Hudi's, is told apart from our own bug.
-
-Spark wraps a driver's SQLException several times; the text of its innermost cause is the server's first line, never a row.
-
-A JVM with the session's jars and no Spark session: for `doctor`, which asks JDBC drivers and starts nothing else.
+The text of a driver's innermost cause is the server's first line, never a row. Nothing here prints; the JVM's own output
+goes to stderr (`spark/jvm.py`). `doctor`, which only asks JDBC drivers, gets a JVM without a session.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""PURE: the settings of the one Spark session. Decides what correctness needs, what is a default, and who wins.
+"""PURE: the settings of the one Spark session: what correctness needs, what is a default, who wins, and their text.
 
-The reasons of the required ones were measured; the user's `spark.conf` wins over everything else.
-
-PURE: settings as the text of a Java properties file, which has an escape for every character.
+The reasons of the required ones were measured; the user's `spark.conf` wins over everything else. Settings go to Java as
+the text of a properties file, which has an escape for every character.
 """
 
 from __future__ import annotations

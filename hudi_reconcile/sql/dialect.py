@@ -1,6 +1,6 @@
-"""What a database's SQL dialect must answer. Each module of `sql/dialects` is one: siblings, one database, one file.
+"""What a database's SQL dialect must answer; each `databases/<name>/dialect.py` is one. Pure text: a dialect sends nothing.
 
-Pure text: a dialect sends nothing. Statements that read the same everywhere are in `sql/reads.py`.
+Statements that read the same everywhere are in `sql/reads.py`.
 """
 
 from __future__ import annotations

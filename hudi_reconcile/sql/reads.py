@@ -1,16 +1,8 @@
-"""Statements that read the same in every dialect: rows, counts, extents, key faults. Pure text, sends nothing.
+"""Statements that read the same in every dialect: rows, counts, extents, key faults, parts. Pure text, sends nothing.
 
-SQL of a read in parts: the predicate of each, and the statement that samples keys. Pure text, sends nothing.
-
-The predicates of a range name `hr_k`, the key column itself, so that its index can serve them: the columns that are read may
-be casts of it.
-
-Rows by their keys as SQL: a predicate that holds for every row with one of some keys, and perhaps for others. Pure text.
-
-It is the last question before a delete, so it may ask for too much and never for too little: a text is met as the column
-compares, a time and a decimal by what lies around it. The keys stand between two marks, so that what is logged leaves them out.
-
-Which rows may lie in some partitions, as a predicate: a sieve in the database before Spark tells for sure. Pure text.
+The predicates of a range name `hr_k`, the key column itself, so that its index can serve them. Rows by key may be too many
+and never too few, for it is the last question before a delete: a text is met as the column compares, a time and a decimal
+by what lies around it. The keys stand between two marks, so that what is logged leaves them out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The rules of one table: pin the lake, count on the pinned rows, ask source and checkpoint, judge. Never writes the lake.
-
-The checks that look beyond the lake's rows: drift (the newest comparison), total (both sides), freshness (the checkpoint).
-"""
+"""The rules of one table: pin the lake, count on the pinned rows, ask source and checkpoint, judge. Never writes the lake."""
 
 from __future__ import annotations
 

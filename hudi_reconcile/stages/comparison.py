@@ -1,10 +1,6 @@
-"""What a comparison covers: which columns meet and how, which do not, and how many rows a lower precision hides.
+"""What the comparison of one table covers: its two sides, which columns meet and how, which do not, and how keys are cut.
 
 Used by the sweep and by the apply, so that both say the same of one table.
-
-The two sides of one table's comparison: what every look at them needs, and how it looks.
-
-How the key space of a table is cut into segments, from its key and its extent.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Refusals that concern the lake table itself: not adopted, not what the config says, not there. Pure.
+"""Refusals before anything is written: by what the lake table is, by writers in flight, by source keys that name no row.
 
-What is written beside another writer's instant in flight: nothing, where that writer keeps no heartbeat.
-
-Hudi's defaults keep none. Our commit would have its files overtaken by ours, or its instant rolled back by our cleaning, while
-it still writes; its rows are lost then, and it may not even fail.
-
-Refusal of source keys that cannot name a row.
+Beside a writer that keeps no heartbeat (Hudi's defaults keep none) nothing is written: our commit would have its files
+overtaken by ours, or its instant rolled back by our cleaning, while it still writes; its rows are lost then, and it may not
+even fail.
 """
 
 from __future__ import annotations

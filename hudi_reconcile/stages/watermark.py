@@ -1,8 +1,7 @@
 """By what a table's pulls go forward: its watermark columns, their clock if they have one, its id, and their text. Pure.
 
-Whether a replica has come as far as the lake. One that has not shows rows as deleted that it has yet to get, or as older.
-
-What a correction brought from the primary counts for watermarks without a clock only.
+Also whether a replica has come as far as the lake: one that has not shows rows as deleted that it has yet to get, or as
+older.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What `doctor` can say of a lake path and of folders without Spark: by looking at local files. Writes nothing.
-
-What `doctor` can say of a table's other writers without Spark: by the names and labels of local timeline files.
-"""
+"""What `doctor` says of a lake's path, its folders and its other writers, by looking at local files alone. Writes nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""PURE: what facts mean for `doctor`: ok, warn or fail, in one line, with the fix. Asks nobody anything.
+"""What `doctor` says of a database: facts judged ok, warn or fail, each in one line with its fix.
 
-What `doctor` counts in a source table: rows that the watermark hides from pulls. A few counts, and no row is read.
+The judging is pure. Beside it, a few counts of rows that the watermark hides from pulls; no row is read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`audit verify`: is every line of the log and every file, what it was? `audit purge`: old runs go, and are told.
-
-`approve`: parse, one call to the app, render, exit code.
-"""
+"""`audit verify | purge | lake` and `approve`: parse, one call to the app, render, exit code."""
 
 from __future__ import annotations
 

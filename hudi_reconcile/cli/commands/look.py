@@ -1,8 +1,6 @@
-"""`findings`, `plan`, `report`, `history`: look at runs that are over.
+"""`findings`, `plan`, `report`, `history` and `diff`: look at runs that are over.
 
 Never opens the source; the lake and Spark only for `history --consumers` and `report --changes`.
-
-`diff`: which findings came, went and stayed between two runs. Opens neither source nor lake nor Spark.
 """
 
 from __future__ import annotations

@@ -1,13 +1,4 @@
-"""`init`: the files to start from. Writes three new files and never touches one that is there.
-
-`config show | validate | schema`: what the config means, whether it is right, what it may say.
-
-`jars list | fetch`: the jars that Spark needs. Work without a config; where there is one, its `jars` and `spark` count.
-
-`demo`: the whole story on an embedded PostgreSQL and a real Hudi table, told while it happens.
-
-`doctor`: every precondition, one line each, and the fix. Writes nothing and starts no Spark.
-"""
+"""`init`, `config`, `jars`, `demo` and `doctor`, before the first run: parse, one call to the app, render, exit code."""
 
 from __future__ import annotations
 

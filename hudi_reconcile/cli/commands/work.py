@@ -1,9 +1,4 @@
-"""`pull`, `sweep`, `apply`, `run`: parse, one call to the app, render, exit code.
-
-`undo`: parse, one call to the app, render, exit code.
-
-`state show | set | reset`: the checkpoint of a table, and another one in an empty commit that says by whom.
-"""
+"""`pull`, `sweep`, `apply`, `run`, `undo` and `state`: parse, one call to the app, render, exit code."""
 
 from __future__ import annotations
 

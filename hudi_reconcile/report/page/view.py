@@ -1,11 +1,4 @@
-"""What the HTML report shows, as values: decided here, laid out by the template. Pure; knows no markup.
-
-The five figures at the top of the page, for each kind of command. Pure.
-
-Where a run's figures come from, as rows of a table: nested documents laid flat, SQL kept in its lines. Pure.
-
-How long ago each segment of a table was last compared, as the page shows it. Pure.
-"""
+"""What the HTML report shows, as values that the template lays out. Pure; knows no markup."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What to do after a run, in a sentence, and the commands to paste. Pure: reads `result.json` documents.
-
-The command line and the HTML report say the same because both ask here.
-"""
+"""What to do after a run: one sentence and the commands to paste, the same on the command line and in the report. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a run did not compare, in lines: rows, segments, columns, digits, and what its config left out. Pure.
-
-What an apply left uncorrected, in words: how many rows for which reason, the first of them, and how to see all. Pure.
-"""
+"""What a run did not compare, and what an apply did not correct, in lines with the reasons. Pure."""
 
 from __future__ import annotations
 

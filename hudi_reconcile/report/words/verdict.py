@@ -1,9 +1,4 @@
-"""What a run means in plain sentences. Pure: reads `result.json` documents, decides nothing.
-
-The command line and the HTML report say the same because both ask here.
-
-How grave an outcome looks: one word for each, from which style sheets take colour and mark. Pure.
-"""
+"""What a run means in plain sentences, and how grave its outcome looks; the same on the command line and in the report. Pure."""
 
 from __future__ import annotations
 

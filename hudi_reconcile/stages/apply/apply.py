@@ -1,13 +1,9 @@
-"""The apply of one plan: it goes through the steps that `core/plan/steps.py` explains, in that order.
+"""The apply of one plan, through the steps that `core/plan/steps.py` explains, in that order.
 
 A correction never overwrites, and never deletes, anything newer than what was compared: every key is held against both
-sides once more, and the commit itself goes through only if the lake still holds the versions that were compared.
-
-The last look before a delete: is its key really gone at the source?
-
-Reads of rows in parts can lack a row without an error, while the source is written to: a scan passes a row that moves, a
-part's condition leaves one out. So the keys of the deletes themselves are asked for, by another way than rows are read;
-the answer may name too many rows, never too few.
+sides once more, and the commit goes through only if the lake still holds the versions that were compared. The keys of
+deletes are also asked for at the source by another way than rows are read: a read in parts can lack a row without an error
+while the source is written to; the answer to that question may name too many rows, never too few.
 """
 
 from __future__ import annotations

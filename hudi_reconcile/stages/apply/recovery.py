@@ -1,17 +1,8 @@
-"""What the timeline tells of corrective commits: those of a plan or a run, what each says it wrote, and which were taken back.
+"""What earlier applies of a plan or a run did, as the lake's timeline tells it, and which part is left to do.
 
-A killed apply leaves nothing else, so whatever comes after it asks here and not the run folders.
-
-What earlier applies of the same plan did: told by their commits, read back in the lake's own snapshots of them.
-
-Nobody may have been told: an apply that is killed after its commit leaves that commit alone.
-
-Which part of a plan an apply has to do, given the plan's commits on the timeline. Pure.
-
-Rows that a plan's own commit carried into new files: another version in the lake, and nobody changed them.
-
-The commit for keys that the lake holds more than once writes partitions anew, and with it rows of the plan's other part.
-Nobody else's commit lies between the two snapshots around it, so what it was not made for is what it was before.
+A killed apply leaves nothing but its commit, so whatever comes after asks here and not the run folders. The commit for keys
+that the lake holds more than once writes partitions anew, and with them rows of the plan's other part: another version, and
+nobody changed them. Nobody else's commit lies between the two snapshots around it, so such a row is what it was before.
 """
 
 from __future__ import annotations

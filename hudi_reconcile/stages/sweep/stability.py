@@ -1,8 +1,6 @@
-"""Whether source and lake hold still: a query gives the same rows twice, a table keeps its columns for a whole sweep.
+"""Whether the source held still and was read whole: a query gives the same rows twice, a table keeps its columns for a sweep.
 
-What does not proves nothing: nothing is planned, and nothing deleted, from what it gave.
-
-What to say where a read of the source was not whole: rows that it counts and did not show, or showed once only.
+What does not hold still proves nothing: nothing is planned, and nothing deleted, from what it gave.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The sweep of one table: agree on columns, cut the key space, look twice, judge, draft the plan. Never writes the lake.
-
-What a sweep stands on before it looks: which source, scope, watermark, where digests are made, how keys are cut.
-
-What a sweep makes of its findings: where the drift lies, and the plan that would repair it. Writes nothing.
-"""
+"""The sweep of one table: agree on columns, cut the key space, look twice, judge, draft the plan. Never writes the lake."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
 """Two looks at both sides, the second later than the first: only what differs twice, and did not move between, is drift.
 
 The lake is pinned first, then the source is read: a row that the source changed in between can look older in the lake,
-never newer, and is then `pending` or `moving`. Used by the sweep for all segments and by the verification for some.
-
-Going through a table's segments in batches, those compared longest ago first, until a budget of time is spent.
-
-Digests computed inside the source, held against the lake's: the first look of `pushdown`, and what it must explain.
+never newer, and is then `pending` or `moving`. Used by the sweep for all segments and by the verification for some. The
+first look goes through all segments at once, or in batches until a budget is spent, or holds digests made inside the source
+against the lake's.
 """
 
 from __future__ import annotations
