@@ -1,10 +1,6 @@
-"""The config as a value: sections `source`, `spark`, `jars`, `reports`, `tables`, with every default of the contract.
+"""The config as a value: all sections but the tables' own, with every default of the contract.
 
 Decides what is legal and what is meant. It reads no file and no environment; `load` does, and hands the text in.
-
-The audit log's settings: the key that seals it, how long runs are kept, and whether any may go at all.
-
-Where else a run is told: files and services of others that read it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""PURE: the config that `init --from-database` writes: proposals as YAML, each line with its reason, and never a secret.
-
-The source that such a config reads: a URL and where its password is, or the `source` of a config that is there.
-"""
+"""PURE: the config that `init --from-database` writes: proposals as YAML, each line with its reason, and never a secret."""
 
 from __future__ import annotations
 

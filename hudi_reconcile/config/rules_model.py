@@ -1,6 +1,6 @@
-"""What a rules file may say: one section for each kind of check, and waivers. Decides within one entry; reads no file.
+"""What a rules file may say: one section for each kind of check, waivers, and the query of a `sql` rule. Reads no file.
 
-PURE: what a query of a `sql` rule has to be. Spark has the last word; this tells it with file and line.
+Decides within one entry. Spark has the last word on a query; here it is refused with file and line.
 """
 
 from __future__ import annotations

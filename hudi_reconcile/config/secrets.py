@@ -1,12 +1,7 @@
 """`${env:NAME}`, `${env:NAME:-default}`, `${file:PATH}` in config text, and the secret that is filled in when needed.
 
-Decides what a reference means. It reads neither the environment nor files by itself: both are parameters. What a
-reference stands for is never part of a message, a repr or a dump.
-
-Reads small files that people name: regular ones, and pipes within a deadline. Nothing else, however it is named.
-
-A named pipe without a writer, or a device, would hold a command for ever or fill its memory. Pipes stay legal, for
-`-c <(generate)` and `-c /dev/stdin`; a writer that never comes, or never ends, is an error that says so.
+What a reference stands for is in no message, repr or dump. Only regular files are read, and pipes within a deadline (`-c
+<(generate)`): a pipe without a writer, or a device, would hold a command for ever or fill its memory.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""PURE: a config as it is printed: every default filled in, `***` for secrets and for what came from a reference.
-
-PURE: the JSON Schema of the config, for editors. Beyond the model it allows `${…}` where a text is expected.
-
-PURE: the files that `init` writes: a commented config, one rules file, a .gitignore.
-"""
+"""PURE: the config for people and editors: printed with `***` for secrets, its JSON Schema, and the files of `init`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What `source.where` and `source.query` may say, by the SQL of the database that `source.url` names. Decides; reads nothing.
+"""What `source.url`, `source.where` and `source.query` may say. Decides; reads nothing.
 
-PURE: what `source.url` may look like. Messages never repeat a URL, since a wrong one may hold a password.
+Condition and query are judged by the SQL of the database that the URL names. Messages never repeat a URL, since a wrong one
+may hold a password.
 """
 
 from __future__ import annotations

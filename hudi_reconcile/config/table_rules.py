@@ -1,6 +1,6 @@
-"""PURE: rules between the keys of one table's entry. They report beside wrong values, so that all is shown at once.
+"""PURE: rules between the keys of one table's entry, and the spelling of `lake.partition_by`.
 
-PURE: one entry of `lake.partition_by`, as text and as value: a column, or day(col) month(col) year(col).
+They report beside wrong values, so that everything that is wrong is shown at once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The parts of a run's result: what was compared, guarded, pulled, corrected and spent. Values only.
-
-An approval as a value: what `approve` leaves and `apply` looks for.
-
-What a result says of how much of a table was compared.
-"""
+"""The parts of a run's result: what was compared, guarded, approved, pulled, corrected and spent. Values only."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""What a table of a `result.json` leaves open: drift that the run did not correct, and rules that nobody found to hold. Pure.
-
-What an apply says of the tables of a run that it has no plan for. Pure: the run's own words in, a result out.
-
-A table's result in one line for a log. Pure.
-
-The commands that errors and guards name, as they are to be typed: with the config that the call was given. Pure.
-"""
+"""What is asked of a table's result: what it leaves open, its one line for a log, and the commands to type next. Pure."""
 
 from __future__ import annotations
 

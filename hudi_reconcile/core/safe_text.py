@@ -1,15 +1,8 @@
-"""Text that nobody obeys. Pure.
+"""Text of others made harmless: for terminals and CI servers, and without values of rows; and their JSON, of any shape. Pure.
 
-No terminal: control characters, and those that reorder or hide what stands beside them, are escapes. No CI server: GitHub
-takes lines that begin with `::` for commands, GitHub `##[` and Azure `##vso[` wherever they stand in a line.
-
-What of a database's message may be repeated: names and grammar, never what it quotes of a row. Pure.
-
-An exception's traceback as far as a log may hold it: where and which, never the words of those that quote rows. Pure.
-
-Spark's, the drivers' and Great Expectations' own texts hold values of rows, masked ones too; so do many of Python's.
-
-JSON that other programs wrote, as values: it may be of any shape. Pure.
+Control characters, and those that reorder or hide what stands beside them, are escapes. GitHub takes lines that begin with
+`::` for commands, GitHub `##[` and Azure `##vso[` wherever they stand in a line. The messages of Spark, of the drivers and
+of Great Expectations hold values of rows, masked ones too: only names, grammar and places are repeated.
 """
 
 from __future__ import annotations

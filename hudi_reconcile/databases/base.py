@@ -1,10 +1,6 @@
-"""What one kind of database can tell of itself and its tables. One module per kind implements it; `table_source` uses it.
+"""What one kind of database can tell of itself and its tables; each `databases/<name>/engine.py` implements it.
 
-What `doctor` is told of a server and a table. Values only: each engine fills them in, `app/doctor/server` judges.
-
-A catalog's word on a table's keys and rows, as text: what each engine hands on. Values only; sends nothing.
-
-What is asked of one source table, as the config says it, without the config.
+The facts that it hands on are values: `app/doctor/server` judges them, `core/pull/read_plan` decides by them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""PURE: the plain tree of a config, built from sorted HoodieStreamer properties: what each of them means here.
+"""From a HoodieStreamer properties file to the config that it means: the table that it names, as `reconcile.yaml` would have it.
 
-What it cannot take is told with its line; it never stops at the first. Messages repeat keys, never values.
-
-From a HoodieStreamer properties file to a `Config`: the table that it names, as `reconcile.yaml` would have it.
-
-Decides what each property means here. Reads the one file; a password file is read when the password is needed.
+What cannot be taken is named with its line, all of it at once. Messages repeat keys, never values. Reads the one file; a
+password file is read when the password is needed.
 """
 
 from __future__ import annotations

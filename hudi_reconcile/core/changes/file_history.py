@@ -1,14 +1,12 @@
-"""The versions of each file group, one made from the other, as commits left them in a copy_on_write table. Pure.
+"""What the commits to a copy_on_write table did, told from the versions of its file groups. Pure.
 
-A commit to a copy_on_write table writes a new version of each file group that it touches: all rows of the version before it
-but those that it updated or deleted, and its own. So what commits did can be told from one reading of the files that they
-left, if it is known which was made from which. Whatever does not fit ends in None: then rows are read another way.
+A commit writes a new version of each file group that it touches: all rows of the version before it but those that it
+updated or deleted, and its own. So what commits did can be told from one reading of the files that they left, if it is
+known which was made from which. Whatever does not fit ends in None: then rows are read another way.
 
-The states of each file group around the commits that are asked for, and as of when each of them is read. Pure.
-
-Writers of one file group exclude each other, so that its writes have one order and each of them leaves one state. It is there
-as of every moment from its write up to before the group's next one, whatever is done to other file groups meanwhile. So one
-reading of each state tells what the writes did, and states of several file groups are read as of one moment.
+Writers of one file group exclude each other, so that its writes have one order and each of them leaves one state. It is
+there as of every moment from its write up to before the group's next one, whatever is done to other file groups meanwhile.
+So states of several file groups are read as of one moment.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Change queries as pure algebra: a change log in, the four canonical answers out.
+"""Change queries as pure algebra: a change log in, the four answers out; which rows are corrections of ours, or deleted.
 
 A log holds the changes of each key in the order in which they were committed, at most one for a key and commit. What Spark
 answers (`changefeed/answers.py`) is held against this by tests.
-
-Which commits were corrections of ours, by the labels they carry. Which rows count as deleted though they are there. Pure.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""The range of a change query: `--from` and `--to` as people write them, held against what the table's history still holds.
+"""The range of a change query, from `--from` and `--to` as people write them, and whether the history still answers it. Pure.
 
-Pure. All times are completion times, as Hudi writes them (`yyyyMMddHHmmssSSS`), in UTC, the zone of every JVM of this tool.
+All times are completion times, as Hudi writes them (`yyyyMMddHHmmssSSS`), in UTC, the zone of every JVM of this tool.
 
-What Hudi's change log of a copy_on_write table must hold of some commits, by what each commit says that it did. Pure.
-
-With `data_before_after` a commit logs each row that it inserted, updated or deleted in a file group that was there before; a
-new file group has no log, its file holds what was inserted. So the answer takes as long as there are changes, however large
-the table is. But that log is kept by key: of two copies of a key in one file group it tells one. A log is only believed that
+Also what Hudi's change log of a copy_on_write table must hold. With `data_before_after` a commit logs each row that it
+inserted, updated or deleted in a file group that was there before; a new file group has no log, its file holds what was
+inserted. The log is kept by key: of two copies of a key in one file group it tells one. So it is believed only where it
 tells as many changes of each kind as the commit counted.
 """
 

@@ -1,8 +1,7 @@
-"""Which corrections of a plan an apply left unmade, counted by reason; where they are listed, and why some are not. Pure.
+"""What became of a plan's corrections: how many were written, how many were not and why, and where those are listed. Pure.
 
-What a corrective commit tells of the keys it was made for: how many it wrote, and what became of the others. Pure.
-
-The commit is all that a killed apply leaves, so the counts are in it. They are known before: a commit is made whole or not.
+The counts stand in the commit, which is all that a killed apply leaves. They are known before: a commit is made whole or
+not.
 """
 
 from __future__ import annotations

@@ -1,22 +1,13 @@
-"""Other writers of a lake table, as far as its timeline tells, and what must be said of them. Pure.
+"""Who writes a lake table: this tool alone, this tool on another's table, others beside it; and what follows from that. Pure.
 
 Hudi records no writer's settings, but two things give a writer away: commits without a label of ours, and an instant in
 flight without a heartbeat. Only writers beat whose `hoodie.clean.failed.writes.policy` is LAZY. With Hudi's defaults a
 writer rolls back whoever is in flight beside it, or commits over what was committed meanwhile: rows go without an error.
 
-Whether this tool writes a table that another tool made, and how: from what the table and the source are. Pure.
-
-A table is adopted on purpose (`lake.adopt: true`), never because a pull was pointed at it. What cannot be written right is
-refused by name before a row is read.
-
-Hudi's options that nobody sets but this tool: another value would break what it promises. Pure.
-
-Spark hands a writer's options on in lower case whatever they were written in, so they are compared and merged so.
-
-How Hudi says that the cleaner took what a snapshot needs, and what to do about it. Pure.
-
-A frame lists its files when it is loaded: one that is loaded after the cleaner fails with Hudi's own words, one that is read
-after it fails on the missing file, or lacks its rows without an error, which `Lake.still` tells.
+A table is adopted on purpose (`lake.adopt: true`), never because a pull was pointed at it. What cannot be written right,
+and options that would break what this tool promises, are refused by name before a row is read. Spark hands options on in
+lower case, so they are compared so. A snapshot that the cleaner passed is named as that, and never read as if it had fewer
+rows.
 """
 
 from __future__ import annotations

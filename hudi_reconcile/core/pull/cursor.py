@@ -1,21 +1,14 @@
-"""Where a row stands in the order of a pull: its watermark, and where the strategy has one, its incrementing id. Pure.
+"""The order of a pull and the window that it reads: its rows, its pages, the checkpoint that it may leave. Pure.
 
-One order for all strategies: by watermark, then by id, NULL ids first. `incrementing` alone is an order by that one column.
+One order for all strategies: by watermark, then by incrementing id, NULL ids first; `incrementing` alone is an order by
+that one column.
 
-The window of a pull: which rows it reads, and which checkpoint it may leave behind. Pure.
+The upper end of a window is the safe bound, excluded: no transaction still open can commit a clock-given watermark below
+it, so every row at or below the checkpoint was visible when it was read, and `>` loses no tie
+(docs/adr/0002-window-ends.md). What is lost all the same, because a clock lied or a watermark did not move, is the sweep's
+to find. A number has no clock, so its window has no upper end.
 
-A pull reads rows that lie between two ends in the order of `core/pull/cursor.py`. The upper end is the safe bound, excluded: no
-transaction still open can commit a clock-given watermark below it, so every row at or below the checkpoint was
-visible when it was read, and `>` loses no tie (docs/adr/0002-window-ends.md). What is lost all the same, because a clock
-lied or a watermark did not move, is the sweep's to find. A number has no clock, so its window has no upper end.
-
-Where the next page of a pull ends. Pure: looks ahead through a function, and never splits rows that stand at one mark.
-
-Pages tile the window: each begins exactly where the one before it ended, so no row below the bound is in none or in two.
-
-A watermark as people type it, as microseconds of its own clock: the way back from `core/window.watermark_text`. Pure.
-
-Whether text can be a watermark: ISO dates or times that all look alike, so that bytes sort as time does. Pure.
+Pages tile the window and never split rows that stand at one mark: each begins exactly where the one before it ended.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """What the lake's rows stand on beside the table they came from: the filter, and the history of the server. Pure.
 
-Both can change while the table's name and the server's id stay. Under another `source.where` rows outside it look deleted; a
-server that was restored or promoted may lack rows that were committed, pulled, and are right in the lake. So the lake's
+Both can change while the table's name and the server's id stay. Under another `source.where` rows outside it look deleted;
+a server that was restored or promoted may lack rows that were committed, pulled, and are right in the lake. So the lake's
 commits carry both, pulls that add to the table leave them as they are, and deletes beside others wait for a word.
 
-How far a MySQL or MariaDB server's history has come, by the ids of its transactions, and whether it went back. Pure.
-
 MySQL tells `uuid:1-5:7` for every server whose transactions it holds, MariaDB `domain-server-number` for every domain; the
-numbers of each only rise. A server that was set back to an earlier time tells a lower one until it has caught up.
+numbers of each only rise. A server that was set back tells a lower one until it has caught up.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""The verdict on each rule, from what was counted. Pure.
+"""The verdict on each rule, from what was counted, and what is wrong in a rule by itself. Pure.
 
 What could not be counted is `error`: never `fail`, never `pass`.
-
-What is certainly wrong in a rule, as far as the rule alone can tell. Pure; Spark and the lake may find more.
-
-A column's sum, least and greatest value on both sides: control totals of the columns that `total` rules name. Pure.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""How a source is reached: one value for both drivers, with the password kept out of sight.
-
-What protects a connection to a database: whose certificate is checked, and what is said where none is. Pure.
+"""How a source is reached, with the password kept out of sight, and what protects the connection. Pure.
 
 Off this machine the server's certificate and name are checked (`verify-full`) unless the config says `insecure: true`. The
-words are libpq's (its manual, "SSL Support": only `verify-full` protects against somebody in between, `verify-ca` does where
-the root is one's own, `require` and weaker never).
+words are libpq's (its manual, "SSL Support": only `verify-full` protects against somebody in between).
 """
 
 from __future__ import annotations

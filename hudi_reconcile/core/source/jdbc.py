@@ -1,14 +1,8 @@
-"""What a JDBC driver is asked and what it tells, as plain values: a login, tables, columns, indexes, the database. Pure.
-
-What a `jdbc:` URL says: which product it names, and where it leads without anything that may be a secret. Pure.
+"""What a JDBC driver tells, and what a `jdbc:` URL says: the product, the address without secrets, and its TLS. Pure.
 
 Every driver has its own grammar (`;k=v`, `?k=v&…`, `/K=v,K=v`, `:k=v;`, `user/password@host`), so what is shown is what is
-left when everything that looks like a setting or a login is cut away.
-
-What a `jdbc:` URL says of TLS: a database in this machine's files, a server that is verified, one that is not, or not known.
-
-Every driver has its own words; those of the vendors' manuals are here (docs/jdbc.md names them), and what is not here is "not
-known" and never taken for verified. Pure.
+left when everything that looks like a setting or a login is cut away. TLS is told by the words of the vendors' manuals
+(docs/jdbc.md names them); what is not among them is "not known" and never taken for verified.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""When each segment of a table was last compared, over many sweeps: which come next, and how old the oldest is. Pure.
-
-What a sweep of a part of a table says of the rest: what was not compared, how much, and what to type. Pure.
-"""
+"""When each segment of a table was last compared, over many sweeps: which come next, what is left over. Pure."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""Why a row drifted: the decision table, on the facts of one key after the second look.
+"""Why a row drifted: the decision table, on the facts of one key after the second look; and findings of two runs compared. Pure.
 
-`compare/findings.py` renders the same table as Spark columns; a test holds both together on every combination of facts.
-
-What became of a table's findings between two runs: gained, lost, kept. Pure: lines in, changes out, one at a time.
-
-A finding is the same where table, kind and key are: the values of the row may have changed meanwhile.
-
-What each kind of finding means, and what corrects it, in the words of the report. Pure.
+`compare/findings.py` renders the same table as SQL; a test holds both together on every combination of facts. A finding is
+the same in two runs where table, kind and key are: the values of the row may have changed meanwhile.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""Segments: disjoint parts of the key space that together hold every key, NULL included.
+"""Segments: disjoint parts of the key space that together hold every key, NULL included; their pace, and where they are digested.
 
 Two ways to cut. Ranges of an integer first key column, open at both ends, so that a key beyond the extent that was seen
-still has its place and the source's index can serve a segment. Hash buckets of the whole key otherwise: no collation,
-gap or composite trouble, but a source must scan to serve one.
+still has its place and the source's index can serve a segment. Hash buckets of the whole key otherwise: no collation, gap
+or composite trouble, but a source must scan to serve one.
 
-How a sweep with a budget goes through a table's segments: how many at a time, and when it stops. Pure arithmetic.
-
-Stream or push down: which way of digesting is cheaper for this table, link and source. Pure.
-
-The model is the measured one of the prototypes (1,000,000 rows of 8 columns on 2 cores, PostgreSQL 15, Spark 3.5): streaming
-costs the link and Spark, pushing down costs the source's processor, and either runs beside the lake's own digest.
+Where to digest is decided by the measured model of the prototypes (1,000,000 rows of 8 columns on 2 cores, PostgreSQL 15,
+Spark 3.5): streaming costs the link and Spark, pushing down costs the source's processor.
 """
 
 from __future__ import annotations

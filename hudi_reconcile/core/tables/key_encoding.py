@@ -1,9 +1,7 @@
-"""First key values as numbers or bytes in the database's own order, and back as dates and digits. Pure.
+"""Key values as numbers or bytes in the database's own order, and keys that leave Spark, as canonical texts. Pure.
 
 Only kinds whose order is the same everywhere are known: integers, decimals, dates, timestamps without zone, uuids, and text
 that the database sorts by its bytes.
-
-Keys that leave Spark, in canonical texts: those of a plan's deletes, which the source is asked for once more. Pure.
 """
 
 from __future__ import annotations

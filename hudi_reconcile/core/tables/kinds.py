@@ -1,12 +1,8 @@
-"""Column kinds: what a value is, whatever the engine calls its type. Decides what may be a key, a watermark or a range.
+"""Column kinds: what a value is, whatever the engine calls its type, and which lake type holds every value of it. Pure.
 
 What no lake type holds exactly is OWN_TEXT or NUMBER: pulled and compared as the source's own text. A type whose text means
-nothing by itself is never guessed: it is OTHER, and `unverified` by name.
-
-How each kind is stored in the lake, which stored type holds every value of another, and how far Hudi can widen one. Pure.
-
-What Hudi 1.2.0 widens exactly was measured, with files of the old type left in place (docs/adr/0016-schema-follows.md);
-what was not measured on both table types is not widened.
+nothing by itself is never guessed: it is OTHER, and `unverified` by name. What Hudi 1.2.0 widens exactly was measured
+(docs/adr/0016-schema-follows.md); what was not measured on both table types is not widened.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""How a lake table's columns follow the source's: added, widened, kept after a drop; what cannot follow is refused by name.
+"""How a lake table's columns follow the source's: added, widened, kept after a drop; what cannot follow is refused by name. Pure.
 
-Pure. Nothing is ever narrowed, and a column that the lake has never leaves it. The sweep says how columns came apart
-(`core/tables/schema_drift.py`); here is decided what a pull does about it.
-
-How each source column is carried: typed, or as its own text where the lake holds text or no lake type is exact. Pure.
-
-One rule for pull, sweep and apply, so that both sides hold the same thing: what an existing lake table says wins.
+Nothing is ever narrowed, and a column that the lake has never leaves it. A column is carried typed, or as its own text
+where the lake holds text or no lake type is exact; what an existing lake table says wins. Pull, sweep and apply ask here,
+so that both sides hold the same thing.
 """
 
 from __future__ import annotations

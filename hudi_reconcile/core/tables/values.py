@@ -1,7 +1,4 @@
-"""The values that stages hand to each other: tables, instants, checkpoints, moments. All frozen, all comparable.
-
-What a replica lets a pull trust: it shows what was committed and replayed, never what is open on the primary. Pure.
-"""
+"""The values that stages hand to each other: tables, instants, checkpoints, moments. All frozen, all comparable."""
 
 from __future__ import annotations
 

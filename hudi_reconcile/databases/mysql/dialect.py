@@ -1,10 +1,6 @@
-"""MySQL 8 and MariaDB 10.6 or later as SQL text: names, types, literals, catalog queries, the safe bound. Sends nothing.
+"""MySQL 8 and MariaDB 10.6 or later as SQL text: names, types, literals, the catalog, the safe bound. Sends nothing.
 
 Type facts: `information_schema.columns`, and what MariaDB Connector/J and Spark 3.5 make of each type (docs/mysql.md).
-
-What MySQL and MariaDB are asked of their catalog: tables, columns, indexes, sizes. Pure text, with named parameters.
-
-How far a MySQL or MariaDB replica has come, by what it says of its channels. Sends nothing.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""How MySQL and MariaDB sessions begin, for both drivers: PyMySQL and MariaDB Connector/J. Knows settings, sends nothing.
+"""MySQL and MariaDB sessions of ours, for both drivers: their settings, their TLS, and logins that give no password away.
 
-Connector/J is the MariaDB one (LGPL) under a `jdbc:mysql:` URL: only that makes Spark quote names as this server does. Under
-`jdbc:mariadb:` Spark quotes them like text, and every row holds the columns' names.
-
-A query on MySQL or MariaDB as a table: its columns by what the protocol tells of an answer without rows.
-
-PyMySQL's connection, held to what was asked of it: TLS where it was asked for, and no password for whoever asks.
+Connector/J is the MariaDB one (LGPL) under a `jdbc:mysql:` URL: only that makes Spark quote names as this server does.
+Under `jdbc:mariadb:` Spark quotes them like text, and every row holds the columns' names.
 
 A server decides how its clients log in, and PyMySQL answers `mysql_clear_password` and `dialog` with the password itself,
-`sha256_password` and `caching_sha2_password` too once TLS is on, or else encrypted by a key that the server sends. Where nothing
-proves who the server is, only logins that prove the password without sending it are left. Versions before 1.2 also go on without
-TLS where the server offers none. Connector/J has both by `restrictedAuth` and `sslMode`.
+`sha256_password` and `caching_sha2_password` too once TLS is on, or else encrypted by a key that the server sends. Where
+nothing proves who the server is, only logins that prove the password without sending it are left. Versions before 1.2 also
+go on without TLS where the server offers none. Connector/J has both by `restrictedAuth` and `sslMode`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""PostgreSQL 13 and later as SQL text: names, types, literals, catalog queries, the safe bound. Sends nothing.
+"""PostgreSQL 13 and later as SQL text: names, types, literals, the catalog, the safe bound, `xmin`. Sends nothing.
 
-Type facts: PostgreSQL documentation chapter 8 and catalogs pg_type, pg_attribute (typmod of numeric is
-`((precision << 16) | scale) + 4`; of time types the number of fraction digits, -1 where not declared).
-
-PostgreSQL's system column `xmin` as a number that only grows: the transaction that wrote a row's version. Pure text.
+Type facts: PostgreSQL documentation chapter 8 and catalogs pg_type, pg_attribute (typmod of numeric is `((precision << 16)
+| scale) + 4`; of time types the number of fraction digits, -1 where not declared).
 
 `xmin` has 32 bits and starts again after 4 billion transactions; the server's own counter has 64. A row that a snapshot
-sees was written below the snapshot's xmax, so its number is the greatest one below xmax that ends in the same 32 bits. For a
-row that is not frozen this is exact: its age is below 2^31. A frozen row keeps its `xmin` (since 9.4) and may be older by whole
-rounds: it is then taken for newer, never for older, so it is read once more and never passed over.
+sees was written below the snapshot's xmax, so its number is the greatest one below xmax that ends in the same 32 bits. For
+a row that is not frozen this is exact: its age is below 2^31. A frozen row keeps its `xmin` (since 9.4) and may be older by
+whole rounds: it is then taken for newer, never for older, so it is read once more and never passed over.
 """
 
 from __future__ import annotations

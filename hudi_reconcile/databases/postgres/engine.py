@@ -1,7 +1,4 @@
-"""PostgreSQL 13 and later as an engine: one control connection, the catalog, the safe bound, and how Spark reads its rows.
-
-Strategy `xmin` on PostgreSQL: which tables it may be used on, and to what its numbers are bound.
-"""
+"""PostgreSQL 13 and later as an engine: the catalog, the safe bound, strategy `xmin`, and how Spark reads its rows."""
 
 from __future__ import annotations
 

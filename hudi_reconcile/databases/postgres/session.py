@@ -1,14 +1,10 @@
-"""PostgreSQL sessions of ours: their settings, and the proof that they are in force and that one session stays one session.
+"""PostgreSQL sessions of ours: their settings, the proof that they are in force, and what the server's errors mean.
 
 A pooler between us and the server may drop settings or hand every transaction another session: then times, numbers and
 snapshots would not be what we take them for, so it is refused and never worked around.
 
-Names are looked up in pg_catalog and nowhere else: a function, operator or type that somebody planted in another schema of the
-role's path would run with the reader's rights (CVE-2018-1058). A table is therefore named with its schema.
-
-A query on PostgreSQL as a table: its columns by the type oids and modifiers of an answer without rows.
-
-What PostgreSQL's errors mean in our words, by SQLSTATE. Pure.
+Names are looked up in pg_catalog and nowhere else: a function, operator or type that somebody planted in another schema of
+the role's path would run with the reader's rights (CVE-2018-1058). A table is therefore named with its schema.
 """
 
 from __future__ import annotations
