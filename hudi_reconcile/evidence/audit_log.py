@@ -1,19 +1,12 @@
 """The log of all runs, `<reports>/audit.jsonl`: one canonical JSON line a run, each holding the hash of the last.
 
-A record's `hash` is the sha256 of the record's canonical JSON without `hash`; `previous` is the hash of the record
-before, 64 zeros in the first. Whoever changes a line, or a file that a line names, must rewrite every later line. With a
-key a record is sealed too: `mac` is the HMAC-SHA256 of its canonical JSON without `hash` and `mac`, `key_id` says by which
-key. Knows nothing of what a run means. The caller holds the store's lock around `append`.
+A record's `hash` is the sha256 of the record's canonical JSON without `hash`; `previous` is the hash of the record before,
+64 zeros in the first. Whoever edits, removes, reorders or adds a line, or changes a file that a line names, must rewrite
+every later line. With a key that is no way out: `mac` is the HMAC-SHA256 of the record's canonical JSON without `hash` and
+`mac`, `key_id` says by which key, and a line that is not sealed after one that is, or whose seal the key did not make, is a
+flaw. A key that was replaced seals nothing after the first line of the one in its place: it may have leaked.
 
-The audit log line by line: is each one as it was written, does it follow the one before, is it sealed? Reads only.
-
-Whoever edits, removes, reorders or adds a line breaks the chain after it, unless all later lines are written anew. With a
-key that is no way out: a line that is not sealed after one that is, and a seal that the key did not make, are flaws too.
-A key that was replaced seals nothing after the first line of the one in its place: it may have leaked.
-
-Keys that seal lines of the audit log: HMAC-SHA256 over a line, so that nobody without the key can write one.
-
-A key is known in the log by its id, a hash that says nothing of the key. Pure: knows neither files nor environment.
+A key is known in the log by its id, a hash that says nothing of the key. The caller holds the store's lock around `append`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The JSON documents of a run's folder: read once, strictly, so that no two readers can take one for two things.
 
-JSON says nothing of doubled keys, and Python's reader takes more than JSON (NaN, UTF-16, lone surrogates): what this tool did
-not write is no document of its own, and is refused here by name, never by a traceback in whoever shows it.
-
-The shape of a `result.json`, checked once where it is read: nobody behind it meets a field that is missing or of another type.
-
-Later versions add fields, so unknown ones are let through. Fields that the first version did not have may be missing, and
-are of their type where they are there.
+JSON says nothing of doubled keys, and Python's reader takes more than JSON (NaN, UTF-16, lone surrogates): what this tool
+did not write is no document of its own, and is refused by name. The shape of a `result.json` is checked here as well. Later
+versions add fields, so unknown ones are let through; fields that the first version did not have may be missing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""Reads a table's findings back from Parquet, a batch at a time: memory does not grow with the drift.
+"""Reads findings, and corrections that were not made, back from Parquet a batch at a time: memory does not grow with the drift.
 
-Holds what was read against the counts in `result.json`: findings that are missing on disk are an error, never a short
-list. Knows nothing of output formats.
-
-Reads the corrections that an apply left unmade back from Parquet, a batch at a time, and holds them against its result.
+What was read is held against the counts in `result.json`: rows that are missing on disk are an error, never a short list.
 """
 
 from __future__ import annotations

@@ -1,17 +1,8 @@
-"""What ran, and how it ended, newest first: reads each run's `result.json`. Decides nothing about a run.
+"""What ran, how it ended, and what earlier runs left to go on from, newest first. Reads only; decides nothing about a run.
 
-A run that cannot be read is listed as `unreadable` with the reason, never left out.
-
-Of the runs before the newest ones those that still count for some table, found by the audit log. Reads only.
-
-A table with a schedule of its own may have its last run behind hundreds of others. The log names each run's command and
-tables, so that ten thousand runs cost one file, and only the results that say something of such a table are read.
-
-The newest comparison of a table: which run, what it says of the table, and what became of the table since.
-
-What earlier sweeps of a table left to go on from: the `coverage.json` of past runs, newest first.
-
-What earlier runs saw of a table's columns: types at the last pull, at the last comparison, and what had changed by then.
+A run that cannot be read is listed as `unreadable` with the reason, never left out. A table with a schedule of its own may
+have its last run behind hundreds of others: the log names each run's command and tables, so that ten thousand runs cost one
+file, and only the results that say something of such a table are read.
 """
 
 from __future__ import annotations

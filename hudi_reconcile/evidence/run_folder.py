@@ -1,9 +1,7 @@
-"""A run folder while it is being built: collects the files of one run and makes them appear together, or not at all.
+"""A run folder while it is being built: the files of one run appear together, under their names, or not at all.
 
-Order of `finish`: files to the disk, line in the audit log, rename. A crash between the last two is rolled forward by
-the next `Store.begin`, so that no run is ever seen that the log does not name. Knows nothing of what the files say.
-
-The names of things under `<reports>/`: run ids and table folders. Pure: knows no path, clock or randomness.
+Order of `finish`: files to the disk, line in the audit log, rename. A crash between the last two is rolled forward by the
+next `Store.begin`, so that no run is ever seen that the log does not name. Knows nothing of what the files say.
 """
 
 from __future__ import annotations

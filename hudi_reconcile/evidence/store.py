@@ -1,11 +1,8 @@
-"""The runs under `<reports>/`: begins a run, finds one by id or `latest`, reads its documents back.
+"""The runs under `<reports>/`: begins a run, finds one by id or `latest`, reads its documents and plans back.
 
-Decides what is a run (a folder with a run id's name and a `result.json`) and what a dead process left behind. Knows
-nothing of tables' contents, Spark or HTML.
-
-Which plans were undone, as the runs' own results tell. What another reports folder knows of is told by the lake alone.
-
-A table's `plan.json`, held against the log and against its own id before anybody shows, approves or applies it. Reads only.
+Decides what is a run (a folder with a run id's name and a `result.json`) and what a dead process left behind. A plan is
+held against the log and its own id before anybody shows, approves or applies it. Knows nothing of tables' contents, Spark
+or HTML.
 """
 
 from __future__ import annotations

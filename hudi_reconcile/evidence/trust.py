@@ -1,13 +1,10 @@
-"""What the audit log has of each run, and whether a run is to be believed by that. Reads only; decides purely.
+"""What the audit log has of each run, and whether a run, a plan or an approval is to be believed by that. Reads only.
 
-With a key a run counts only by a line that somebody with the key wrote: a log that was cut, deleted or written anew has none.
-Lines from before the log had its key count up to the head that the config names (`audit.unsealed_head`): their chain leads
-there. Whoever could write the folder then could write all of them anew, so nothing in the folder itself can prove them.
-Without a key there is the chain alone, which anybody can write: it tells accidents and slips, and a run by itself is taken.
-
-The audit log as far as a decision may stand on it: any line that is not as it was written ends in an error. Reads only.
-
-Who approved which plan, as the audit log has it. Reads only.
+With a key a run counts only by a line that somebody with the key wrote: a log that was cut, deleted or written anew has
+none. Lines from before the log had its key count up to the head that the config names (`audit.unsealed_head`): their chain
+leads there. Whoever could write the folder then could write all of them anew, so nothing in the folder itself can prove
+them. Without a key there is the chain alone, which anybody can write: it tells accidents and slips, and a run by itself is
+taken.
 """
 
 from __future__ import annotations

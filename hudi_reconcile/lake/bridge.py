@@ -1,10 +1,6 @@
-"""The JVM side of Hudi through py4j: metaclient, commit metadata, rollback of one instant.
+"""The JVM side of Hudi through py4j: metaclient, commit metadata, rollback of one instant, and what a failure there means.
 
 Only this module calls Hudi's Java classes for the timeline; their names change between releases. It decides nothing.
-
-What failed in Hudi or Spark, by the classes of its causes.
-
-Reading a table that Hudi does not find for a moment, while another writer begins to write to it.
 """
 
 from __future__ import annotations

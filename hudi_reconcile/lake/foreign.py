@@ -1,12 +1,8 @@
-"""How a table of another tool has to be written, and what forbids it: from `hoodie.properties` alone. Pure.
+"""How a table of another tool has to be written, and what forbids it: by `hoodie.properties`, and by its own rows.
 
-What a table does not record (index, number of buckets, how timestamps become keys) is found by looking at its rows and
-files (`probe.py`), never assumed here.
-
-What a table of another tool does not record, found from its own rows: how their keys, paths and buckets were made.
-
-Our next commit must make the very same; so Hudi's own key generator is run on a sample with the options that we would
-write with, and its answers are held against what the rows carry. Nothing is written on a guess.
+What the properties do not record (how keys, paths and buckets were made) our next commit must make the very same. So Hudi's
+own key generator is run on a sample with the options that we would write with, and its answers are held against what the
+rows carry. Nothing is written on a guess.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Rows for a table that another tool made: exactly its columns, and a correction that its ordering cannot drop.
+"""Commits of ours into a table that another tool made: exactly its columns, and corrections that its ordering cannot drop.
 
 A delete travels as the lake's own row with a mark in a text column (`hoodie.payload.delete.*`), so that its ordering value
 equals the stored one and wins. Where an upsert is older than what the lake shows, or below a delete that a log file holds,
-Hudi would drop it in silence, and so the partitions are written anew (`replace.py`), in the same one commit.
-
-One table of another tool, as commits of ours go into it: its options, its images, and the sure way for a correction.
+Hudi would drop it in silence, and so the partitions are written anew, in the same one commit.
 """
 
 from __future__ import annotations

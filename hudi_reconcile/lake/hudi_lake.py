@@ -1,9 +1,4 @@
-"""`HudiLake`: one Hudi table as the port `Lake` asks for it. Composes the other modules of this room; decides little.
-
-What replacing all rows of a table would take away, counted by record key. Reads both frames, writes nothing.
-
-Hudi's partition paths as Spark expressions: of the source's rows by the rule by which pulls place them, and the lake's own.
-"""
+"""`HudiLake`: one Hudi table as the port `Lake` asks for it. Joins the other modules of this room; decides little."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""One writer of ours a table: a lease file beside it. Decides who may write; `lease_file.py` reads and writes the file.
+"""One writer of ours a table: the lease file `.<name>.hr-lease.json` beside its folder, taken, renewed and given back.
 
-The lease keeps our own processes apart and tells the next one that the last one died. It does not protect the data: that
-is what the lock, optimistic concurrency and compare-and-set are for, whatever a clock or a storage does.
-
-Takes, renews and gives back the lease file of a table: `.<name>.hr-lease.json` beside its folder.
-
-This process and others of this host, as far as a lease must tell them apart.
+The lease keeps our own processes apart and tells the next one that the last one died. It does not protect the data: that is
+what the lock, optimistic concurrency and compare-and-set are for, whatever a clock or a storage does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Every Hudi write option this tool sets, with its reason. Pure: a table and the user's options in, write options out.
-
-What a commit into an existing table is made of: its write options and its rows, whoever made the table.
-"""
+"""Every Hudi write option that this tool sets, with its reason, and what a commit into an existing table is made of. Pure."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""What a killed writer left on the timeline: decides which instants are dead, and rolls them back under our lease.
+"""The lease of one table held for the length of a block, and the instants that a killed writer left, rolled back under it.
 
 A living writer's instant must never be rolled back, so only optimistic writers' instants are touched, which keep a
 heartbeat file: where the heartbeat is silent, and either our own dead process made the instant or the silence is long.
-
-The lease of one table held for the length of a block: taken, cleared of what a killed process left, kept up, given back.
 """
 
 from __future__ import annotations

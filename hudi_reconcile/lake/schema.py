@@ -1,15 +1,7 @@
-"""Every batch has exactly the table's columns: name, case and type, all nullable. Decides what differs and casts what may.
+"""Source rows as lake rows: every batch has exactly the table's columns, name, case and type, all nullable.
 
-Hudi evolves a table without a word (an int column becomes a string for all readers) and refuses batches for reasons that
-name no column; so differences end here, listed.
-
-What a Hudi table cannot hold exactly: types as keys or partitions, and values of text keys and partitions.
-
-Found out before a commit, by name: Hudi itself mixes such rows up in silence.
-
-Source rows as lake rows: the source's columns under their lake names, derived partition columns, `_hr_read_seq`.
-
-Knows how kinds are stored. The exact cast to an existing table's schema happens at the write.
+Hudi evolves a table without a word (an int column becomes a string for all readers), mixes rows up whose keys or partitions
+it cannot hold, and refuses batches for reasons that name no column. So differences end here, listed, before a commit.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """What the table at a path is, from its own properties. Pure but for the last function, which reads them.
 
 Names of properties differ between table versions 6, 8 and 9. Whatever is not known here is refused by name, never assumed.
-
-Columns that Spark shows otherwise than the table's files hold them. Pure.
-
 Of a key generator that makes partition paths of times, Hudi hands the partition fields to Spark as text, whatever they are
-(measured: Hudi 1.2.0, versions 6, 8 and 9). A commit of ours with that text would change the column for every reader.
+(measured: Hudi 1.2.0): a commit with that text would change the column for every reader.
 """
 
 from __future__ import annotations

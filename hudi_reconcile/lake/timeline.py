@@ -1,17 +1,7 @@
-"""Questions to a table's timeline: the pin, whether it still holds, the newest checkpoint, a commit by its metadata.
+"""Questions to a table's timeline: the pin, whether it still holds, checkpoints, commits of ours, and who else writes.
 
-Decides which instants count; bridge.py reads them. Must not know frames or writes.
-
-What our commits carry on the timeline: the checkpoint as versioned JSON and the `_hr.` keys. Pure text to values.
-
-Must not know where the text is kept. A version or key that is not known here is refused: a checkpoint that is guessed at
-loses rows.
-
-What our commits on a table's active timeline say of themselves: which run made them, by which plan, after which audit line.
-
-Who wrote a table: its key generator and the checkpoint that HoodieStreamer leaves on commits. Reads the timeline only.
-
-Who else writes a table: asks the timeline and the heartbeats; core/plan/lake_ownership.py says what it means.
+Decides which instants count; bridge.py reads them. A checkpoint is versioned JSON; a version or key that is not known is
+refused: a checkpoint that is guessed at loses rows.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""What one corrective commit changed, as a batch that takes it back: read from the lake's own history.
+"""What one corrective commit changed, as a batch that takes it back, from the lake's own history; and savepoints of ours.
 
 The commit was made while no other writer was in flight, so the snapshots just before and at it differ by it alone. Hudi
-shows a snapshot whose files were cleaned without them and without a word: then rows would look as if the commit had
-brought or removed them. So the cleaner is asked before and after the read, and the keys are counted.
-
-The reads of an undo: the snapshots around a commit and all later ones, with the cleaner asked before and after.
-
-Savepoints of ours: one snapshot is kept, older ones of ours are given up, those of others stay. bridge.py acts.
+shows a snapshot whose files were cleaned without them and without a word: then rows would look as if the commit had brought
+or removed them. So the cleaner is asked before and after the read, and the keys are counted. One savepoint is kept, older
+ones of ours are given up, those of others stay.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Reading of a copy_on_write table's `data_before_after` log, by Hudi's CDC query, for some commits.
+"""Reads a copy_on_write table's `data_before_after` log by Hudi's CDC query, and turns its images into the table's types.
 
-Images of rows in a `data_before_after` change log, back in the table's types. Spark expressions only.
-
-Hudi's CDC query gives an image as the JSON that Avro makes of a record: a decimal as the bytes of its unscaled value, a time
-as microseconds and a date as days since 1970, bytes as characters of ISO 8859-1, numbers that are none as text. That tells
+The query gives an image as the JSON that Avro makes of a record: a decimal as the bytes of its unscaled value, a time as
+microseconds and a date as days since 1970, bytes as characters of ISO 8859-1, numbers that are none as text. That tells
 each value exactly where the record's schema is known. Types whose text would not are not read from a log at all.
 """
 

@@ -1,12 +1,8 @@
-"""What commits did to rows of a copy_on_write table, from one reading of the files that they left. Spark expressions only.
-
-What commits did to rows of any table, from one reading of each state of the file groups that they wrote.
-
-What writes did to rows, told from one reading of each place that the rows were at. Spark expressions only.
+"""What commits did to rows, from one reading of the files, or of each state of the file groups, that they left. Lazy.
 
 A place is a file or the state of a file group; places that follow each other are a chain. A row's version
-(`_hoodie_commit_seqno`) is at the place that the commit left which wrote it, and at every later one of the chain until a commit
-updates or deletes it. So its first and its last place tell which commits did something to it.
+(`_hoodie_commit_seqno`) is at the place that the commit left which wrote it, and at every later one of the chain until a
+commit updates or deletes it. So its first and its last place tell which commits did something to it.
 """
 
 from __future__ import annotations

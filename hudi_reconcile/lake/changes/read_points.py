@@ -1,8 +1,6 @@
-"""As of when file groups are read to see the rows around commits. Pure.
+"""As of when file groups are read to see the rows around commits, by what commits wrote and what others did meanwhile. Pure.
 
-What others did to a table while its history was read: the cleaner, the archiver, a restore, a writer that began earlier.
-
-What a commit's metadata tells of the files that it wrote or replaced. Pure.
+Others are the cleaner, the archiver, a restore, and a writer that began earlier.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The HTML pages: each one file that needs no network, and no script to be read. Pure: documents in, text out.
+"""The HTML pages and the mail's body: each one file that needs no network and no script. Pure: documents in, text out.
 
-Everything from documents passes through `visible` and is escaped by the template engine; the content security policy
-allows our own style sheet and script by their hashes and nothing else, so that a value that did slip through could do
-nothing. The script only filters, sorts and copies.
-
-A run as the body of a mail, for readers that know no style sheet, script or drawing. Pure; knows no markup.
+Everything from documents passes through `visible` and is escaped by the template engine; the content security policy allows
+our own style sheet and script by their hashes and nothing else, so that a value that did slip through could do nothing. The
+script only filters, sorts and copies.
 """
 
 from __future__ import annotations

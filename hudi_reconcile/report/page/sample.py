@@ -1,10 +1,7 @@
-"""Findings as the report shows them: what names the row, and each column in the source beside the lake. Pure.
+"""Findings and corrections as the report shows them: the row's key, and each column in the source beside the lake. Pure.
 
-Values that look alike but differ are said to; a masked column has a place and no value.
-
-Which characters differ between two shown values, so that the eye need not look for them. Pure.
-
-What corrections changed in the lake as the report shows it: before and after, and whether the run's files agree. Pure.
+Characters that differ are marked, and values that look alike but differ are said to; a masked column has a place and no
+value.
 """
 
 from __future__ import annotations

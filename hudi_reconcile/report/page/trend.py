@@ -1,12 +1,8 @@
-"""A table's drift over its comparisons, and when it was last compared whole and last found right. Pure.
+"""How each table stands over its runs: its drift as a curve, when it was last found right, and all tables worst first. Pure.
 
-Only runs that compare are points: a pull or an apply says nothing of the whole table. What an apply wrote counts with the
-comparison before it.
-
-Every table of a store on one page, worst first: how each stands after its newest runs. Pure; knows no markup.
-
-A table stands as its newest comparison says, and as every newer run of another command does, the gravest of them. An
-apply of its plan settles what a comparison found; it never settles that something was not compared, or a failed rule.
+Only runs that compare are points; what an apply wrote counts with the comparison before it. A table stands as its newest
+comparison says, and as every newer run of another command does, the gravest of them. An apply of its plan settles what a
+comparison found; it never settles that something was not compared, or a failed rule.
 """
 
 from __future__ import annotations
