@@ -44,7 +44,7 @@ MUTANTS = {
                 "    pin, checkpoint",
                 "    early = sides.source.read_rows(sides.table, sides.cut, work.touched)\n    pin, checkpoint",
             ),
-            ("Look(sides.source.read_rows(sides.table, sides.cut, work.touched), kept)", "Look(early, kept)"),
+            ("Look(sides.source.read_rows(sides.table, sides.cut, work.touched), sides.lake", "Look(early, sides.lake"),
         ),
         test_apply.test_keys_are_read_again_lake_first_before_anything_is_written,
     ),
