@@ -61,7 +61,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
         wrong += report("clean", measure(modes, given.repeats), {})
         shop.drift(plain_url)
         wrong += report("100 scattered drifts", measure(modes, given.repeats), shop.EXPECTED)
-        beside_others(folder, server, given)  # before the copies drift too
+        compare_others(folder, server, given)  # before the copies drift too
         applies(world, plain_url, folder, given)
         print("\nby width, warm:")
         for line in drift.by_width(world, plain_url, given.repeats):
@@ -71,7 +71,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
     return 1 if wrong else 0
 
 
-def beside_others(folder: Path, server: PostgresServer, given: argparse.Namespace) -> None:
+def compare_others(folder: Path, server: PostgresServer, given: argparse.Namespace) -> None:
     """The same 100 drifts by a new process, and by reladiff from database to database."""
     cold(folder)
     if given.without_reladiff:

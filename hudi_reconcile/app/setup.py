@@ -1,4 +1,4 @@
-"""What a user starts from: a HoodieStreamer properties file as a config, a database's catalog as a proposed config, the jars.
+"""Makes a config of a HoodieStreamer properties file or of a database's catalog, and lists or fetches the jars.
 
 Opens a database where the call needs one, and no Spark session.
 """

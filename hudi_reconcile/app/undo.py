@@ -1,4 +1,4 @@
-"""What `undo` and `state` do: take back what a run wrote, and show or set each table's checkpoint, with evidence of it."""
+"""`undo` takes back what a run wrote; `state` shows or sets the checkpoint of a table. Every change leaves evidence."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet
     return place_rows(frame, "lake", shape, segments, f"{SEQNO} as seqno")
 
 
-def may_pick(keys: DataFrame, segments: SegmentSet) -> bool:
+def is_worth_picking(keys: DataFrame, segments: SegmentSet) -> bool:
     """Whether the rows of these keys are to be picked before rows are grouped: few keys in many segments; one small job.
 
     Every task gets all the keys, so that there is an end to their number.
@@ -81,7 +81,7 @@ def may_pick(keys: DataFrame, segments: SegmentSet) -> bool:
     return len(segments.ids) > _MANY_SEGMENTS and keys.limit(MOST_ASKED + 1).count() <= MOST_ASKED
 
 
-def pick_keys(images: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
+def pick_images(images: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The images of these keys alone, so that no other row is shuffled; lazy."""
     return images.join(F.broadcast(_name_apart(keys, shape)), _same_key(shape), "left_semi")
 
@@ -146,7 +146,7 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, s
 
     A key is in scope where any row of it is; it is judged by all of them, so a row that moved is neither missing nor new.
     """
-    if shape.is_tolerant:
+    if shape.agreement.is_tolerant:
         images = source_images(source, shape, segments), lake_images(lake, shape, segments)
         found = by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
         return found.localCheckpoint(eager=True)
@@ -221,13 +221,16 @@ def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape:
     )
 
 
-def look_again_at_few(
-    candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape
+def look_again_by_digest(
+    candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet
 ) -> DataFrame | None:
-    """The facts of `look_again`, for which whole rows of the candidates alone are kept and grouped; lazy.
+    """The facts of `look_again`, by the candidates' whole rows and by the digests of all other keys.
 
-    None where another key differs: its whole rows were not kept, so that both sides are to be read once more.
+    None where these do not suffice, so that all whole rows are to be read and grouped: rows of different digests may be
+    equal, there is little to save, or another key differs now.
     """
+    if shape.agreement.is_tolerant or not is_worth_picking(candidates, segments):
+        return None
     known = _name_apart(candidates, shape).selectExpr("*", f"true as {_KNOWN}")
     # The source is read once: for the candidates' whole rows, and for the digests of all others.
     marked = source.join(F.broadcast(known), _same_key(shape), "left")
@@ -239,7 +242,7 @@ def look_again_at_few(
     copies = lake.selectExpr(*key, *_lake_numbers("image.digest", "seqno", _IN_SCOPE))
     if _unlike(rest, copies, shape).join(F.broadcast(known), _same_key(shape), "left_anti").count():
         return None
-    theirs = pick_keys(lake, candidates, shape)
+    theirs = pick_images(lake, candidates, shape)
     return look_again(candidates, ours.where(_KNOWN).drop(_KNOWN), theirs, shape)
 
 

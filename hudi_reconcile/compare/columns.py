@@ -44,11 +44,6 @@ class ComparisonShape:
         """The canonical key columns' names."""
         return tuple(f"k{index}" for index in range(len(self.agreement.key)))
 
-    @property
-    def is_tolerant(self) -> bool:
-        """Whether rows of different digests may be equal: a column has a tolerance."""
-        return any(item.tolerance is not None for item in self.agreement.columns)
-
 
 def values_of(side: Side, items: tuple[ComparedColumn, ...]) -> list[str]:
     """The items' columns as that side names them, as SQL."""

@@ -72,9 +72,7 @@ class SparkComparer:
     def judge_candidates(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
         before, (source, lake) = _frame(found), self._images(look, segments)
-        facts = None
-        if not self._shape.is_tolerant and candidates.may_pick(before, segments):
-            facts = candidates.look_again_at_few(before, source, lake, self._shape)
+        facts = candidates.look_again_by_digest(before, source, lake, self._shape, segments)
         if facts is None:
             facts = candidates.look_again(before, source, lake, self._shape)
         judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
@@ -127,10 +125,8 @@ class SparkComparer:
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""
-        planned, (source, lake) = _frame(plan), self._images(look, segments)
-        if candidates.may_pick(planned, segments):
-            source, lake = (candidates.pick_keys(images, planned, self._shape) for images in (source, lake))
-        return Frame(corrections.recheck(planned, source, lake, self._shape))
+        planned = _frame(plan)
+        return Frame(corrections.recheck(planned, *self._images_of(planned, look, segments), self._shape))
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; one job."""
@@ -180,10 +176,9 @@ class SparkComparer:
         self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = corrections.WRITTEN
     ) -> Frame:
         """What the lake really shows for the corrections of these statuses; materialised."""
-        rows, (source, lake) = _frame(rechecked), self._images(look, segments)
-        if candidates.may_pick(rows, segments):
-            lake = candidates.pick_keys(lake, rows, self._shape)
-        return Frame(corrections.read_back(rows, (source, lake), tuple(written), self._shape))
+        rows = _frame(rechecked)
+        images = self._images_of(rows, look, segments)
+        return Frame(corrections.read_back(rows, images, tuple(written), self._shape))
 
     def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""
@@ -200,6 +195,13 @@ class SparkComparer:
     def _versions(self, around: tuple[Frame, Frame], segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         was, then = (candidates.lake_versions(_frame(rows), self._shape, segments) for rows in around)
         return was, then
+
+    def _images_of(self, keys: DataFrame, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
+        """The images of these keys, and perhaps of others in their segments."""
+        source, lake = self._images(look, segments)
+        if not candidates.is_worth_picking(keys, segments):
+            return source, lake
+        return candidates.pick_images(source, keys, self._shape), candidates.pick_images(lake, keys, self._shape)
 
     def _images(self, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         return (

@@ -1,4 +1,4 @@
-"""When two values are the same, as SQL: by value and not by spelling, or within a column's tolerance, |a - b| <= tolerance.
+"""Tells, as SQL, whether two values are the same: by value, not by spelling, or within a column's tolerance.
 
 Knows kinds, not engines. A NULL stays NULL; the digest marks it apart. A digest cannot see closeness, so digests stay exact
 and prove equal segments equal; only in unequal ones are rows held against each other.

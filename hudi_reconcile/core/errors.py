@@ -9,6 +9,7 @@
         SourceError    3  the database did not answer as needed
         LakeError      3  the Hudi table or its storage did not
         SparkLostError 3  Spark's Java ended under the table
+          ExecutorLostError 3  an executor of the cluster was lost
         TimeLimitError 3  the table, or the run, took longer than its `time_limit`
       IncompleteError  4  less was written than planned
         SupersededError 4 another writer won the race; nothing of ours was written
@@ -17,7 +18,7 @@
 Messages say what failed, on which table or path, expected and found; `fix` is the next thing to type.
 They never hold a secret or a value of a row.
 
-Spellings of a key: the nearest legal one of a name that nobody knows, and which of them mean the same key. Pure.
+Beside them, the nearest legal spelling of an unknown name, for such messages. Pure.
 """
 
 from __future__ import annotations

@@ -212,12 +212,12 @@ def _check_files(reports: Path, there: Collection[str], named: Mapping[str, _Nam
 
 
 def _file_flaws(reports: Path, run_id: str, files: Mapping[str, str]) -> Iterator[str]:
-    folder = reports / run_id
     if not is_run_id(run_id):
         yield "the line names no run: no run has such an id"  # and no file is looked at under it
         return
+    folder = reports / run_id
     if not folder.is_dir():
-        killed = building_path(folder.parent, folder.name).is_dir()
+        killed = building_path(reports, run_id).is_dir()
         yield (
             "was killed before its folder had its name: the next run gives it"
             if killed

@@ -1,7 +1,4 @@
-"""What the stages ask of one Hudi table.
-
-A handle on rows that stay where they are.
-"""
+"""What the stages ask of one Hudi table, and `Frame`, a handle on rows that stay where they are."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the stages ask of the engine that runs rules on a table's rows.
-
-The host's clock.
-"""
+"""What the stages ask of the engine that runs rules on a table's rows, and of the host's clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a rule to Great Expectations' own expectation, and from its result to counts; ephemeral, quiet, without telemetry.
+"""Turns a rule into Great Expectations' own expectation, and its result into counts; nothing is kept, printed or sent.
 
 Great Expectations takes seconds to load, so each function loads it when it is called.
 """

@@ -1,4 +1,4 @@
-"""Reads of one table by Spark's JDBC reader, in parallel parts, under positional names `c0, c1, …`; and how they are cut.
+"""Reads one table by Spark's JDBC reader in parallel parts, which it plans, under positional names `c0, c1, …`.
 
 `core/pull/read_plan` decides by what the catalog and, at most, a sample of one key column tell. Statistics that are absent,
 stale or unreadable are no error: that is said, and the parts are cut another way.

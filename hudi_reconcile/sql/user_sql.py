@@ -2,14 +2,12 @@
 
 Such texts are pasted into our statements, so two readers have to agree on where each string, comment and parenthesis ends:
 sqlglot, and the rules below, which are the server's own (PostgreSQL documentation 4.1, MySQL reference 11.1 and 11.7). What
-they read in two ways is refused. Functions that do more than read are those of `effects`.
+they read in two ways is refused. So is a call of a function that writes, waits, ends sessions, or reads what is no table.
 
-Functions that `source.where` and `source.query` may not call: they write, wait, end sessions, or read what is no table.
-
-From the lists of functions of PostgreSQL 13 to 17 (chapters 9 and 35, appendix F), MySQL 8.4 and MariaDB 11, Oracle, SQL Server,
-DuckDB, H2, SQLite, ClickHouse, Snowflake and Databricks. A function of one's own may do the same under any name: this list is
-defence in depth, the wall is what the role may do. PostgreSQL's read-only transactions stop neither large objects (before 16)
-nor what a function does outside of tables.
+Those functions are from the lists of PostgreSQL 13 to 17 (chapters 9 and 35, appendix F), MySQL 8.4 and MariaDB 11, Oracle,
+SQL Server, DuckDB, H2, SQLite, ClickHouse, Snowflake and Databricks. A function of one's own may do the same under any
+name: this list is defence in depth, the wall is what the role may do. PostgreSQL's read-only transactions stop neither
+large objects (before 16) nor what a function does outside of tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """PURE: the keys of a HoodieStreamer properties file: which of them say where the source is, which are Hudi's, which are wrong.
 
-Decides what each key is called here; what a value means is `props`' to say. Messages repeat keys, never values.
+Decides what each key is called here; what a value means, `tree.py` decides. Messages repeat keys, never values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Change queries as pure algebra: a change log in, the four answers out; which rows are corrections of ours, or deleted.
+"""Answers the four change queries from a change log, and tells which rows are corrections of ours, or deleted. Pure.
 
 A log holds the changes of each key in the order in which they were committed, at most one for a key and commit. What Spark
 answers (`changefeed/answers.py`) is held against this by tests.

@@ -2,10 +2,10 @@
 
 All times are completion times, as Hudi writes them (`yyyyMMddHHmmssSSS`), in UTC, the zone of every JVM of this tool.
 
-Also what Hudi's change log of a copy_on_write table must hold. With `data_before_after` a commit logs each row that it
-inserted, updated or deleted in a file group that was there before; a new file group has no log, its file holds what was
-inserted. The log is kept by key: of two copies of a key in one file group it tells one. So it is believed only where it
-tells as many changes of each kind as the commit counted.
+It also decides whether Hudi's change log of a copy_on_write table may be believed. With `data_before_after` a commit logs
+each row that it inserted, updated or deleted in a file group that was there before; a new file group has no log, its file
+holds what was inserted. The log is kept by key: of two copies of a key in one file group it tells one. So it is believed
+only where it tells as many changes of each kind as the commit counted.
 """
 
 from __future__ import annotations

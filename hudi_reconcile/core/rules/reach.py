@@ -1,7 +1,7 @@
 """What a rule may reach: the rows of its own table, and nothing else. Pure.
 
 Who writes rules is not trusted with the machine, its files, its environment or other tables (docs/rules.md).
-`config.rule_query` holds the text of a query against this, `rules.reach` what Spark makes of it.
+`config/rules_model.py` holds the text of a query against this, `rules/reach.py` what Spark makes of it.
 """
 
 from __future__ import annotations

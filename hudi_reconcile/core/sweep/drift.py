@@ -1,4 +1,4 @@
-"""Why a row drifted: the decision table, on the facts of one key after the second look; and findings of two runs compared. Pure.
+"""Decides why a row drifted, from the facts of its key after the second look, and compares the findings of two runs. Pure.
 
 `compare/findings.py` renders the same table as SQL; a test holds both together on every combination of facts. A finding is
 the same in two runs where table, kind and key are: the values of the row may have changed meanwhile.

@@ -91,6 +91,11 @@ class Agreement:
         """The columns that meet on fewer digits than the source has."""
         return tuple(item for item in self.columns if item.cut_to)
 
+    @property
+    def is_tolerant(self) -> bool:
+        """Whether rows of different digests may be equal: a column has a tolerance."""
+        return any(item.tolerance is not None for item in self.columns)
+
 
 def agree(
     source: SourceTable,

@@ -1,7 +1,7 @@
 """PostgreSQL 13 and later as SQL text: names, types, literals, the catalog, the safe bound, `xmin`. Sends nothing.
 
-Type facts: PostgreSQL documentation chapter 8 and catalogs pg_type, pg_attribute (typmod of numeric is `((precision << 16)
-| scale) + 4`; of time types the number of fraction digits, -1 where not declared).
+Type facts: PostgreSQL documentation chapter 8 and catalogs pg_type, pg_attribute (typmod of numeric is
+`((precision << 16) | scale) + 4`; of time types the number of fraction digits, -1 where not declared).
 
 `xmin` has 32 bits and starts again after 4 billion transactions; the server's own counter has 64. A row that a snapshot
 sees was written below the snapshot's xmax, so its number is the greatest one below xmax that ends in the same 32 bits. For

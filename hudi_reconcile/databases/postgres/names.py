@@ -1,6 +1,6 @@
 """PostgreSQL's tables by name: where the role itself would find one that is named without a schema, looked up once.
 
-Our sessions look names up in pg_catalog alone (`postgres_session`), so from here on a table has its schema, quoted by us.
+Our sessions look names up in pg_catalog alone (`session.py`), so from here on a table has its schema, quoted by us.
 """
 
 from __future__ import annotations

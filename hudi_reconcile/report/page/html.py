@@ -1,4 +1,4 @@
-"""The HTML pages and the mail's body: each one file that needs no network and no script. Pure: documents in, text out.
+"""Renders the HTML pages and the body of a mail: one file each, no network, no script needed. Pure: documents in, text out.
 
 Everything from documents passes through `visible` and is escaped by the template engine; the content security policy allows
 our own style sheet and script by their hashes and nothing else, so that a value that did slip through could do nothing. The

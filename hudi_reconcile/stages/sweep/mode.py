@@ -49,6 +49,6 @@ def _in_spark(part: PartialSweep) -> str:
 
 
 def _hindrance(agreement: Agreement) -> str:
-    if any(item.tolerance is not None for item in agreement.columns):
+    if agreement.is_tolerant:
         return "compare.tolerance is decided in Spark"
     return ""
