@@ -194,7 +194,7 @@ def _hashes(findings: Path) -> dict[str, str]:
 
 def _job(one: TableRun) -> TableJob:
     job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
-    return replace(job, known=known_columns(one.store, one.table.name))
+    return replace(job, columns=replace(job.columns, known=known_columns(one.store, one.table.name)))
 
 
 def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:

@@ -16,6 +16,7 @@ from hudi_reconcile.compare.findings import hmac_column
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import NotBuiltError
+from hudi_reconcile.core.plan.guards import Policy
 from hudi_reconcile.core.pull.source_lineage import digest_filter
 from hudi_reconcile.core.result_parts import CompareSettings
 from hudi_reconcile.core.source.jdbc import is_jdbc
@@ -24,7 +25,16 @@ from hudi_reconcile.core.tables.masking import SHOW, Masking, masking_notes, sho
 from hudi_reconcile.core.tables.partitions import in_full
 from hudi_reconcile.core.tables.values import LakeTable, PartitionField
 from hudi_reconcile.databases.base import TableRequest
-from hudi_reconcile.stages.job import Pages, ProofRequest, TableJob
+from hudi_reconcile.stages.job import (
+    ColumnSettings,
+    LakeSettings,
+    Pages,
+    ProofRequest,
+    PullSettings,
+    SourceSettings,
+    SweepSettings,
+    TableJob,
+)
 
 
 def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
@@ -43,37 +53,48 @@ def build_job(table: TableConfig, run_id: str, *, audit_head: str = "") -> Table
     """The table's settings for the stages. `audit_head` is for what may commit."""
     return TableJob(
         name=table.name,
-        lake_path=table.lake.path,
-        lake_type=table.lake.type,
+        run_id=run_id,
+        lake=LakeSettings(
+            path=table.lake.path,
+            type=table.lake.type,
+            partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
+            adopt=table.lake.adopt,
+            change_log=table.lake.cdc_logging if table.lake.cdc else None,
+        ),
+        source=SourceSettings(table.source.where, is_query=table.source.query is not None),
+        pull=_pull_settings(table),
+        columns=ColumnSettings(
+            exclude=frozenset(table.compare.exclude),
+            rename=dict(table.compare.rename),
+            tolerance=dict(table.compare.tolerance),
+            masking=derive_masking(table),
+        ),
+        sweep=SweepSettings(
+            mode=table.sweep.mode,
+            segments=None if table.sweep.segments == "auto" else table.sweep.segments,
+            one_snapshot=table.sweep.snapshot == "shared",
+            settle_seconds=table.sweep.settle.total_seconds(),
+            settle_limit_seconds=table.sweep.settle_limit.total_seconds(),
+        ),
+        policy=Policy(
+            table.policy.max_deletes, float(table.policy.max_delete_share), float(table.policy.max_upsert_share)
+        ),
+        savepoint=table.policy.savepoint,
+        max_plan_age_micros=table.policy.max_plan_age // timedelta(microseconds=1),
+        audit_head=audit_head,
+    )
+
+
+def _pull_settings(table: TableConfig) -> PullSettings:
+    return PullSettings(
         strategy=table.pull.strategy,
         watermark=_watermark(table),
         incrementing=_incrementing(table),
-        pages=_pages(table),
         is_text_watermark=table.pull.watermark_text,
         overlap_micros=table.pull.overlap // timedelta(microseconds=1),
-        adopt=table.lake.adopt,
-        partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
-        exclude=frozenset(table.compare.exclude),
-        segments=None if table.sweep.segments == "auto" else table.sweep.segments,
-        settle_seconds=table.sweep.settle.total_seconds(),
-        settle_limit_seconds=table.sweep.settle_limit.total_seconds(),
-        max_deletes=table.policy.max_deletes,
-        max_delete_share=float(table.policy.max_delete_share),
-        max_upsert_share=float(table.policy.max_upsert_share),
-        savepoint=table.policy.savepoint,
-        run_id=run_id,
-        max_plan_age_micros=table.policy.max_plan_age // timedelta(microseconds=1),
-        mode=table.sweep.mode,
-        one_snapshot=table.sweep.snapshot == "shared",
+        pages=_pages(table),
         full_mode=table.pull.full_mode,
         on_error=table.pull.on_error,
-        is_query=table.source.query is not None,
-        rename=dict(table.compare.rename),
-        tolerance=dict(table.compare.tolerance),
-        where=table.source.where,
-        masking=derive_masking(table),
-        change_log=table.lake.cdc_logging if table.lake.cdc else None,
-        audit_head=audit_head,
     )
 
 
@@ -184,7 +205,7 @@ def derive_lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
     shown = shown_names(
         columns,
         key=[sources.get(name, name) for name in lake.record_key],
-        moving=build_job(table, "").moving,
+        moving=build_job(table, "").pull.moving,
         in_paths=[*in_full(table.lake.partition_by), *derived],
     )
     masking = derive_masking(table)

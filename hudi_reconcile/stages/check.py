@@ -70,7 +70,7 @@ def check(
     pin = edges.lake.pin()
     if pin is None:
         raise LakeError(
-            f"table {job.job.name}: nothing was ever committed to {job.job.lake_path}", fix=_PULL + job.job.name
+            f"table {job.job.name}: nothing was ever committed to {job.job.lake.path}", fix=_PULL + job.job.name
         )
     ground = RuleContext(table, pin, edges.lake.read_rows(pin), compared, keys_folder)
     laps = Laps(edges.clock, job.job.name, "rules")
@@ -122,7 +122,7 @@ def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: RuleContext
         if rule not in on_batch:
             try:
                 found[rule.id] = _own(
-                    rule, job, edges, Summed(edges.source, engine, ground.rows, job.job.masking), ground
+                    rule, job, edges, Summed(edges.source, engine, ground.rows, job.job.columns.masking), ground
                 )
             except ReconcileError as error:  # one rule that cannot be asked hides no other
                 found[rule.id] = Measured(problem=error.message, fix=error.fix)
@@ -144,8 +144,8 @@ def _is_masked(check: object, job: TableJob) -> bool:
 
 
 def _hides(job: TableJob, lake_name: str) -> bool:
-    source = {lake: name for name, lake in job.rename.items()}
-    return job.masking.how(source.get(lake_name, lake_name), lake_name) is not None
+    source = {lake: name for name, lake in job.columns.rename.items()}
+    return job.columns.masking.how(source.get(lake_name, lake_name), lake_name) is not None
 
 
 def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleContext) -> Measured:

@@ -66,17 +66,17 @@ def match_columns(
     refuse_tolerance(job, described)
     refuse_mask(job, described, lake_table)
     refuse_masked_path(job, described, lake_table)
-    left_out = job.exclude - {*job.moving, *also}
+    left_out = job.columns.exclude - {*job.pull.moving, *also}
     declared = described if whole else drop_columns(described, left_out)
     table = encode_columns(declared, lake_table)
     agreement = agree(
         table,
         lake_table,
-        watermark=job.watermark,
-        incrementing=job.incrementing,
-        exclude=job.exclude,
-        partition_by=job.partition_by,
-        tolerance=job.tolerance,
+        watermark=job.pull.watermark,
+        incrementing=job.pull.incrementing,
+        exclude=job.columns.exclude,
+        partition_by=job.lake.partition_by,
+        tolerance=job.columns.tolerance,
         dropped=past.dropped,
     )
     types = _types(declared, lake_table)
@@ -88,16 +88,23 @@ def tell_altered(job: TableJob, scope: Scope, altered: Iterable[str]) -> Scope:
     """The scope that knows which columns hold values that the read alters: these are not compared."""
     declared, found = scope.declared, frozenset(altered)
     typed = {column.name for column in scope.table.columns if column.kind is declared.column(column.name).kind}
-    known = (scope.lake_table, scope.agreement, job.partition_by, job.exclude, found - typed, scope.dropped)
+    known = (
+        scope.lake_table,
+        scope.agreement,
+        job.lake.partition_by,
+        job.columns.exclude,
+        found - typed,
+        scope.dropped,
+    )
     unverified = (_altered(name) for name in sorted(found & typed - scope.left_out))
-    listed = changes(Columns(declared, *known), job.known)
+    listed = changes(Columns(declared, *known), job.columns.known)
     return replace(scope, schema=listed, unverified=(*scope.agreement.unverified, *unverified))
 
 
 def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
     """Raises UsageError for a tolerance on a column that is missing, no number, or part of the key or watermark."""
     kinds = {column.name: column.kind for column in table.columns}
-    for name in job.tolerance:
+    for name in job.columns.tolerance:
         why = _no_tolerance(name, kinds.get(name), job, table)
         if why:
             numbers = ", ".join(c for c, kind in kinds.items() if kind in TOLERANCE_KINDS and c not in table.key)
@@ -136,13 +143,13 @@ def hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unver
 def settings_notes(job: TableJob) -> tuple[str, ...]:
     """What the config leaves out, maps and allows for, one line each."""
     notes = []
-    if job.exclude:
-        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(job.exclude))}")
-    if job.rename:
-        pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in job.rename.items())
+    if job.columns.exclude:
+        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(job.columns.exclude))}")
+    if job.columns.rename:
+        pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in job.columns.rename.items())
         notes.append(f"compared under another name (compare.rename): {pairs}")
-    if job.tolerance:
-        allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.tolerance.items())
+    if job.columns.tolerance:
+        allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.columns.tolerance.items())
         notes.append(f"differences allowed (compare.tolerance), unequal segments joined row by row: {allowed}")
     return tuple(notes)
 
@@ -150,8 +157,8 @@ def settings_notes(job: TableJob) -> tuple[str, ...]:
 def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
     """Which columns are masked for their names, and which cannot be."""
     names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
-    in_paths = (*in_full(job.partition_by), *scope.lake_table.partition_fields)
-    return masking_notes(job.masking, names, shown_columns(scope.agreement, in_paths))
+    in_paths = (*in_full(job.lake.partition_by), *scope.lake_table.partition_fields)
+    return masking_notes(job.columns.masking, names, shown_columns(scope.agreement, in_paths))
 
 
 def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | None) -> None:
@@ -160,13 +167,13 @@ def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | N
     Findings show keys. A mask that hides nothing is a name that was mistyped, and the column that was meant is shown.
     """
     lake = () if lake_table is None else (column.name for column in lake_table.columns)
-    absent = job.masking.absent((*(column.name for column in described.columns), *lake))
+    absent = job.columns.masking.absent((*(column.name for column in described.columns), *lake))
     if absent:
         raise UsageError(
             f"table {job.name}: mask names {absent}, which neither the source nor the lake has: it would hide nothing",
             fix=f"correct the name under mask, or remove it (columns: {', '.join(column.name for column in described.columns)})",
         )
-    found = ", ".join(sorted(job.masking.named_among(described.key)))
+    found = ", ".join(sorted(job.columns.masking.named_among(described.key)))
     if found:
         raise UsageError(
             f"table {job.name}: mask names {found}, part of the key, which findings and plans show; it cannot be masked",
@@ -178,7 +185,7 @@ def refuse_masked_path(job: TableJob, described: SourceTable, lake: LakeTable) -
     """Raises UsageError for a mask on a column by which the lake itself says that it is partitioned: findings show paths."""
     fields = {name.lower() for name in lake.partition_fields}
     columns = [one.name for one in described.columns if {one.name.lower(), one.lake_name.lower()} & fields]
-    found = ", ".join(sorted(job.masking.named_among(columns)))
+    found = ", ".join(sorted(job.columns.masking.named_among(columns)))
     if found:
         raise UsageError(
             f"table {job.name}: mask names {found}, by which the lake is partitioned; its paths and findings show it",
@@ -221,7 +228,7 @@ def _no_tolerance(name: str, kind: Kind | None, job: TableJob, table: SourceTabl
         return "which the source does not have"
     if name in table.key:
         return "a key column: rows are found by it"
-    if name in job.moving:
+    if name in job.pull.moving:
         return "a watermark column"
     return "" if kind in TOLERANCE_KINDS else "which holds no number"
 
@@ -283,4 +290,4 @@ def cut_keys(job: TableJob, table: SourceTable, source: Source, *, md5: bool = F
     """Key ranges where the first key column is an integer, hash buckets otherwise; a source serves only `md5` ones."""
     integer = table.key_columns[0].kind is Kind.INTEGER
     by: HashBy = "md5" if md5 else "xxhash64"
-    return choose(table.key, source.measure_extent(table), integer_key=integer, wanted=job.segments, by=by)
+    return choose(table.key, source.measure_extent(table), integer_key=integer, wanted=job.sweep.segments, by=by)

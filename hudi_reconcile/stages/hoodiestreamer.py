@@ -41,7 +41,7 @@ def streamer_checkpoint(job: TableJob, watermark: Watermark, table: SourceTable,
     if found is None or origin.instant is None:
         return None
     columns = tuple(sorted(column.lake_name for column in table.columns))
-    blank = Checkpoint(job.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
+    blank = Checkpoint(job.pull.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
     return CheckpointAt(watermark.written(blank, Mark(found.earliest)), origin.instant)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from hudi_reconcile.core.plan.guards import Policy
 from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.safe_text import read_message
@@ -42,64 +43,99 @@ class Pages:
         return is_many or (self.stop_after_seconds is not None and seconds >= self.stop_after_seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class TableJob:
-    """One table's settings for pull, sweep and apply. Durations are microseconds or seconds as the names say.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeSettings:
+    """Where the table lies in the lake, and how `pull` makes it: its type, partitions and change log.
 
-    `watermark` and `incrementing` are those that the strategy uses. `pages` is how a pull is cut.
-    `known` is what earlier runs saw of the table's columns. `where` is the source's predicate, `masking` says of which columns
-    no value may be shown. `audit_head` is the head of the audit log when the run began.
+    `adopt`: a table that another tool made is taken over.
     """
 
-    name: str
-    lake_path: str
-    lake_type: TableType
-    strategy: str
-    watermark: tuple[str, ...]
-    overlap_micros: int
-    partition_by: tuple[PartitionField, ...]
-    exclude: frozenset[str]
-    segments: int | None
-    settle_seconds: float
-    max_deletes: int
-    max_delete_share: float
-    max_upsert_share: float
-    savepoint: str
-    run_id: str
-    max_plan_age_micros: int = EXPIRES_AFTER_MICROS
-    mode: Mode = "auto"
-    one_snapshot: bool = False
+    path: str
+    type: TableType
+    partition_by: tuple[PartitionField, ...] = ()
     adopt: bool = False
     change_log: ChangeLog | None = None
-    rename: Mapping[str, str] = field(default_factory=dict)
-    tolerance: Mapping[str, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """Which rows of the source the table is: those of the predicate `where`, of a query or of a table."""
+
+    where: str | None = None
+    is_query: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullSettings:
+    """How pulls go forward. `watermark` and `incrementing` are those that the strategy uses, `pages` is how a pull is cut.
+
+    `full_mode` says how a full fetch meets the table, `on_error` what a pull does that cannot go on from its checkpoint.
+    """
+
+    strategy: str
+    watermark: tuple[str, ...] = ()
+    incrementing: str | None = None
+    is_text_watermark: bool = False
+    overlap_micros: int = 0
+    pages: Pages = Pages()
     full_mode: Literal["upsert", "overwrite"] | None = None
     on_error: Literal["fail", "full"] = "fail"
-    is_query: bool = False
-    incrementing: str | None = None
-    pages: Pages = Pages()
-    is_text_watermark: bool = False
-    where: str | None = None
-    masking: Masking = AS_NAMED
-    audit_head: str = ""
-    settle_limit_seconds: float = 0.0
 
     @property
     def moving(self) -> tuple[str, ...]:
         """The columns by which pulls go forward."""
         return self.watermark if self.incrementing is None else (*self.watermark, self.incrementing)
 
-    @property
-    def limit_rows(self) -> int | None:
-        """How many rows a page of a pull holds; None: all of its window."""
-        return self.pages.limit_rows
+
+@dataclass(frozen=True, slots=True)
+class ColumnSettings:
+    """Which columns are compared and under which names; `masking` says of which no value may be shown.
+
+    `known` is what earlier runs saw of the columns.
+    """
+
+    exclude: frozenset[str] = frozenset()
+    rename: Mapping[str, str] = field(default_factory=dict)
+    tolerance: Mapping[str, Decimal] = field(default_factory=dict)
+    masking: Masking = AS_NAMED
+    known: KnownColumns = field(default_factory=KnownColumns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSettings:
+    """How a sweep looks: in how many segments (None: as many as suit), who makes the digests, how long it waits between looks."""
+
+    mode: Mode = "auto"
+    segments: int | None = None
+    one_snapshot: bool = False
+    settle_seconds: float = 0.0
+    settle_limit_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableJob:
+    """One table's settings for the stages, a part for each of their concerns, in one run.
+
+    `policy` and `max_plan_age_micros` are the limits of plans, `savepoint` says before which applies one is made.
+    `audit_head` is the head of the audit log when the run began.
+    """
+
+    name: str
+    run_id: str
+    lake: LakeSettings
+    pull: PullSettings
+    source: SourceSettings = SourceSettings()
+    columns: ColumnSettings = ColumnSettings()
+    sweep: SweepSettings = SweepSettings()
+    policy: Policy
+    savepoint: str
+    max_plan_age_micros: int = EXPIRES_AFTER_MICROS
+    audit_head: str = ""
 
     def labels(self, kind: str) -> dict[str, str]:
         """What every commit of the run carries: what it is, by which run, and after which line of the audit log."""
         head = {"audit_head": self.audit_head} if self.audit_head else {}
         return {"kind": kind, "run_id": self.run_id, **head}
-
-    known: KnownColumns = field(default_factory=KnownColumns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,14 @@ def refuse_foreign(
     """
     if table.owned:
         return
-    reasons = getattr(adoption(table, source, job.partition_by), command)
-    if job.adopt and not reasons:
+    reasons = getattr(adoption(table, source, job.lake.partition_by), command)
+    if job.lake.adopt and not reasons:
         return
     whose = (
-        f"table {job.name}: {job.lake_path} is a Hudi table made by another writer (ordering field: "
+        f"table {job.name}: {job.lake.path} is a Hudi table made by another writer (ordering field: "
         f"{', '.join(table.ordering_fields) or 'none'})"
     )
-    if not job.adopt:
+    if not job.lake.adopt:
         raise RefusedError(
             f"{whose}, and it is not adopted. {_known_of(table, origin())}",
             fix=f"see what it is and what will be done: hudi-reconcile doctor -t {job.name}; then set "
@@ -68,9 +68,9 @@ def _known_of(table: LakeTable, origin: Origin) -> str:
 
 def refuse_mismatch(job: TableJob, source: SourceTable, table: LakeTable) -> None:
     """Raises RefusedError where the table on disk has another type or record key than the config says."""
-    if table.type != job.lake_type:
+    if table.type != job.lake.type:
         raise RefusedError(
-            f"table {job.name}: the config says {job.lake_type}, the table at {job.lake_path} is {table.type}",
+            f"table {job.name}: the config says {job.lake.type}, the table at {job.lake.path} is {table.type}",
             fix=f"set tables[{job.name}].lake.type: {table.type}",
         )
     key = tuple(column.lake_name for column in source.key_columns)
@@ -85,7 +85,7 @@ def require_table(job: TableJob, table: LakeTable | None) -> LakeTable:
     """The table that must be there. Raises LakeError where nothing is at the path: nothing can be compared."""
     if table is None:
         raise LakeError(
-            f"table {job.name}: there is no Hudi table at {job.lake_path}",
+            f"table {job.name}: there is no Hudi table at {job.lake.path}",
             fix=f"pull it first: hudi-reconcile pull -t {job.name}",
         )
     return table

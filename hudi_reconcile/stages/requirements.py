@@ -24,7 +24,7 @@ def schema_text(agreement: Agreement) -> str:
 def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int, accept: Collection[str] = ()) -> None:
     """Raises RefusedError for a plan of another lake, source or key, too old for it or the config, or from the future."""
     pairs = (
-        ("lake path", plan.lake_path, job.lake_path),
+        ("lake path", plan.lake_path, job.lake.path),
         ("source", plan.source_identity, table.identity),
         ("key", ", ".join(plan.key), ", ".join(table.key)),
     )

@@ -57,7 +57,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         mark = None if value is None else _mark(job, watermark, value, source, moment)
         before = lake.find_checkpoint()
         read_seq = max(moment.clock_micros, 0 if before is None else before.checkpoint.read_seq + 1)
-        blank = Checkpoint(job.strategy, watermark.names, None, None, read_seq, described.identity)
+        blank = Checkpoint(job.pull.strategy, watermark.names, None, None, read_seq, described.identity)
         if before is not None:
             kept = before.checkpoint
             blank = replace(blank, columns=kept.columns, dropped=kept.dropped, where=kept.where, timeline=kept.timeline)
@@ -83,7 +83,7 @@ def _mark(job: TableJob, watermark: Watermark, value: str, source: Source, momen
     """What a person wrote, as the result shows it: a time, a number or text; after a comma the id."""
     if not watermark.moving:
         raise UsageError(
-            f"table {job.name}: strategy {job.strategy} has no watermark, so there is no checkpoint to set",
+            f"table {job.name}: strategy {job.pull.strategy} has no watermark, so there is no checkpoint to set",
             fix=f"hudi-reconcile pull -t {job.name} reads every row",
         )
     has_id = watermark.order.id_column is not None

@@ -98,9 +98,9 @@ def _nothing(job: TableJob, run: str, *, known: bool) -> RefusedError | UnknownR
     fix = "choose a run that applied something (hudi-reconcile history), and name its tables with -t"
     if known:
         return RefusedError(
-            f"table {job.name}: run {run} made no commit in {job.lake_path} that can be taken back", fix=fix
+            f"table {job.name}: run {run} made no commit in {job.lake.path} that can be taken back", fix=fix
         )
-    return UnknownRunError(f"table {job.name}: no commit in {job.lake_path} is of run {run}", fix=fix)
+    return UnknownRunError(f"table {job.name}: no commit in {job.lake.path} is of run {run}", fix=fix)
 
 
 def _tell_of_merged(work: _Undo, merged: Collection[Instant]) -> None:

@@ -158,11 +158,11 @@ def hours_off(newest_micros: int, now_micros: int) -> float:
 
 def choose_watermark(job: TableJob, table: SourceTable) -> Watermark:
     """The table's watermark and id. Raises UsageError for columns that cannot be one, or that keep different clocks."""
-    columns = tuple(table.column(name) for name in job.watermark)
+    columns = tuple(table.column(name) for name in job.pull.watermark)
     for column in columns:
-        if column.kind not in WATERMARK_KINDS and not (column.kind is Kind.TEXT and job.is_text_watermark):
+        if column.kind not in WATERMARK_KINDS and not (column.kind is Kind.TEXT and job.pull.is_text_watermark):
             _refuse(job, column)
-    found = Watermark(columns, None if job.incrementing is None else table.column(job.incrementing))
+    found = Watermark(columns, None if job.pull.incrementing is None else table.column(job.pull.incrementing))
     if found.id_column is not None and found.id_column.kind not in INCREMENTING_KINDS:
         raise UsageError(
             f"table {job.name}: incrementing column {found.id_column.name} is {found.id_column.declared}; "
@@ -171,11 +171,11 @@ def choose_watermark(job: TableJob, table: SourceTable) -> Watermark:
         )
     if len({_clock(column) for column in columns}) > 1:
         raise UsageError(
-            f"table {job.name}: watermarks {', '.join(job.watermark)} mix columns with and without time zone, "
+            f"table {job.name}: watermarks {', '.join(job.pull.watermark)} mix columns with and without time zone, "
             "times and numbers, or numbers of different digits",
             fix="name watermark columns of one kind",
         )
-    if job.overlap_micros and found.moving and not found.has_clock:
+    if job.pull.overlap_micros and found.moving and not found.has_clock:
         raise UsageError(
             f"table {job.name}: pull.overlap is a time, and {', '.join(found.order.columns)} holds none",
             fix=f"remove tables[{job.name}].pull.overlap",

@@ -10,13 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from typing import Any, Literal, cast
 from zlib import crc32
 
 from hudi_reconcile.core.errors import RefusedError, SourceError, SupersededError
 from hudi_reconcile.core.plan.apply_outcome import REASONS
+from hudi_reconcile.core.plan.guards import Policy
 from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window, holds, rank
@@ -84,7 +85,7 @@ from hudi_reconcile.ports import (
 )
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
-from hudi_reconcile.stages.job import Pages, PartialSweep, TableJob
+from hudi_reconcile.stages.job import LakeSettings, Pages, PartialSweep, PullSettings, SweepSettings, TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.partial import WHOLE
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
@@ -1036,15 +1037,29 @@ class World:
 
 
 def job(**changes: Any) -> TableJob:
-    """The table's settings: watermark `at`, one segment, no wait, wide limits."""
-    settings: dict[str, Any] = {
-        "name": "t", "lake_path": "/lake/t", "lake_type": "copy_on_write", "strategy": "timestamp",
-        "watermark": ("at",), "overlap_micros": 0, "partition_by": (), "exclude": frozenset(), "segments": 1,
-        "settle_seconds": 0.0, "max_deletes": 1000, "max_delete_share": 100.0, "max_upsert_share": 100.0, "savepoint": "never",
-        "run_id": "run-1",
-    }  # fmt: skip
-    pages = Pages(*(changes.pop(name, None) for name in ("limit_rows", "most_pages", "stop_after_seconds")))
-    return TableJob(**{**settings, "pages": pages, **changes})
+    """The table's settings: watermark `at`, one segment, no wait, wide limits. `changes` name the settings of any part."""
+    plain = TableJob(
+        name="t",
+        run_id="run-1",
+        lake=LakeSettings(path="/lake/t", type="copy_on_write"),
+        pull=PullSettings(strategy="timestamp", watermark=("at",)),
+        sweep=SweepSettings(segments=1),
+        policy=Policy(1000, 100.0, 100.0),
+        savepoint="never",
+    )
+    return change_job(plain, **changes)
+
+
+def change_job(settings: TableJob, **changes: Any) -> TableJob:
+    """The same settings with `changes`, each in the part that knows it; a name that none knows is a TypeError."""
+    pages = {name: changes.pop(name) for name in ("limit_rows", "most", "stop_after_seconds") if name in changes}
+    if pages:
+        changes["pages"] = Pages(**pages)
+    for part in ("lake", "source", "pull", "columns", "sweep", "policy"):
+        value = getattr(settings, part)
+        own = {f.name: changes.pop(f.name) for f in fields(value) if f.name in changes}
+        settings = replace(settings, **{part: replace(value, **own)})
+    return replace(settings, **changes)
 
 
 def pulled(*rows: tuple[int, int | None, int | None], partitioned: bool = False) -> World:

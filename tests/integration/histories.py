@@ -39,7 +39,7 @@ from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.story import BETWEEN, ENDS
-from tests.fakes.world import SEQNO, Commit, Journal
+from tests.fakes.world import SEQNO, Commit, Journal, change_job
 from tests.integration.project import Project
 from tests.support.second_writer import OPTIMISTIC
 
@@ -157,13 +157,13 @@ class RealPlayed:
     def commits(self) -> Sequence[Commit]:
         """All of them, each read as a reader of that instant sees it, once."""
         if self.project.lake.exists():
-            line = Timeline(self.spark, self.settings.lake_path)
+            line = Timeline(self.spark, self.settings.lake.path)
             done = sorted(line.completed(), key=lambda one: one.completed or "")
             self.known += [self._commit(line, one) for one in done[len(self.known) :]]
         return self.known
 
     def _commit(self, line: Timeline, one: TimelineAction) -> Commit:
-        rows = read_pinned(self.spark, self.settings.lake_path, LakePin(convert_action(one), ())).select(
+        rows = read_pinned(self.spark, self.settings.lake.path, LakePin(convert_action(one), ())).select(
             "id", "v", "at", SEQNO
         )
         told = json.loads(line.commit_json(one))["extraMetadata"]
@@ -191,7 +191,7 @@ class RealPlayed:
 
     def died(self) -> None:
         """The lease it left is a dead process's."""
-        path = Path(lease.lease_path(self.settings.lake_path))
+        path = Path(lease.lease_path(self.settings.lake.path))
         left = parse_lease(path.read_text()) if path.exists() else None
         if left is not None:
             path.write_text(lease_text(replace(left, holder=replace(left.holder, started="before"))))
@@ -222,7 +222,7 @@ class RealPlayed:
         return None
 
     def _job(self, run_id: str, **settings: Any) -> TableJob:
-        return replace(self.settings, run_id=run_id, **settings)
+        return change_job(self.settings, run_id=run_id, **settings)
 
     def _findings(self, plan: Plan) -> str:
         return str(self.project.folder / plan.run_id)
@@ -252,7 +252,7 @@ def real(spark: SparkSession, project: Project, kind: str) -> Iterator[RealPlaye
         lake: Any = _Seen(edges.lake, "lake", journal)
         clock: Any = _Seen(edges.clock, "clock", journal)
         # Of one row in the lake, two may be written: more than a config can allow.
-        settings = replace(build_job(table, "none"), max_delete_share=100.0, max_upsert_share=100.0)
+        settings = change_job(build_job(table, "none"), max_delete_share=100.0, max_upsert_share=100.0)
         played = RealPlayed(spark, project, Edges(source, lake, edges.make, clock), settings, journal, lost)
         yield played
         if played.opened is not None:

@@ -177,7 +177,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
         yield from _source(config, password, tables, described, environ)
     for table in tables:
         yield from lake_checks(build_job(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
-        yield from lock_check(table.name, build_job(table, "doctor").lake_path, table.lake.options, config.jars.paths)
+        yield from lock_check(table.name, build_job(table, "doctor").lake.path, table.lake.options, config.jars.paths)
         yield from writers_check(build_job(table, "doctor"))
 
 
@@ -215,7 +215,7 @@ def _source_table(
         return
     described[table.name] = facts.table
     yield from table_checks(table.name, facts, request, engine.dialect)
-    folder = local_path(build_job(table, "doctor").lake_path)
+    folder = local_path(build_job(table, "doctor").lake.path)
     is_new = folder is not None and not (folder / ".hoodie").exists()
     with suppress(ReconcileError):  # said by the checks of the config
         yield from named_checks(table, facts.table, load_rule_sets((table,)).get(table.name), is_new=is_new)

@@ -62,10 +62,10 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
     `source` None: neither the key nor the columns were compared. `origin` reads the timeline of another tool's table.
     """
     name = f"{job.name}: lake"
-    folder = local_path(job.lake_path)
+    folder = local_path(job.lake.path)
     if folder is None:
         yield Check(
-            name, "warn", f"{job.lake_path} was not checked: it is not a local path", "the first pull will tell"
+            name, "warn", f"{job.lake.path} was not checked: it is not a local path", "the first pull will tell"
         )
         return
     properties = folder / ".hoodie" / "hoodie.properties"
@@ -118,14 +118,20 @@ def _foreign_checks(
     job: TableJob, source: SourceTable | None, table: LakeTable, origin: Callable[[str], Origin]
 ) -> Iterator[Check]:
     name = f"{job.name}: lake"
-    found = Adoption() if source is None else adoption(table, source, job.partition_by)
-    fix = "" if job.adopt or found.apply else "to pull and correct it, write lake: {adopt: true}; sweeps need nothing"
-    yield Check(name, "ok" if job.adopt and not found.apply else "warn", f"{table.path} was made by another tool", fix)
+    found = Adoption() if source is None else adoption(table, source, job.lake.partition_by)
+    fix = (
+        ""
+        if job.lake.adopt or found.apply
+        else "to pull and correct it, write lake: {adopt: true}; sweeps need nothing"
+    )
+    yield Check(
+        name, "ok" if job.lake.adopt and not found.apply else "warn", f"{table.path} was made by another tool", fix
+    )
     try:
-        writer = _writer(origin(job.lake_path))
+        writer = _writer(origin(job.lake.path))
     except ReconcileError as error:
         writer = (f"checkpoint: its timeline was not read: {'; '.join(error.message.splitlines())}",)
-    for line in (*describe_table(table), *writer, *describe_adoption(table, found, adopt=job.adopt)):
+    for line in (*describe_table(table), *writer, *describe_adoption(table, found, adopt=job.lake.adopt)):
         yield Check(name, "ok", line)
 
 
@@ -175,7 +181,7 @@ _SERVICES = frozenset({"compaction", "logcompaction", "clustering"})
 def writers_check(job: TableJob) -> Iterator[Check]:
     """Other writers of one table; nothing where there is no local table."""
     name = f"{job.name}: writers"
-    folder = local_path(job.lake_path)
+    folder = local_path(job.lake.path)
     if folder is None or not (folder / ".hoodie" / "hoodie.properties").is_file():
         return
     found = writers_at(folder)

@@ -235,7 +235,7 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
         watermark = choose_watermark(job, found)
     except UsageError:
         return  # said by the checks of the table
-    if not watermark.moving or job.strategy == "xmin":  # which is never NULL, and no clock
+    if not watermark.moving or job.pull.strategy == "xmin":  # which is never NULL, and no clock
         return
     try:
         held = engine.indexes(request)

@@ -52,7 +52,7 @@ from hudi_reconcile.stages.requirements import (
     schema_text,
 )
 from hudi_reconcile.stages.stage_log import Laps, step_log
-from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, build_policy, refuse_unreplayed
+from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, refuse_unreplayed
 from hudi_reconcile.stages.sweep.partial import find_partitions
 from hudi_reconcile.stages.sweep.settling import look_until_settled
 from hudi_reconcile.stages.sweep.stability import check_complete
@@ -112,7 +112,7 @@ def _refusals(
     job: TableJob, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
 ) -> tuple[Guard, ...]:
     return failed_guards(
-        (*tighten_guards(plan.guards, build_policy(job)), *shrunken),
+        (*tighten_guards(plan.guards, job.policy), *shrunken),
         deletes=plan.deletes,
         approved=approval.approve_deletes,
         only=action,
@@ -173,7 +173,7 @@ def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> 
     planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
     if not plan.deletes or not isinstance(planned, int) or not planned:
         return ()
-    return (guard_shrunken_source(planned, source.count_rows(table), build_policy(job)),)
+    return (guard_shrunken_source(planned, source.count_rows(table), job.policy),)
 
 
 def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> ApplyWork:
@@ -331,11 +331,11 @@ def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
     job = work.job
     waiting = Waiting(
         edges.clock,
-        job.settle_seconds,
-        job.overlap_micros,
+        job.sweep.settle_seconds,
+        job.pull.overlap_micros,
         mark,
         foreign=foreign,
-        limit_seconds=job.settle_limit_seconds,
+        limit_seconds=job.sweep.settle_limit_seconds,
     )
     return look_until_settled(work.sides, waiting, work.verify).found
 

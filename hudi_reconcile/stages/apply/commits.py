@@ -161,7 +161,9 @@ def _held_back(work: ApplyWork, rechecked: Frame) -> tuple[Frame, Mapping[str, i
     sides, found = work.sides, Counter[str]()
     for status in (READY, DOUBLED):
         upserts = sides.comparer.build_corrective(rechecked, status).upserts
-        images = sides.lake.build_batch(upserts, sides.table.columns, work.job.partition_by, 0, work.followed.shape)
+        images = sides.lake.build_batch(
+            upserts, sides.table.columns, work.job.lake.partition_by, 0, work.followed.shape
+        )
         key = tuple(column.lake_name for column in sides.table.key_columns)
         held = work.quarantine.hold_rows(images, key)
         if held.by_rule:
@@ -185,8 +187,10 @@ def _make_savepoint(work: ApplyWork, tally: Tally) -> None:
 def _carried(work: ApplyWork, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
     # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
     if earlier is None:
-        blank = Checkpoint(work.job.strategy, work.job.watermark, None, None, read_seq, work.sides.table.identity)
-        return replace(blank, incrementing=work.job.incrementing)
+        blank = Checkpoint(
+            work.job.pull.strategy, work.job.pull.watermark, None, None, read_seq, work.sides.table.identity
+        )
+        return replace(blank, incrementing=work.job.pull.incrementing)
     as_of = max((at for at in (earlier.as_of_micros, work.as_of_micros) if at is not None), default=None)
     return replace(earlier, read_seq=read_seq, as_of_micros=as_of)
 
@@ -213,7 +217,7 @@ def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str,
     sides, job = work.sides, work.job
     found = sides.comparer.build_corrective(rechecked, status)
     shape = work.followed.shape
-    upserts = sides.lake.build_batch(found.upserts, sides.table.columns, job.partition_by, carried.read_seq, shape)
+    upserts = sides.lake.build_batch(found.upserts, sides.table.columns, job.lake.partition_by, carried.read_seq, shape)
     last = status == DOUBLED or not tally.found[DOUBLED]
     stands = _taken_over(work, rechecked, carried, tally) if last else carried
     batch = Corrective(upserts, found.deletes, found.expected)

@@ -58,16 +58,18 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
     bound = None if start.bound is None else start.watermark.text(Mark(start.bound))
     replaces = is_full and start.existing is not None and is_overwrite(job)
     notes: tuple[str, ...] = ("the whole table would be replaced, within the policy's limits",) if replaces else ()
-    if job.limit_rows is not None and start.bound is not None and not replaces:
-        notes += (f"read in pages of {job.limit_rows:,} rows, each a commit; the parts are those of one read of all",)
+    if job.pull.pages.limit_rows is not None and start.bound is not None and not replaces:
+        notes += (
+            f"read in pages of {job.pull.pages.limit_rows:,} rows, each a commit; the parts are those of one read of all",
+        )
     key = tuple(column.lake_name for column in start.table.key_columns)
     columns = tuple((column.lake_name, column.declared) for column in start.table.columns)
-    partition_by = tuple(field.lake_name for field in job.partition_by)
+    partition_by = tuple(field.lake_name for field in job.lake.partition_by)
     return PullPlan(
         table=job.name,
-        strategy=job.strategy,
+        strategy=job.pull.strategy,
         mode="full" if is_full else "incremental",
-        lake_path=job.lake_path,
+        lake_path=job.lake.path,
         checkpoint=checkpoint,
         after=None if is_full else start.watermark.text(None if lower is None else lower.mark),
         before=None if is_full or upper is None else bound,
@@ -75,7 +77,7 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
         bound_why=start.watermark.bound_why(start.moment) or start.moment.bound_why,
         connections=source.connections,
         read=None if empty else source.plan_read(start.table, cut_keys(job, start.table, source), start.window),
-        create=None if start.existing is not None else WouldCreate(job.lake_type, key, partition_by, columns),
+        create=None if start.existing is not None else WouldCreate(job.lake.type, key, partition_by, columns),
         notes=(*start.notes, *notes),
         schema=start.schema,
     )

@@ -159,13 +159,13 @@ def _handed_back(start: Start, done: _Done, edges: Edges) -> Start:
 
 def _pages(job: TableJob, start: Start, source: Source, ends: Callable[[int], bool]) -> Iterator[PageRange]:
     """The start's window, whole or in pages, until it `ends`. The last page of a whole read has no end."""
-    if job.limit_rows is None or start.bound is None:
+    if job.pull.pages.limit_rows is None or start.bound is None:
         yield PageRange(start.window, None)
         return
     rest = replace(start.window, upper=Edge(Mark(start.bound)))
     for pages in count(1):
         page = next_page(
-            rest, job.limit_rows, lambda window, rows, at: source.look_ahead(start.table, window, rows, at)
+            rest, job.pull.pages.limit_rows, lambda window, rows, at: source.look_ahead(start.table, window, rows, at)
         )
         if page.rest is None:
             yield PageRange(replace(page.window, upper=None), None) if start.whole else page
@@ -180,7 +180,7 @@ def _pages(job: TableJob, start: Start, source: Source, ends: Callable[[int], bo
 def _ends(job: TableJob, start: Start, clock: Clock) -> Callable[[int], bool]:
     """Whether so many pages are all of this pull. A full fetch over a table that is there is never cut: none goes on with it."""
     begun, is_again = clock.monotonic_seconds(), start.whole and start.existing is not None
-    return lambda pages: not is_again and job.pages.suffice(pages, clock.monotonic_seconds() - begun)
+    return lambda pages: not is_again and job.pull.pages.suffice(pages, clock.monotonic_seconds() - begun)
 
 
 def _added(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt, lake: Lake) -> _Done:
@@ -204,7 +204,7 @@ def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, sour
     odd = odd_shapes(staged.shapes, reached)
     if odd:
         raise RefusedError(
-            f"table {job.name}: watermark {', '.join(job.watermark)} holds text that does not sort as time does: "
+            f"table {job.name}: watermark {', '.join(job.pull.watermark)} holds text that does not sort as time does: "
             f"{', '.join(odd)} (digits shown as 0)",
             fix="write all watermarks as ISO text of one form, such as 2026-03-01T10:08:00.000Z, or choose another column",
         )
@@ -218,7 +218,7 @@ def _write(
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     standing = lineage_after(earlier, start.standing, anew=done.existing is None or land is not None)
     blank = Checkpoint(
-        job.strategy,
+        job.pull.strategy,
         start.watermark.names,
         None,
         None,
@@ -232,7 +232,7 @@ def _write(
         as_of_micros=start.moment.as_of(None if earlier is None else earlier.as_of_micros),
     )
     checkpoint = start.watermark.written(blank, reached)
-    rows = lake.build_batch(staged.frame, start.table.columns, job.partition_by, read_seq, start.shape)
+    rows = lake.build_batch(staged.frame, start.table.columns, job.lake.partition_by, read_seq, start.shape)
     labels = job.labels("pull")
     if done.existing is None:
         instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)
@@ -247,7 +247,9 @@ def _write(
 def _new_table(job: TableJob, table: SourceTable) -> NewTable:
     key = tuple(column.lake_name for column in table.key_columns)
     spelled = needs_spelling(table.key_columns)
-    return NewTable(job.name, job.lake_type, key, job.partition_by, change_log=job.change_log, spelled=spelled)
+    return NewTable(
+        job.name, job.lake.type, key, job.lake.partition_by, change_log=job.lake.change_log, spelled=spelled
+    )
 
 
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
@@ -257,7 +259,8 @@ def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
     if not done.greatest_group_rows:
         return notes
     names = ", ".join(start.watermark.order.columns)
-    group = f"{done.greatest_group_rows:,} rows share one {names}: they came as one page, above pull.limit {job.limit_rows:,}"
+    limit = f"pull.limit {job.pull.pages.limit_rows:,}"
+    group = f"{done.greatest_group_rows:,} rows share one {names}: they came as one page, above {limit}"
     return (*notes, group)
 
 

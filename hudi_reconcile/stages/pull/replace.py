@@ -6,7 +6,7 @@ Decides when a pull does so, and refuses by the numbers. Nothing is written befo
 from __future__ import annotations
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
-from hudi_reconcile.core.plan.guards import PlanCounts, Policy, failed_guards, replacement_guards
+from hudi_reconcile.core.plan.guards import PlanCounts, failed_guards, replacement_guards
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.ports import Replaced
@@ -15,7 +15,7 @@ from hudi_reconcile.stages.job import TableJob
 
 def is_overwrite(job: TableJob) -> bool:
     """Whether a full fetch replaces the table: what the config says, else what the strategy implies (docs/adr/0008)."""
-    return (job.full_mode or ("overwrite" if job.strategy == "full" else "upsert")) == "overwrite"
+    return (job.pull.full_mode or ("overwrite" if job.pull.strategy == "full" else "upsert")) == "overwrite"
 
 
 def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> None:
@@ -36,8 +36,7 @@ def check_replacement(
     What was approved or accepted says yes.
     """
     counts = PlanCounts(0, found.gone_rows, source_rows, found.lake_rows)
-    policy = Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
-    guards = (*replacement_guards(counts, policy), *standing)
+    guards = (*replacement_guards(counts, job.policy), *standing)
     no = failed_guards(
         guards,
         deletes=found.gone_rows,

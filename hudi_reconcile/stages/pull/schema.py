@@ -72,7 +72,7 @@ def columns_for_correction(
 
 
 def _evolve(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Evolution:
-    found = evolve(source, lake, Past.of(checkpoint), partition_by=job.partition_by, exclude=job.exclude)
+    found = evolve(source, lake, Past.of(checkpoint), partition_by=job.lake.partition_by, exclude=job.columns.exclude)
     if found.refused:
         listed = "; ".join(f"{one.column}: {one.why}" for one in found.refused)
         fixes = "; ".join(f"{one.column}: {one.fix}" for one in found.refused)

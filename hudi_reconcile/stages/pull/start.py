@@ -56,7 +56,7 @@ def choose_start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> St
     try:
         return _start(job, source, lake, full=full)
     except UntrustedWindowError as lost:
-        if job.on_error != "full":
+        if job.pull.on_error != "full":
             raise
         start = _start(job, source, lake, full=True)
         return replace(start, notes=(*start.notes, f"every row was fetched (pull.on_error: full): {lost.message}"))
@@ -81,9 +81,9 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
         _refuse_counter_gone_back(job, watermark, reached, bound)
         if not watermark.by_version:  # always there, and no clock that could be wrong
             signs = source.count_signs(table, watermark.order, reached=reached, now=now)
-        if bound is None and job.limit_rows is not None:
+        if bound is None and job.pull.pages.limit_rows is not None:
             bound = _numbers_now(source, table, watermark)
-    whole = full or existing is None or job.strategy == "full" or not watermark.moving
+    whole = full or existing is None or job.pull.strategy == "full" or not watermark.moving
     window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
     if not is_empty(window):
         refuse_behind(job, replica_lag(watermark, before, moment, source.zone_offset_micros))
@@ -106,7 +106,7 @@ def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
 
     Then the lake's columns follow the source's. Raises RefusedError for what cannot be carried or cannot follow.
     """
-    typed = {*job.moving, *(field.column for field in job.partition_by if field.transform != "identity")}
+    typed = {*job.pull.moving, *(field.column for field in job.lake.partition_by if field.transform != "identity")}
     held = frozenset() if start.existing is None else frozenset(column.name for column in start.existing.columns)
     there = {column.name for column in start.table.columns if column.lake_name in held}
     stuck = uncarried & (there | typed)
@@ -240,7 +240,7 @@ def _clockless(watermark: Watermark) -> tuple[str, ...]:
 
 
 def _unlogged(job: TableJob, existing: LakeTable | None) -> tuple[str, ...]:
-    if existing is None or existing.change_log is not None or job.change_log is None:
+    if existing is None or existing.change_log is not None or job.lake.change_log is None:
         return ()
     return (
         "lake.cdc is true, but the table was made without a change log, and Hudi adds none later: use a new lake.path",
@@ -249,7 +249,7 @@ def _unlogged(job: TableJob, existing: LakeTable | None) -> tuple[str, ...]:
 
 def _next(job: TableJob, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
     reached = watermark.reached(None if before is None else before.checkpoint)
-    return next_window(watermark.order, reached, bound, overlap_micros=job.overlap_micros)
+    return next_window(watermark.order, reached, bound, overlap_micros=job.pull.overlap_micros)
 
 
 def _numbers_now(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
@@ -298,7 +298,7 @@ def _checkpoint(
         return found
     if found is None:
         raise UntrustedWindowError(
-            f"table {job.name}: {job.lake_path} exists, but no commit on its timeline carries our checkpoint",
+            f"table {job.name}: {job.lake.path} exists, but no commit on its timeline carries our checkpoint",
             fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
         )
     kept = found.checkpoint
@@ -306,7 +306,7 @@ def _checkpoint(
         was = ", ".join(kept.watermark if kept.incrementing is None else (*kept.watermark, kept.incrementing)) or "none"
         raise UntrustedWindowError(
             f"table {job.name}: the checkpoint was made with watermark {was}, the config says "
-            f"{', '.join(job.moving) or 'none'}",
+            f"{', '.join(job.pull.moving) or 'none'}",
             fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
         )
     if kept.source_identity != table.identity:

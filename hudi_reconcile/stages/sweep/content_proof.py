@@ -161,19 +161,19 @@ def keep_proof(job: TableJob, scope: Scope, part: PartialSweep, edges: Edges, su
     fresh = cut_keys(job, scope.table, source)
     if not isinstance(fresh, RangeSegments):
         return "the key does not begin with an integer"
-    settings = (*sorted(job.exclude), *(f"{a} is {b}" for a, b in job.rename.items()), asked.maker)
+    settings = (*sorted(job.columns.exclude), *(f"{a} is {b}" for a, b in job.columns.rename.items()), asked.maker)
     subject = subject_digest(subject, *settings)
     earlier, note = asked.known()
     if earlier is not None and (doubt := find_doubt(earlier, subject, versions.standing)):
         note = f"the content proof of run {earlier.run_id} was not used: {doubt}"
         earlier = None
     if earlier is not None:
-        _, known = continue_coverage((earlier.coverage,), subject, fresh, job.segments)
+        _, known = continue_coverage((earlier.coverage,), subject, fresh, job.sweep.segments)
         if known is not None:
             base = replace(earlier, standing=versions.standing)
             return ProofKeeper(versions, base, earlier, asked.rotation, now_micros)
         note = f"the content proof of run {earlier.run_id} was not used: the table outgrew its segments"
-    base = ContentProof(versions.standing, Coverage(subject, fresh, job.segments), _NOTHING, {})
+    base = ContentProof(versions.standing, Coverage(subject, fresh, job.sweep.segments), _NOTHING, {})
     return ProofKeeper(versions, base, None, asked.rotation, now_micros, note)
 
 
@@ -185,8 +185,8 @@ def _hindrance(job: TableJob, scope: Scope, part: PartialSweep) -> str:
         return "sweep.rotation: 1"
     if scope.table.rows_estimate < asked.least_rows:
         return f"under {asked.least_rows:,} rows all are compared in seconds"
-    if job.is_query:
+    if job.source.is_query:
         return "a query shows no versions of its rows"
-    if job.mode == "pushdown":
+    if job.sweep.mode == "pushdown":
         return "sweep.mode: pushdown"
     return "some columns are compared on fewer digits" if scope.agreement.cut else ""

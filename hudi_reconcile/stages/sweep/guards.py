@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan.guards import PlanCounts, Policy, guard_replica_deletes, guards
+from hudi_reconcile.core.plan.guards import PlanCounts, guard_replica_deletes, guards
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, lineage_guards
 from hudi_reconcile.core.result import DRIFT_KINDS
@@ -25,19 +25,14 @@ def check_guards(
     """All guards. `columns`: in how many rows each differs. `table_rows`: the whole table's where a part was compared."""
     deletes = found.kinds.get("deleted", 0)
     upserts = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS) - deletes
-    apart = {name: rows for name, rows in columns.items() if name not in job.watermark}
+    apart = {name: rows for name, rows in columns.items() if name not in job.pull.watermark}
     counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
     before = None if found.checkpoint is None else found.checkpoint.checkpoint
     return (
-        *guards(counts, build_policy(job)),
+        *guards(counts, job.policy),
         *((guard_replica_deletes(deletes),) if found.moment.is_replica else ()),
         *lineage_guards(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
     )
-
-
-def build_policy(job: TableJob) -> Policy:
-    """The limits that the config sets now."""
-    return Policy(job.max_deletes, job.max_delete_share, job.max_upsert_share)
 
 
 def refuse_unreplayed(

@@ -19,12 +19,12 @@ def choose_mode(
 
     Raises UsageError where `pushdown` is demanded of a source, or of columns, that cannot be digested inside.
     """
-    if job.mode == "stream":
+    if job.sweep.mode == "stream":
         return Choice(pushdown=False, why="sweep.mode: stream")
     if part is not None and (why := _in_spark(part)):
-        return Choice(pushdown=False, why=f"sweep.mode: {job.mode}, but {why}")
+        return Choice(pushdown=False, why=f"sweep.mode: {job.sweep.mode}, but {why}")
     hindrance = _hindrance(agreement) or source.find_hindrance(table, agreement)
-    if job.mode == "pushdown":
+    if job.sweep.mode == "pushdown":
         if hindrance:
             raise UsageError(
                 f"table {job.name}: sweep.mode pushdown is not possible: {hindrance}",

@@ -54,15 +54,15 @@ def cut_portion(
     subject = subject_of(job, part, scope)
     if part.budget_seconds is None and part.max_duty >= 1:
         cut = cut_keys(job, scope.table, source, md5=pushdown)
-        return Portion(part, cut, Coverage(subject, cut, job.segments), partitions, listed)
+        return Portion(part, cut, Coverage(subject, cut, job.sweep.segments), partitions, listed)
     in_parts = not source.find_hindrance(scope.table, scope.agreement)
     fresh = cut_keys(job, scope.table, source, md5=in_parts)
-    cut, earlier = continue_coverage(part.earlier, subject, fresh, job.segments)
+    cut, earlier = continue_coverage(part.earlier, subject, fresh, job.sweep.segments)
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
     order = order_by_age(earlier, list_segments(cut))
     until = math.inf if part.budget_seconds is None else begun + part.budget_seconds
     walk = Scan(clock, order, until, at_once, part.max_duty)
-    coverage = Coverage(subject, cut, job.segments) if earlier is None else earlier
+    coverage = Coverage(subject, cut, job.sweep.segments) if earlier is None else earlier
     return Portion(part, cut, coverage, partitions, listed, walk)
 
 
@@ -71,11 +71,11 @@ def partition_columns(job: TableJob, part: PartialSweep) -> frozenset[str]:
     if not part.partitions:
         return frozenset()
     at_source = {
-        lake: source for source, lake in job.rename.items()
+        lake: source for source, lake in job.columns.rename.items()
     }  # a plain partition column is named as in the lake
     return frozenset(
         at_source.get(field.column, field.column) if field.transform == "identity" else field.column
-        for field in job.partition_by
+        for field in job.lake.partition_by
     )
 
 
@@ -87,8 +87,8 @@ def find_partitions(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Part
         job.name,
         scope.table,
         scope.lake_table,
-        job.partition_by,
-        masked=job.masking.named_among(column.name for column in scope.described.columns),
+        job.lake.partition_by,
+        masked=job.columns.masking.named_among(column.name for column in scope.described.columns),
     )
     return PartitionScope(rule, paths, near(rule, paths))
 
@@ -149,8 +149,8 @@ def _partitions(
         job.name,
         scope.table,
         scope.lake_table,
-        job.partition_by,
-        masked=job.masking.named_among(column.name for column in scope.described.columns),
+        job.lake.partition_by,
+        masked=job.columns.masking.named_among(column.name for column in scope.described.columns),
     )
     listed = lake.list_partitions(pin_lake(lake)[0], rule)
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
@@ -160,11 +160,11 @@ def subject_of(job: TableJob, part: PartialSweep, scope: Scope) -> str:
     """Names what is compared: where anything of it changes, no earlier comparison counts."""
     named = {
         "source": scope.table.identity,
-        "where": job.where,
-        "lake": job.lake_path,
+        "where": job.source.where,
+        "lake": job.lake.path,
         "key": list(scope.table.key),
         "columns": schema_text(scope.agreement),
-        "tolerance": {name: f"{limit:f}" for name, limit in job.tolerance.items()},
+        "tolerance": {name: f"{limit:f}" for name, limit in job.columns.tolerance.items()},
         "partitions": sorted(set(part.partitions)),
     }
     return sha256(canonical_bytes(named)).hexdigest()

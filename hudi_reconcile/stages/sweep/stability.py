@@ -21,7 +21,7 @@ def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None 
 
     Only the segments that were `compared` are asked for, where these are not all.
     """
-    if not job.is_query:
+    if not job.source.is_query:
         return ()
     with sides.source.freeze() as name:
         first = sides.comparer.digest_source(sides.source_in_scope(compared))

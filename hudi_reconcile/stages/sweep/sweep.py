@@ -152,11 +152,11 @@ def _told_altered(job: TableJob, ground: SweepContext, found: Confirmed, source:
 def _waiting(job: TableJob, ground: SweepContext, edges: Edges) -> Waiting:
     return Waiting(
         edges.clock,
-        job.settle_seconds,
-        job.overlap_micros,
+        job.sweep.settle_seconds,
+        job.pull.overlap_micros,
         ground.watermark,
         foreign=not ground.scope.lake_table.owned,
-        limit_seconds=job.settle_limit_seconds,
+        limit_seconds=job.sweep.settle_limit_seconds,
     )
 
 
@@ -178,7 +178,7 @@ def _sides(job: TableJob, ground: SweepContext, edges: Edges) -> Sides:
         edges.lake,
         edges.make(ground.scope.agreement, ground.cut),
         pushdown=ground.mode.pushdown,
-        one_snapshot=job.one_snapshot,
+        one_snapshot=job.sweep.one_snapshot,
         scope=ground.portion.scope,
         survey=None if ground.mode.pushdown else partial(edges.source.survey, ground.scope.declared),
     )
@@ -342,7 +342,7 @@ def prepare_sweep(job: TableJob, scope: Scope, watermark: Watermark, edges: Edge
     kept = keep_proof(job, scope, part, edges, subject_of(job, part, scope))
     keeper, why = (None, kept) if isinstance(kept, str) else (kept, "")
     if keeper is not None and keeper.past is not None:
-        mode = Choice(pushdown=False, why=f"sweep.mode: {job.mode}, and most segments are proven")
+        mode = Choice(pushdown=False, why=f"sweep.mode: {job.sweep.mode}, and most segments are proven")
     else:
         mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
     if keeper is not None and mode.pushdown:
@@ -380,7 +380,7 @@ def draft_plan(
         run_id=job.run_id,
         table=job.name,
         created_micros=clock.utc_micros(),
-        lake_path=job.lake_path,
+        lake_path=job.lake.path,
         lake_instant=found.pin.instant.completed,
         source_identity=ground.scope.table.identity,
         source_snapshot=found.moment.snapshot,
@@ -392,7 +392,7 @@ def draft_plan(
         deletes=deletes,
         guards=check_guards(job, found, parts.columns, table_rows=table_rows, standing=ground.standing),
         requirements=(
-            Requirement("lake_path", job.lake_path),
+            Requirement("lake_path", job.lake.path),
             Requirement("source_identity", ground.scope.table.identity),
             Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
             Requirement(SCHEMA, schema_text(ground.scope.agreement)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -10,11 +9,12 @@ import pytest
 
 from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, lock_check, open_folder_check
 from hudi_reconcile.app.doctor.server import Check
+from hudi_reconcile.core.plan.guards import Policy
 from hudi_reconcile.core.plan.lake_locks import PROVIDER, client_classes
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Instant, SourceTable
 from hudi_reconcile.ports import Origin
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import LakeSettings, PullSettings, TableJob
 
 SOURCE = SourceTable("public.orders", (Column("order_id", Kind.INTEGER, "bigint"),), ("order_id",), 1, "server/table")
 PROPERTIES = """#Updated at 2026-11-21
@@ -27,23 +27,14 @@ hoodie.record.merge.mode=EVENT_TIME_ORDERING
 """
 
 
-def job(path: str) -> TableJob:
+def job(path: str, *, adopt: bool = False) -> TableJob:
     return TableJob(
-        "orders",
-        path,
-        "copy_on_write",
-        "timestamp",
-        ("updated_at",),
-        overlap_micros=0,
-        partition_by=(),
-        exclude=frozenset(),
-        segments=None,
-        settle_seconds=0.0,
-        max_deletes=1,
-        max_delete_share=1.0,
-        max_upsert_share=1.0,
-        savepoint="never",
+        name="orders",
         run_id="doctor",
+        lake=LakeSettings(path=path, type="copy_on_write", adopt=adopt),
+        pull=PullSettings(strategy="timestamp", watermark=("updated_at",)),
+        policy=Policy(1, 1.0, 1.0),
+        savepoint="never",
     )
 
 
@@ -85,7 +76,7 @@ def test_table_of_another_tool_is_told_in_plain_lines(tmp_path: Path) -> None:
     folder = hudi_table(tmp_path / "orders", ordering="order_id")
 
     first, *lines = lake_checks(job(str(folder)), SOURCE, lambda _: origin)
-    adopted, *more = lake_checks(replace(job(str(folder)), adopt=True), SOURCE, lambda _: Origin())
+    adopted, *more = lake_checks(job(str(folder), adopt=True), SOURCE, lambda _: Origin())
 
     assert (first.status, "adopt: true" in first.fix) == ("warn", True)
     said = "\n".join(line.detail for line in lines)
@@ -101,7 +92,7 @@ def test_table_of_another_tool_is_told_in_plain_lines(tmp_path: Path) -> None:
 def test_table_whose_ordering_field_the_source_lacks_cannot_be_adopted(tmp_path: Path) -> None:
     folder = hudi_table(tmp_path / "orders", ordering="kafka_offset")
 
-    first, *lines = lake_checks(replace(job(str(folder)), adopt=True), SOURCE, lambda _: Origin())
+    first, *lines = lake_checks(job(str(folder), adopt=True), SOURCE, lambda _: Origin())
 
     assert first.status == "warn"
     assert "apply: refused: its ordering field kafka_offset is no column of the source" in [one.detail for one in lines]

@@ -172,7 +172,7 @@ def test_count_of_transactions_that_went_back_ends_the_proof() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"exclude": frozenset({"v"})}, {"where": "v > 0"}, {"lake_path": "/lake/other"}, {"segments": 3}]
+    "changes", [{"exclude": frozenset({"v"})}, {"where": "v > 0"}, {"path": "/lake/other"}, {"segments": 3}]
 )
 def test_other_settings_end_the_proof(changes: dict[str, Any]) -> None:
     world, proof = proven_world()

@@ -328,7 +328,7 @@ def test_whole_sweep_leaves_coverage_that_a_budget_goes_on_from() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"exclude": frozenset({"v"})}, {"where": "id > 0"}, {"segments": 8}, {"lake_path": "/lake/other"}],
+    [{"exclude": frozenset({"v"})}, {"where": "id > 0"}, {"segments": 8}, {"path": "/lake/other"}],
 )
 def test_coverage_of_another_comparison_is_not_gone_on_from(change: dict[str, Any]) -> None:
     world = pulled(*ROWS)

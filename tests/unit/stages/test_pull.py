@@ -195,7 +195,7 @@ def test_checkpoint_of_another_source_is_refused() -> None:
 
 
 def test_table_of_another_type_is_refused() -> None:
-    refuse(pulled((1, 1, 100)), "merge_on_read", lake_type="merge_on_read")
+    refuse(pulled((1, 1, 100)), "merge_on_read", type="merge_on_read")
 
 
 def test_table_of_another_record_key_is_refused() -> None:

@@ -123,7 +123,7 @@ def test_pages_of_numbers_end_at_the_greatest_that_was_there_at_the_start() -> N
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize(
     ("settings", "pages"),
-    [({"most_pages": 2}, 2), ({"stop_after_seconds": 0.007}, 2), ({"stop_after_seconds": 1e9}, 3)],
+    [({"most": 2}, 2), ({"stop_after_seconds": 0.007}, 2), ({"stop_after_seconds": 1e9}, 3)],
 )
 def test_pull_ends_at_a_page_and_the_next_one_goes_on_to_the_same_rows(
     settings: dict[str, Any], pages: int, *, first: bool
@@ -149,7 +149,7 @@ def test_full_fetch_over_a_table_is_never_left_in_the_middle() -> None:
     world = filled(*((key, key * 10) for key in range(1, 7)))
     done(world)
 
-    found = done(world, full=True, limit_rows=2, most_pages=1)
+    found = done(world, full=True, limit_rows=2, most=1)
 
     assert (found.pages, found.reached_bound) == (3, True)
 
