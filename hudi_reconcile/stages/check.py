@@ -29,7 +29,7 @@ from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Column
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Edges, Frame, KeysTarget, RuleEngine, Source
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import ColumnSettings, TableJob
 from hudi_reconcile.stages.preconditions import require_table
 from hudi_reconcile.stages.stage_log import Laps
 
@@ -135,17 +135,17 @@ def _may_quote(check: object, job: TableJob) -> bool:
         return False
     said = [check.kwargs.get(name) for name in _COLUMN_WORDS]
     names = [one for given in said for one in (given if isinstance(given, list | tuple | set) else [given]) if one]
-    return not names or any(_hides(job, str(one)) for one in names)
+    return not names or any(_hides(job.columns, str(one)) for one in names)
 
 
 def _is_masked(check: object, job: TableJob) -> bool:
     """True for a check on single rows of a masked column: the values that it asks for may be those of rows."""
-    return isinstance(check, ON_ONE_ROW) and _hides(job, check.column)
+    return isinstance(check, ON_ONE_ROW) and _hides(job.columns, check.column)
 
 
-def _hides(job: TableJob, lake_name: str) -> bool:
-    source = {lake: name for name, lake in job.columns.rename.items()}
-    return job.columns.masking.how(source.get(lake_name, lake_name), lake_name) is not None
+def _hides(columns: ColumnSettings, lake_name: str) -> bool:
+    source = {lake: name for name, lake in columns.rename.items()}
+    return columns.masking.how(source.get(lake_name, lake_name), lake_name) is not None
 
 
 def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleContext) -> Measured:

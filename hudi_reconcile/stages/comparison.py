@@ -19,7 +19,7 @@ from hudi_reconcile.core.tables.schema_drift import Columns, changes
 from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, encode_columns
 from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Comparer, Frame, Lake, Look, Source, Survey
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import ColumnSettings, SweepSettings, TableJob
 from hudi_reconcile.stages.watermark import Watermark
 
 
@@ -105,7 +105,7 @@ def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
     """Raises UsageError for a tolerance on a column that is missing, no number, or part of the key or watermark."""
     kinds = {column.name: column.kind for column in table.columns}
     for name in job.columns.tolerance:
-        why = _no_tolerance(name, kinds.get(name), job, table)
+        why = _no_tolerance(name, kinds.get(name), job.pull.moving, table)
         if why:
             numbers = ", ".join(c for c, kind in kinds.items() if kind in TOLERANCE_KINDS and c not in table.key)
             raise UsageError(
@@ -140,16 +140,16 @@ def hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unver
     )
 
 
-def settings_notes(job: TableJob) -> tuple[str, ...]:
+def settings_notes(columns: ColumnSettings) -> tuple[str, ...]:
     """What the config leaves out, maps and allows for, one line each."""
     notes = []
-    if job.columns.exclude:
-        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(job.columns.exclude))}")
-    if job.columns.rename:
-        pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in job.columns.rename.items())
+    if columns.exclude:
+        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(columns.exclude))}")
+    if columns.rename:
+        pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in columns.rename.items())
         notes.append(f"compared under another name (compare.rename): {pairs}")
-    if job.columns.tolerance:
-        allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in job.columns.tolerance.items())
+    if columns.tolerance:
+        allowed = ", ".join(f"{name} up to {limit:f}" for name, limit in columns.tolerance.items())
         notes.append(f"differences allowed (compare.tolerance), unequal segments joined row by row: {allowed}")
     return tuple(notes)
 
@@ -223,12 +223,12 @@ def _precision_fix(item: ComparedColumn) -> str:
     return f"{widen}, or accept it: compare: {{tolerance: {{{item.column.name}: {step}}}}}"
 
 
-def _no_tolerance(name: str, kind: Kind | None, job: TableJob, table: SourceTable) -> str:
+def _no_tolerance(name: str, kind: Kind | None, moving: tuple[str, ...], table: SourceTable) -> str:
     if kind is None:
         return "which the source does not have"
     if name in table.key:
         return "a key column: rows are found by it"
-    if name in job.pull.moving:
+    if name in moving:
         return "a watermark column"
     return "" if kind in TOLERANCE_KINDS else "which holds no number"
 
@@ -286,8 +286,8 @@ class Sides:
         return rows if self.scope is None else self.lake.mark_scope(rows, "source", self.scope)
 
 
-def cut_keys(job: TableJob, table: SourceTable, source: Source, *, md5: bool = False) -> Segmentation:
+def cut_keys(sweep: SweepSettings, table: SourceTable, source: Source, *, md5: bool = False) -> Segmentation:
     """Key ranges where the first key column is an integer, hash buckets otherwise; a source serves only `md5` ones."""
     integer = table.key_columns[0].kind is Kind.INTEGER
     by: HashBy = "md5" if md5 else "xxhash64"
-    return choose(table.key, source.measure_extent(table), integer_key=integer, wanted=job.sweep.segments, by=by)
+    return choose(table.key, source.measure_extent(table), integer_key=integer, wanted=sweep.segments, by=by)

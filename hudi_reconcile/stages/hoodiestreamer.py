@@ -12,7 +12,7 @@ from hudi_reconcile.core.pull.cursor import Mark, rank
 from hudi_reconcile.core.pull.hoodiestreamer import StreamerPosition, position, spell_checkpoint
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, SourceTable
 from hudi_reconcile.ports import Lake, Origin
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import PullSettings
 from hudi_reconcile.stages.watermark import Watermark
 
 
@@ -34,14 +34,16 @@ def find_position(watermark: Watermark, origin: Origin) -> StreamerPosition | No
     return position(watermark.moving[0].kind, origin.streamer_checkpoint)
 
 
-def streamer_checkpoint(job: TableJob, watermark: Watermark, table: SourceTable, lake: Lake) -> CheckpointAt | None:
+def streamer_checkpoint(
+    pulls: PullSettings, watermark: Watermark, table: SourceTable, lake: Lake
+) -> CheckpointAt | None:
     """HoodieStreamer's checkpoint as ours, so early that nothing is passed over; None where there is none to go on from."""
     origin = lake.read_origin()
     found = find_position(watermark, origin)
     if found is None or origin.instant is None:
         return None
     columns = tuple(sorted(column.lake_name for column in table.columns))
-    blank = Checkpoint(job.pull.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
+    blank = Checkpoint(pulls.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
     return CheckpointAt(watermark.written(blank, Mark(found.earliest)), origin.instant)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import STOPS, ReconcileError
-from hudi_reconcile.core.plan.guards import failed_guards, guard_shrunken_source, tighten_guards
+from hudi_reconcile.core.plan.guards import Policy, failed_guards, guard_shrunken_source, tighten_guards
 from hudi_reconcile.core.plan.lake_ownership import describe_writers, refuse_silent
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
 from hudi_reconcile.core.plan.steps import Course, StepName, list_steps
@@ -92,7 +92,7 @@ def apply(
             course.skip_to(StepName.VERIFY)
             return _taken(course, _compared_again(_work(job, plan, findings_path, left, edges), edges, listing, course))
         course.begin(StepName.GUARD)
-        if no := _refusals(job, plan, approval, left.action, _shrunken(job, plan, table, edges.source)):
+        if no := _refusals(job.policy, plan, approval, left.action, _shrunken(job.policy, plan, table, edges.source)):
             return _taken(course, refused_result(job, plan, no, landed=bool(landed)))
         if approval.dead_writers:
             course.begin(StepName.ROLL_BACK)
@@ -109,10 +109,10 @@ def _taken(course: Course, found: TableResult) -> TableResult:
 
 
 def _refusals(
-    job: TableJob, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
+    policy: Policy, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
 ) -> tuple[Guard, ...]:
     return failed_guards(
-        (*tighten_guards(plan.guards, job.policy), *shrunken),
+        (*tighten_guards(plan.guards, policy), *shrunken),
         deletes=plan.deletes,
         approved=approval.approve_deletes,
         only=action,
@@ -169,11 +169,11 @@ def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None, cour
     return replace(found, schema=work.scope.schema, columns=work.scope.types, cost=cost)
 
 
-def _shrunken(job: TableJob, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
+def _shrunken(policy: Policy, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
     planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
     if not plan.deletes or not isinstance(planned, int) or not planned:
         return ()
-    return (guard_shrunken_source(planned, source.count_rows(table), job.policy),)
+    return (guard_shrunken_source(planned, source.count_rows(table), policy),)
 
 
 def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> ApplyWork:
@@ -287,7 +287,9 @@ def _rechecked(work: ApplyWork, course: Course) -> _Rechecked:
         course.begin(StepName.ASK_DELETES)
     rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
     if checkpoint is None and not work.scope.lake_table.owned:
-        checkpoint = streamer_checkpoint(work.job, choose_watermark(work.job, sides.table), sides.table, sides.lake)
+        checkpoint = streamer_checkpoint(
+            work.job.pull, choose_watermark(work.job, sides.table), sides.table, sides.lake
+        )
     earlier = None if checkpoint is None else checkpoint.checkpoint
     counts = comparer.count(rechecked, "status")
     ready = sum(counts.get(status, 0) for status in (READY, DOUBLED))

@@ -99,7 +99,7 @@ def done_result(
         segments={}
         if verified is None
         else {"verified": len(verified.digests), "unequal": len(unequal_of(verified.digests).ids)},
-        notes=(*settings_notes(job), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
+        notes=(*settings_notes(job.columns), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 

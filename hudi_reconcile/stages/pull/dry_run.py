@@ -56,7 +56,7 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
     checkpoint = None if start.before is None else start.before.checkpoint.text
     lower, upper, is_full = start.window.lower, start.window.upper, start.whole
     bound = None if start.bound is None else start.watermark.text(Mark(start.bound))
-    replaces = is_full and start.existing is not None and is_overwrite(job)
+    replaces = is_full and start.existing is not None and is_overwrite(job.pull)
     notes: tuple[str, ...] = ("the whole table would be replaced, within the policy's limits",) if replaces else ()
     if job.pull.pages.limit_rows is not None and start.bound is not None and not replaces:
         notes += (
@@ -76,7 +76,7 @@ def dry_run(job: TableJob, edges: Edges, *, full: bool) -> PullPlan:
         bound=bound,
         bound_why=start.watermark.bound_why(start.moment) or start.moment.bound_why,
         connections=source.connections,
-        read=None if empty else source.plan_read(start.table, cut_keys(job, start.table, source), start.window),
+        read=None if empty else source.plan_read(start.table, cut_keys(job.sweep, start.table, source), start.window),
         create=None if start.existing is not None else WouldCreate(job.lake.type, key, partition_by, columns),
         notes=(*start.notes, *notes),
         schema=start.schema,

@@ -69,9 +69,9 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
         if start.whole and start.existing is not None:
             refuse_unsafe_writers(job, lake)  # before all rows are read for nothing
         start = carry(job, start, frozenset(source.find_uncarried(start.table, start.window)))
-        if start.existing is not None and start.whole and is_overwrite(job):
+        if start.existing is not None and start.whole and is_overwrite(job.pull):
             return _overwrite(job, start, edges, approval)
-        done, cut = _Done(start.existing, start.before), cut_keys(job, start.table, source)
+        done, cut = _Done(start.existing, start.before), cut_keys(job.sweep, start.table, source)
         try:
             for page in _pages(job, start, source, _ends(job, start, edges.clock)):
                 staged = source.stage_rows(start.table, cut, page.window, start.bound)
@@ -105,7 +105,7 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
     if table is None:
         raise ValueError("there is nothing to replace")
     before = source.count_rows(start.table)
-    staged = source.stage_rows(start.table, cut_keys(job, start.table, source), start.window, start.bound)
+    staged = source.stage_rows(start.table, cut_keys(job.sweep, start.table, source), start.window, start.bound)
     refuse_torn(job, staged.rows, before, source.count_rows(start.table))
     gone = 0
 
@@ -253,7 +253,7 @@ def _new_table(job: TableJob, table: SourceTable) -> NewTable:
 
 
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
-    adds = done.pages and start.existing is not None and not (start.whole and is_overwrite(job))
+    adds = done.pages and start.existing is not None and not (start.whole and is_overwrite(job.pull))
     before = None if start.before is None else start.before.checkpoint
     notes = (*start.notes, *done.notes, *(accepted_lineage_notes(before, start.standing) if adds else ()))
     if not done.greatest_group_rows:

@@ -10,12 +10,12 @@ from hudi_reconcile.core.plan.guards import PlanCounts, failed_guards, replaceme
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.ports import Replaced
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import PullSettings, TableJob
 
 
-def is_overwrite(job: TableJob) -> bool:
+def is_overwrite(pulls: PullSettings) -> bool:
     """Whether a full fetch replaces the table: what the config says, else what the strategy implies (docs/adr/0008)."""
-    return (job.pull.full_mode or ("overwrite" if job.pull.strategy == "full" else "upsert")) == "overwrite"
+    return (pulls.full_mode or ("overwrite" if pulls.strategy == "full" else "upsert")) == "overwrite"
 
 
 def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> None:

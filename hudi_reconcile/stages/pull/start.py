@@ -15,7 +15,7 @@ from hudi_reconcile.core.tables.values import CheckpointAt, LakeTable, Moment, S
 from hudi_reconcile.ports import AS_SOURCE, BatchShape, Lake, Signs, Source
 from hudi_reconcile.stages.comparison import refuse_mask
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import LakeSettings, PullSettings, TableJob
 from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
 from hudi_reconcile.stages.pull.replace import is_overwrite
 from hudi_reconcile.stages.pull.schema import follow
@@ -84,13 +84,13 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
         if bound is None and job.pull.pages.limit_rows is not None:
             bound = _numbers_now(source, table, watermark)
     whole = full or existing is None or job.pull.strategy == "full" or not watermark.moving
-    window = full_window(watermark.order) if whole else _next(job, watermark, before, bound)
+    window = full_window(watermark.order) if whole else _next(job.pull, watermark, before, bound)
     if not is_empty(window):
         refuse_behind(job, replica_lag(watermark, before, moment, source.zone_offset_micros))
     told = sign_notes(watermark, signs, before, table.rows_estimate)
     told += zone_notes(watermark, signs, before, moment, source.zone_offset_micros)
-    left = () if whole and is_overwrite(job) else _left_by_ordering(watermark, existing, whole=whole)
-    notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job, existing), *left)
+    left = () if whole and is_overwrite(job.pull) else _left_by_ordering(watermark, existing, whole=whole)
+    notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job.lake, existing), *left)
     standing = source.read_lineage()
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
 
@@ -239,17 +239,17 @@ def _clockless(watermark: Watermark) -> tuple[str, ...]:
     )
 
 
-def _unlogged(job: TableJob, existing: LakeTable | None) -> tuple[str, ...]:
-    if existing is None or existing.change_log is not None or job.lake.change_log is None:
+def _unlogged(lake: LakeSettings, existing: LakeTable | None) -> tuple[str, ...]:
+    if existing is None or existing.change_log is not None or lake.change_log is None:
         return ()
     return (
         "lake.cdc is true, but the table was made without a change log, and Hudi adds none later: use a new lake.path",
     )
 
 
-def _next(job: TableJob, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
+def _next(pulls: PullSettings, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
     reached = watermark.reached(None if before is None else before.checkpoint)
-    return next_window(watermark.order, reached, bound, overlap_micros=job.pull.overlap_micros)
+    return next_window(watermark.order, reached, bound, overlap_micros=pulls.overlap_micros)
 
 
 def _numbers_now(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
@@ -293,7 +293,7 @@ def _checkpoint(
     refuse_foreign(job, table, existing, lake.read_origin, "pull")
     found = lake.find_checkpoint()
     if found is None and not existing.owned:
-        found = streamer_checkpoint(job, watermark, table, lake)
+        found = streamer_checkpoint(job.pull, watermark, table, lake)
     if full:
         return found
     if found is None:

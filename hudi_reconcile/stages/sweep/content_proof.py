@@ -158,7 +158,7 @@ def keep_proof(job: TableJob, scope: Scope, part: PartialSweep, edges: Edges, su
     versions = source.row_versions(scope.table, scope.agreement)
     if asked is None or versions.standing is None:
         return versions.why
-    fresh = cut_keys(job, scope.table, source)
+    fresh = cut_keys(job.sweep, scope.table, source)
     if not isinstance(fresh, RangeSegments):
         return "the key does not begin with an integer"
     settings = (*sorted(job.columns.exclude), *(f"{a} is {b}" for a, b in job.columns.rename.items()), asked.maker)

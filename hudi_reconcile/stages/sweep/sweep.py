@@ -301,7 +301,7 @@ def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
 
 def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, ...]:
     found = settled.found
-    notes = [*settings_notes(job), *masked_notes(job, ground.scope)]
+    notes = [*settings_notes(job.columns), *masked_notes(job, ground.scope)]
     notes += [f"{ground.keeper.note}; every segment was compared"] if ground.keeper and ground.keeper.note else []
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
