@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,10 +39,10 @@ from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import STOPS, ReconcileError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
-from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.result import RunResult, TableResult, run_document, table_document
 from hudi_reconcile.core.result_parts import Failure
 from hudi_reconcile.core.result_queries import add_config_to_fixes
-from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at
+from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at, table_folder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.stage_log import TableLog
 
@@ -121,9 +121,13 @@ def _performed(
     with store.begin(started) as folder:
         name_run(folder.run_id)
         provenance = describe_maker(call, who, folder)
+        keep = _begin_draft(command, call, folder, provenance, utc_text(started))
+        for ready in results.values():
+            keep(ready)
         log = TableLog(len(tables), done=len(results))
         work = Work(
-            act=act, folder=folder, store=store, lanes=lanes, log=log, results=results, provenance=provenance, until=until
+            act=act, folder=folder, store=store, lanes=lanes, log=log, results=results, provenance=provenance, keep=keep,
+            until=until,
         )  # fmt: skip
         try:
             work_through(config, asked, work, asks_source=asks_source)
@@ -135,9 +139,7 @@ def _performed(
                 )
         with STOP.ignore():
             times = utc_text(started), utc_text(clock.utc_micros())
-            profile = config.overlay.get("profile")
-            told = {name: add_config_to_fixes(one, call.config_file, profile) for name, one in settle(results).items()}
-            ordered = _in_order(told, tables, times[0])
+            ordered = _in_order(settle(results), call, times[0])
             result = RunResult(folder.run_id, command, *times, ordered, provenance, sentences(config), stop_code)
             final = finish(store, folder, result)
     return Finished(result, final, audit_head=folder.head)
@@ -174,10 +176,30 @@ def add_provenance(result: TableResult, table: TableConfig, started_utc: str) ->
     return replace(result, schema=seen, compare=describe_settings(table), provenance=provenance)
 
 
-def _in_order(
-    results: Mapping[str, TableResult], tables: Sequence[TableConfig], started_utc: str
-) -> tuple[TableResult, ...]:
-    return tuple(add_provenance(results[one.name], one, started_utc) for one in tables if one.name in results)
+def _in_order(results: Mapping[str, TableResult], call: Call, started_utc: str) -> tuple[TableResult, ...]:
+    return tuple(_as_told(results[one.name], one, call, started_utc) for one in call.tables if one.name in results)
+
+
+def _as_told(result: TableResult, table: TableConfig, call: Call, started_utc: str) -> TableResult:
+    told = add_config_to_fixes(result, call.config_file, call.config.overlay.get("profile"))
+    return add_provenance(told, table, started_utc)
+
+
+def _begin_draft(
+    command: str, call: Call, folder: RunFolder, provenance: Mapping[str, Any], started_utc: str
+) -> Callable[[TableResult], None]:
+    """Write down that the run began; returns what keeps each table's result until the run ends."""
+    tables = {table.name: table for table in call.tables}
+    trust = list(sentences(call.config))
+    facts = {"command": command, "started_utc": started_utc, "names": list(tables), "trust": trust}
+    folder.draft.begin({**facts, "provenance": dict(provenance)})
+
+    def keep(result: TableResult) -> None:
+        told = table_document(_as_told(result, tables[result.name], call, started_utc))
+        at_utc = utc_text(HostClock().utc_micros())
+        folder.draft.keep_table(table_folder(result.name), told, at_utc=at_utc, provenance=dict(provenance))
+
+    return keep
 
 
 @contextmanager

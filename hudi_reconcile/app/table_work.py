@@ -28,6 +28,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
 from hudi_reconcile.core.safe_text import describe_trace
 from hudi_reconcile.core.source.connection import share_connections
+from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.run_folder import RunFolder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Edges, FilesRead
@@ -76,7 +77,7 @@ class Lanes:
 class Work:
     """What is done with each table, and where results and provenance are put as they come. `begun` are the tables' names.
 
-    `until` is the end of the run's own time.
+    `keep` writes a result down as soon as it stands, for a run that is killed. `until` is the end of the run's own time.
     """
 
     act: Act
@@ -86,6 +87,7 @@ class Work:
     log: TableLog
     results: dict[str, TableResult]
     provenance: dict[str, Any]
+    keep: Callable[[TableResult], None]
     begun: set[str] = field(default_factory=set)
     until: Deadline | None = None
 
@@ -165,6 +167,10 @@ def _is_late(world: World, work: Work, waiting: deque[TableConfig]) -> bool:
 
 def _end(work: Work, result: TableResult) -> None:
     work.results[result.name] = result
+    try:
+        work.keep(result)
+    except (EvidenceError, OSError) as error:  # the run goes on, and says so again at its end if the disk still refuses
+        log.warning("%s: its result is not kept should the run be killed: %s", result.name, error)
     work.log.end(result)
 
 

@@ -16,6 +16,7 @@ from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import UnknownRunError, UsageError
 from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.result_parts import KILLED
 from hudi_reconcile.evidence.run_folder import is_run_id
 from hudi_reconcile.stages.state import TableState, read_state, set_state
 from hudi_reconcile.stages.undo import undo
@@ -26,14 +27,15 @@ WROTE = frozenset({"apply", "run"})
 def find_applied_run(config: Config, run: str, names: tuple[str, ...]) -> tuple[str, Mapping[str, int | None]]:
     """The run's id, and how many rows it applied by table; None where only the lake can tell.
 
-    A killed run left no folder: it may have written any table. Raises UsageError for a run that applied nothing.
+    A killed run may have written any table that it was not done with, whether or not the next run has told of it. Raises
+    UsageError for a run that applied nothing.
     """
     store = open_store(config, os.environ)
     if is_run_id(run) and run not in store.folder_ids():
         return run, dict.fromkeys((table.name for table in config.select(names)), None)
     run_id = store.resolve(run, commands=WROTE)
     tables = [table for table in store.result(run_id)["tables"] if not names or table["name"] in names]
-    wrote = {table["name"]: _rows(table) for table in tables if table["corrections"]["instants"]}
+    wrote = {table["name"]: _rows(table) for table in tables if table["corrections"]["instants"] or _is_killed(table)}
     for name in (*names, *wrote):
         config.table(name)
     if not wrote:
@@ -44,8 +46,16 @@ def find_applied_run(config: Config, run: str, names: tuple[str, ...]) -> tuple[
     return run_id, wrote
 
 
-def _rows(table: Mapping[str, Any]) -> int:
-    return int(table["corrections"]["applied"] + table["corrections"].get("applied_before", 0))
+def _is_killed(table: Mapping[str, Any]) -> bool:
+    return (table["error"] or {}).get("type") == KILLED
+
+
+def _rows(table: Mapping[str, Any]) -> int | None:
+    return (
+        None
+        if _is_killed(table)
+        else int(table["corrections"]["applied"] + table["corrections"].get("applied_before", 0))
+    )
 
 
 def run_undo(call: Call, run_id: str) -> Finished:

@@ -67,6 +67,9 @@ class CompareSettings:
     tolerance: Mapping[str, float] = field(default_factory=dict)
 
 
+KILLED = "Killed"  # the type of the error of a table whose run was killed: what it committed, the lake alone knows
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The error that ended a table's work."""

@@ -1,7 +1,8 @@
 """A run folder while it is being built: the files of one run appear together, under their names, or not at all.
 
 Order of `finish`: files to the disk, line in the audit log, rename. A crash between the last two is rolled forward by the
-next `Store.begin`, so that no run is ever seen that the log does not name. Knows nothing of what the files say.
+next `Store.begin`, so that no run is ever seen that the log does not name. A run that was killed before is ended then by
+its draft, with the tables that were done. Knows nothing of what the files say.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, Self
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing
+from hudi_reconcile.evidence.draft import Draft
 from hudi_reconcile.evidence.files import (
     LOCK_SECONDS,
     OWNERS_MODE,
@@ -43,6 +45,8 @@ STORE_LOCK = ".lock"
 
 class RunFolder:
     """One run's files, invisible until `finish`. A context manager: leaving it unfinished removes everything.
+
+    `draft` keeps what is told of a run that may be killed: once it was begun, the next run ends this one by it.
 
     Fulfils `ports.Evidence`. Made by `Store.begin`. `head_before` is the head of the audit log when the run began; `head`,
     once it is finished, the hash of the run's own line.
@@ -66,6 +70,7 @@ class RunFolder:
         self._mode = mode
         self.path = building_path(reports, run_id)
         self._reports = reports
+        self.draft = draft_of(reports, run_id, keys, mode)
         self._lock_descriptor = lock_descriptor
         self._lock_seconds = lock_seconds
         self._tables: dict[str, str] = {}
@@ -176,6 +181,7 @@ class RunFolder:
 
     def _release(self) -> None:
         self._open = False
+        self.draft.remove()
         lock_path(self._reports, self.run_id).unlink(missing_ok=True)
         os.close(self._lock_descriptor)
 
@@ -195,13 +201,14 @@ def publish(reports: Path, run_id: str) -> Path:
     return final
 
 
-def tidy(reports: Path) -> None:
-    """Publish what died between its audit line and its rename; remove what died before. The caller holds the store's lock.
+def tidy(reports: Path, keys: KeyRing = NO_KEYS, mode: int = OWNERS_MODE) -> None:
+    """Publish what died between its audit line and its rename, and what died before by its draft; remove what has none.
 
-    What a line names and is not as the line has it is evidence of that: it stays, and `audit verify` tells of it.
+    What a line names and is not as the line has it is evidence of that: it stays, and `audit verify` tells of it. The caller
+    holds the store's lock. `keys` seal the lines of killed runs.
     """
-    for entry in list(reports.glob(f"{BUILDING_PREFIX}*")):
-        run_id = entry.name.removeprefix(BUILDING_PREFIX).removesuffix(".lock")
+    for entry in sorted(reports.glob(f"{BUILDING_PREFIX}*")):
+        run_id = entry.name.removeprefix(BUILDING_PREFIX).removesuffix(".lock").removesuffix(_DRAFT_SUFFIX)
         if not is_run_id(run_id):
             continue
         try:
@@ -211,25 +218,50 @@ def tidy(reports: Path) -> None:
         if descriptor is None:
             continue
         try:
-            _settle(reports, run_id)
+            _settle(reports, run_id, keys, mode)
         finally:
             lock_path(reports, run_id).unlink(missing_ok=True)
             os.close(descriptor)
 
 
-def _settle(reports: Path, run_id: str) -> None:
-    building = building_path(reports, run_id)
-    if building.is_symlink() or not building.is_dir():
+def _settle(reports: Path, run_id: str, keys: KeyRing, mode: int) -> None:
+    building, draft = building_path(reports, run_id), draft_of(reports, run_id, keys, mode)
+    if building.is_symlink() or draft.folder.is_symlink():
         return
     lines = audit_log.read_records(reports / AUDIT_FILE)
     logged = next((line for line in lines if line.get("run_id") == run_id), None)
-    if logged is None:
+    if logged is not None:
+        with suppress(EvidenceError, FileExistsError):
+            if building.is_dir() and logged.get("files") == tree_hashes(building):
+                publish(reports, run_id)
+    elif building.is_dir():
         with suppress(OSError):  # another user's: in nobody's way
-            shutil.rmtree(building)
+            _end_killed(reports, draft)
+    draft.remove()
+
+
+def _end_killed(reports: Path, draft: Draft) -> None:
+    """Publish a run that was killed, with the tables that were done; remove it where its draft proves nothing."""
+    found = draft.compose_result(table_folder)
+    if found is None:
+        shutil.rmtree(draft.building)
         return
-    with suppress(EvidenceError, FileExistsError):
-        if logged.get("files") == tree_hashes(building):
-            publish(reports, run_id)
+    document, folders = found
+    for entry in draft.building.iterdir():
+        if entry.name not in folders:
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    write_new(draft.building / RESULT_FILE, _json_bytes(document))
+    set_modes(draft.building, draft.mode)
+    sync_tree(draft.building)
+    facts = {**_audit_facts(draft.run_id, document), "files": tree_hashes(draft.building)}
+    audit_log.append(reports / AUDIT_FILE, facts, draft.keys, draft.mode)
+    publish(reports, draft.run_id)
+
+
+def draft_of(reports: Path, run_id: str, keys: KeyRing, mode: int) -> Draft:
+    """Where a run that is being built keeps what it has told so far."""
+    building = building_path(reports, run_id)
+    return Draft(run_id, building.with_name(building.name + _DRAFT_SUFFIX), building, keys, mode)
 
 
 def building_path(reports: Path, run_id: str) -> Path:
@@ -272,6 +304,7 @@ HELD_FOLDER = "held"
 UNCORRECTED_FOLDER = "uncorrected"
 RULES_FOLDER = "rules"
 BUILDING_PREFIX = ".tmp-"
+_DRAFT_SUFFIX = ".draft"
 PURGE = "purge"  # the command of lines that name runs which are gone
 
 _RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")

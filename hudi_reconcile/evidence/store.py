@@ -89,7 +89,7 @@ class Store:
         object.__setattr__(self, "_reader", LogReader(self.reports / AUDIT_FILE, self.keys))
 
     def begin(self, now_micros: int) -> RunFolder:
-        """Start a run folder, after tidying up what dead processes left.
+        """Start a run folder, after ending what dead processes left.
 
         Raises:
             UsageError: the reports folder cannot be made or written.
@@ -101,10 +101,9 @@ class Store:
                 make_folder(self.reports, self.mode)
             with file_lock(self.reports / STORE_LOCK, self.mode, wait_seconds=self.lock_seconds):
                 path = self.reports / AUDIT_FILE
-                tail = audit_log.read_tail(path)
-                audit_log.refuse_to_unseal(path, tail.last, self.keys)
-                tidy(self.reports)
-                return self._make(now_micros, tail.head)
+                audit_log.refuse_to_unseal(path, audit_log.read_tail(path).last, self.keys)
+                tidy(self.reports, self.keys, self.mode)
+                return self._make(now_micros, audit_log.read_tail(path).head)
         except OSError as error:
             raise UsageError(
                 f"the reports folder {self.reports} cannot be written: {error.strerror}",

@@ -151,6 +151,7 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
         log=TableLog(1),
         results={},
         provenance={},
+        keep=lambda _: None,
     )
     _one(cast("Any", world), cast("Any", session), cast("Any", SimpleNamespace(name="orders", time_limit=None)), work)
 
