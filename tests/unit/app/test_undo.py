@@ -15,10 +15,11 @@ from hudi_reconcile.app.table_work import Work, _one
 from hudi_reconcile.app.undo import find_applied_run, run_undo
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
+from hudi_reconcile.core import result_parts
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
-from hudi_reconcile.core.result_parts import Corrections
+from hudi_reconcile.core.result_parts import Corrections, Failure
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import FilesRead, ReadCost
 from hudi_reconcile.stages.job import LandedError
@@ -68,6 +69,16 @@ def test_killed_run_may_have_written_any_table_or_those_that_are_named(config: C
     assert find_applied_run(config, KILLED, ("items",)) == (KILLED, {"items": None})
     with pytest.raises(UsageError):
         find_applied_run(config, KILLED, ("nothing",))
+
+
+def test_table_that_a_killed_run_was_not_done_with_may_have_been_written(config: Config) -> None:
+    killed = TableResult("items", Outcome.UNVERIFIED, error=Failure(result_parts.KILLED, "", ""))
+    done = TableResult("orders", Outcome.CORRECTED, corrections=Corrections(3, 0, applied=3, instants=("1",)))
+    with Store(config.reports).begin(1) as folder:
+        folder.write_result(run_document(RunResult(folder.run_id, "run", "", "", (done, killed), stop_code=137)))
+        folder.finish()
+
+    assert find_applied_run(config, folder.run_id, ()) == (folder.run_id, {"orders": 3, "items": None})
 
 
 def test_name_that_is_no_run_is_a_wrong_call(config: Config) -> None:
