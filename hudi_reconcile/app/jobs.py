@@ -23,7 +23,7 @@ from hudi_reconcile.core.source.jdbc import is_jdbc
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.tables.masking import SHOW, Masking, masking_notes, shown_names
 from hudi_reconcile.core.tables.partitions import in_full
-from hudi_reconcile.core.tables.values import LakeTable, PartitionField
+from hudi_reconcile.core.tables.values import LakeTable, PartitionField, is_lake_name
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.stages.job import (
     ColumnSettings,
@@ -165,9 +165,12 @@ def _incrementing(table: TableConfig) -> str | None:
 
 
 def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:
-    if field.transform == "identity" and field.column in rename:
+    if field.column not in rename:
+        return field
+    if field.transform == "identity":
         return replace(field, column=rename[field.column])
-    return field
+    # `<column>_day` is a promise to readers; only a name that the lake cannot hold makes way for the new one.
+    return field if is_lake_name(field.column) else replace(field, stem=rename[field.column])
 
 
 def describe_sides(table: TableConfig) -> dict[str, str]:

@@ -172,7 +172,7 @@ class HudiLake:
         if has_table(self._files, self._path) and (self.look() is not None or self._timeline().pending()):
             raise LakeError(f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path")
         self._files.delete(f"{self._path}/.hoodie")  # what a creation that never committed left
-        frame = as_new_table(_spark(rows))
+        frame = as_new_table(_spark(rows), table.partition_by)
         columns, partitions = list_columns(frame), tuple(part.lake_name for part in table.partition_by)
         if READ_SEQ not in {column.name for column in columns if column.type == "bigint"}:
             raise LakeError(f"rows of new table {table.name} have no bigint column {READ_SEQ}", fix="report a bug")

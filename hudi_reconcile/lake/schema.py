@@ -17,13 +17,12 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
 from hudi_reconcile.core.tables.kinds import Column, holds, stored_type, widen_type
-from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, LakeColumn, PartitionField
+from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, LakeColumn, PartitionField, is_lake_name
 from hudi_reconcile.ports import AS_SOURCE, BatchShape
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
 _STORED_AS = {"tinyint": "int", "smallint": "int"}
 _TEXT = re.compile(r"(var)?char\(\d+\)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def widest_type(type_text: str) -> str:
@@ -62,9 +61,14 @@ def as_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFr
     return frame.select(*(_nullable(F.col(f"`{column.name}`").cast(column.type), column) for column in table))
 
 
-def as_new_table(frame: DataFrame) -> DataFrame:
-    """The frame as a new table stores it: small integers widened, all columns nullable. Raises RefusedError for names."""
-    fault = names_fault(tuple(field.name for field in frame.schema.fields))
+def as_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = ()) -> DataFrame:
+    """The frame as a new table stores it: small integers widened, all columns nullable. Raises RefusedError for names.
+
+    A derived partition column is named after its own, so that a name for that is a name for both.
+    """
+    derived = {field.lake_name for field in partition_by if field.transform != "identity"}
+    names = tuple(field.name for field in frame.schema.fields)
+    fault = names_fault([name for name in names if name not in derived]) or names_fault(names)
     if fault is not None:
         raise RefusedError(fault[0], fix=fault[1])
     columns = [LakeColumn(column.name, widest_type(column.type)) for column in list_columns(frame)]
@@ -109,9 +113,7 @@ def _quoted(name: str) -> str:
 
 def unholdable_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names that Hudi's Avro schema cannot hold, or that are Hudi's own."""
-    return tuple(
-        name for name in names if not _NAME.fullmatch(name) or name.startswith("_hoodie_") or name == RECORD_KEY
-    )
+    return tuple(name for name in names if not is_lake_name(name))
 
 
 def _nullable(column: SparkColumn, target: LakeColumn) -> SparkColumn:

@@ -195,3 +195,23 @@ def test_column_of_a_name_with_control_characters_is_refused_with_the_line_to_ad
     assert finding["columns"] == ["a\x1b[31mb"]
     assert "\x1b" not in findings.out + findings.err + sweep.out + sweep.err
     assert project.json("apply", "latest", "--yes").document["outcome"] == "corrected"
+
+
+def test_line_that_renames_an_odd_column_carries_the_partition_that_is_derived_from_it_too(project: Project) -> None:
+    project.database.execute(
+        "alter table orders add column \"seen at\" timestamp not null default timestamp '2025-01-02'"
+    )
+    project.settings["lake"] |= {"partition_by": ["day(seen at)"]}
+
+    refused = project.json("pull")
+
+    told(refused, 5, "RefusedError", 'compare: {rename: {"seen at": seen_at}}', "source.columns")
+    project.settings["compare"] = {"rename": {"seen at": "seen_at"}}
+    assert project.json("pull").code == 0
+    project.database.execute("update orders set \"seen at\" = timestamp '2025-03-04' where order_id = 7")
+    assert project.json("sweep").drift == {"updated_without_watermark": 1}
+    assert project.json("apply", "latest", "--yes").document["outcome"] == "corrected"
+    assert {path.name for path in project.lake.iterdir() if not path.name.startswith(".")} == {
+        "2025-01-02",
+        "2025-03-04",
+    }

@@ -9,6 +9,7 @@ import json
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,4 +126,6 @@ def test_run_over_ten_tables_that_is_ended_anywhere_keeps_the_evidence_of_each_d
         for name in TABLES:
             found = in_table(spark, project.folder / "lake" / name, "order_id", "note", "updated_at")
             assert found == rows[name], (place.name, name)
-        print(f"{way:8}  {place.name:70}  {sum(t['outcome'] == 'corrected' for t in ended['tables']):2} of 10 done")
+        sys.stdout.write(
+            f"{way:8}  {place.name:70}  {sum(t['outcome'] == 'corrected' for t in ended['tables']):2} of 10 done\n"
+        )

@@ -14,9 +14,15 @@ from dataclasses import dataclass, replace
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.agreement import is_comparable, only_in_lake
 from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind, stored_type, widen_type
-from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, LakeColumn, LakeTable, PartitionField, SourceTable
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from hudi_reconcile.core.tables.values import (
+    READ_SEQ,
+    Checkpoint,
+    LakeColumn,
+    LakeTable,
+    PartitionField,
+    SourceTable,
+    is_lake_name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +207,7 @@ def _unfit(
         rename = f"compare: {{rename: {{{_yaml(column.name)}: {re.sub('[^A-Za-z0-9_]', '_', name)}_2}}}}"
         if name in _ours(partition_by):
             yield Refused(column.name, "the tool itself keeps a column of this name in the lake", rename)
-        elif not _NAME.fullmatch(name) or name.startswith("_hoodie_"):
+        elif not is_lake_name(name):
             yield Refused(column.name, "the lake cannot hold a column of this name", rename)
         elif name.lower() in folded:
             other = folded[name.lower()]
@@ -217,7 +223,7 @@ def _leave_out(name: str) -> str:
 
 
 def _yaml(name: str) -> str:
-    return name if _NAME.fullmatch(name) else f'"{name}"'
+    return name if is_lake_name(name) else f'"{name}"'
 
 
 # Hudi's record key is text: it cuts a zoned timestamp to milliseconds and writes the address of a binary value.

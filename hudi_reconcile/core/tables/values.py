@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,6 +15,7 @@ ChangeLog = Literal["op_key_only", "data_before", "data_before_after"]
 
 READ_SEQ = "_hr_read_seq"
 RECORD_KEY = "_hr_record_key"
+_LAKE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The column by which a frame says which of its rows a comparison of some partitions is about; without it, all are.
 IN_SCOPE = "_hr_in_scope"
 
@@ -55,17 +57,30 @@ class LakeColumn:
     stored: str | None = None
 
 
+def is_lake_name(name: str) -> bool:
+    """Whether the lake can hold a column of this name: Hudi's Avro schema takes it, and it is neither Hudi's own nor ours.
+
+    >>> [is_lake_name(name) for name in ("updated_at", "updated at", "_hoodie_x")]
+    [True, False, False]
+    """
+    return bool(_LAKE_NAME.fullmatch(name)) and not name.startswith("_hoodie_") and name != RECORD_KEY
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """One derived or plain partition column. `transform` is `identity`, `day`, `month` or `year` of `column`."""
+    """One derived or plain partition column. `transform` is `identity`, `day`, `month` or `year` of `column`.
+
+    `stem`, where there is one, is what the derived column's name begins with in place of the column's own.
+    """
 
     column: str
     transform: Literal["identity", "day", "month", "year"] = "identity"
+    stem: str = ""
 
     @property
     def lake_name(self) -> str:
         """The partition column's name in the lake."""
-        return self.column if self.transform == "identity" else f"{self.column}_{self.transform}"
+        return self.column if self.transform == "identity" else f"{self.stem or self.column}_{self.transform}"
 
 
 @dataclass(frozen=True, slots=True)

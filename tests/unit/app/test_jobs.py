@@ -1,0 +1,37 @@
+"""From a table's config to the settings of the stages, where the two name things differently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hudi_reconcile.app.jobs import build_job
+from hudi_reconcile.config.load import load_config
+
+
+@pytest.mark.parametrize(
+    ("column", "partition", "name"),
+    [
+        ("updated at", "day(updated at)", "changed_day"),  # the lake cannot hold `updated at_day`
+        ("updated_at", "day(updated_at)", "updated_at_day"),  # `<column>_day`, as readers expect it
+        ("updated at", "updated at", "changed"),
+    ],
+)
+def test_partition_column_has_a_name_that_the_lake_can_hold(
+    tmp_path: Path, column: str, partition: str, name: str
+) -> None:
+    table = {
+        "name": "orders",
+        "source": {"table": "orders"},
+        "pull": {"strategy": "timestamp", "watermark": [column]},
+        "lake": {"path": "lake/orders", "partition_by": [partition]},
+        "compare": {"rename": {column: "changed"}},
+    }
+    config = {"version": 1, "source": {"url": "postgresql+psycopg://r@h/d"}, "tables": [table]}
+    (tmp_path / "reconcile.yaml").write_text(json.dumps(config))
+
+    job = build_job(load_config(tmp_path / "reconcile.yaml", {}).tables[0], "run")
+
+    assert [field.lake_name for field in job.lake.partition_by] == [name]
