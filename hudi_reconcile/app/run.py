@@ -37,6 +37,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import STOPS, ReconcileError
+from hudi_reconcile.core.notes import rank_notes
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document, table_document
@@ -169,11 +170,12 @@ def finish(store: Store, folder: RunFolder, result: RunResult) -> Path:
 
 
 def add_provenance(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
-    """The result with the settings in force, and with this run as the first that saw what no earlier one did."""
+    """The result with the settings in force, its notes by what is at stake, and the first run that saw each change."""
     seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
     word = {"require_approval": "true"} if table.policy.require_approval else {}
     provenance = {**result.provenance, **describe_sides(table), **word}
-    return replace(result, schema=seen, compare=describe_settings(table), provenance=provenance)
+    notes = rank_notes(result.notes)
+    return replace(result, schema=seen, compare=describe_settings(table), notes=notes, provenance=provenance)
 
 
 def _in_order(results: Mapping[str, TableResult], call: Call, started_utc: str) -> tuple[TableResult, ...]:

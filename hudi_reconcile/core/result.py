@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hudi_reconcile.core.notes import count_open
 from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.result_parts import (
@@ -154,6 +155,7 @@ def table_document(table: TableResult) -> dict[str, Any]:
         "coverage": None if table.coverage is None else _plain(dataclasses.asdict(table.coverage)),
         "rules": [_rule_document(rule) for rule in table.rules],
         "notes": list(table.notes),
+        "notes_open": count_open(table.notes),
         "provenance": dict(table.provenance),
         "cost": {**{f.name: getattr(table.cost, f.name) for f in dataclasses.fields(table.cost)}},
     }

@@ -291,6 +291,7 @@ class _Table(_Part):
     segments: Mapping[str, Scalar]
     rules: list[_Rule]
     notes: list[str]
+    notes_open: Rows = 0
     provenance: Texts
     cost: _Cost
     findings_left: Mapping[str, Rows] | None = None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn, agree, drop_columns, exclude_fix
@@ -203,7 +204,7 @@ def pending_notes(scope: Scope, watermark: Watermark, checkpoint: Checkpoint | N
     elif checkpoint.source_identity != scope.table.identity:
         why = f"the checkpoint belongs to {checkpoint.source_identity}, the source is {scope.table.identity}"
     if scope.lake_table.owned:
-        return (f"{why}: no difference could be called pending",) if why else ()
+        return (Note(Stake.PROOF, f"{why}: no difference could be called pending"),) if why else ()
     both = "another tool's table: pending is what lies above HoodieStreamer's checkpoint and ours, where there are any"
     return (both, *((f"{why}: no difference could be called pending by it",) if why and checkpoint else ()))
 

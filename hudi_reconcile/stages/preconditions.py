@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Literal
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.plan.lake_ownership import adoption, check_dead_writers, refuse_silent
 from hudi_reconcile.core.tables.values import Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import KeyFaults, Lake, Origin
@@ -116,7 +117,7 @@ def find_late_writers(lake: Lake, commit: Instant) -> tuple[str, ...]:
         return ()
     names = ", ".join(found)
     why = f"a writer without heartbeat ({names}) began just before our commit {commit.requested} and was in flight beside it"
-    return (f"{why}: rows of its commit may be lost without an error; sweep when it has ended",)
+    return (Note(Stake.ROWS, f"{why}: rows of its commit may be lost without an error; sweep when it has ended"),)
 
 
 def refuse_key_faults(table: str, faults: KeyFaults) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, find_respelled, fold, overlay
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.tables.agreement import is_comparable
 from hudi_reconcile.core.tables.schema_evolution import encode_columns
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeTable, PartitionField, SourceTable
@@ -51,7 +52,7 @@ def foreign_writer(writers: Writers) -> str:
 def describe_writers(writers: Writers) -> tuple[str, ...]:
     """The note of a run beside another writer, with the settings that the other one needs."""
     said = foreign_writer(writers)
-    return (f"{said}: it needs {_ADVICE}",) if said else ()
+    return (Note(Stake.ROWS, f"{said}: it needs {_ADVICE}"),) if said else ()
 
 
 def default_writer(silent: Collection[str]) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.tables.values import Checkpoint
 
@@ -84,6 +85,10 @@ _CAUGHT_UP = (
 )
 
 
+_MAY_BE_WHY = "a change there cannot be ruled out as the cause of missing rows"
+_UNTOLD = "this server does not tell its timeline: whether it was restored or promoted since is not known"
+
+
 def unknown_notes(before: Checkpoint | None, now: SourceLineage, *, deletes: int, regressed: int) -> tuple[str, ...]:
     """What a sweep says that found deletes or steps back which a change could explain that nobody can tell of."""
     if not deletes + regressed:
@@ -92,12 +97,9 @@ def unknown_notes(before: Checkpoint | None, now: SourceLineage, *, deletes: int
     again = before is not None and _may_have_caught_up(before, now)
     untold = before is not None and before.timeline is not None and now.timeline is None
     return (
-        *(
-            (f"not recorded before this run: {what}; a change there cannot be ruled out as the cause of missing rows",)
-            * bool(what)
-        ),
-        *((_CAUGHT_UP,) * again),
-        *(("this server does not tell its timeline: whether it was restored or promoted since is not known",) * untold),
+        *((Note(Stake.PROOF, f"not recorded before this run: {what}; {_MAY_BE_WHY}"),) * bool(what)),
+        *((Note(Stake.PROOF, _CAUGHT_UP),) * again),
+        *((Note(Stake.PROOF, _UNTOLD),) * untold),
     )
 
 

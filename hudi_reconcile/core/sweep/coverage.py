@@ -9,6 +9,7 @@ from itertools import groupby
 from types import NoneType
 from typing import Any
 
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation
 from hudi_reconcile.core.sweep.segments import document as cut_document
@@ -235,9 +236,9 @@ def part_notes(reached: Reached) -> tuple[str, ...]:
     part = part_text(reached)
     if part is None:
         return ()
-    notes = [f"only {part} compared: rows, totals and shares are of those"]
+    notes = [Note(Stake.PROOF, f"only {part} compared: rows, totals and shares are of those")]
     if reached.absent:
-        notes.append(f"not in the lake: {', '.join(reached.absent)}")
+        notes.append(Note(Stake.PROOF, f"not in the lake: {', '.join(reached.absent)}"))
     return tuple(notes)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.tables.kinds import Column
 
 TableType = Literal["copy_on_write", "merge_on_read"]
@@ -234,9 +235,10 @@ class Moment:
 
 _BLIND_MICROS = 5_000_000  # as for a role that sees no other session's transactions
 _ROUNDED_MICROS = 2_000_000
-REPLICA = (
+REPLICA = Note(
+    Stake.PROOF,
     "the server is a replica: the primary's open transactions cannot be seen here, and what is not replayed yet looks missing; "
-    "read from the primary, or set pull.overlap above the longest transaction"
+    "read from the primary, or set pull.overlap above the longest transaction",
 )
 
 

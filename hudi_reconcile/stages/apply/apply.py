@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import STOPS, ReconcileError
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.plan.guards import Policy, failed_guards, guard_shrunken_source, tighten_guards
 from hudi_reconcile.core.plan.lake_ownership import describe_writers, refuse_silent
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
@@ -356,7 +357,7 @@ def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tupl
     there, rows = comparer.stage_rows(named.read())
     if rows < named.rows:
         note = f"a read of the deletes' keys gave {rows} rows, the source counts {named.rows}: nothing was deleted"
-        return comparer.mark_existing(rechecked, None), (note,)
+        return comparer.mark_existing(rechecked, None), (Note(Stake.ROWS, note),)
     return comparer.mark_existing(rechecked, there), ()
 
 
@@ -373,4 +374,4 @@ def _by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Fra
         "the deletes' keys cannot be asked for in SQL, and the source changed while it was read: nothing was deleted; "
         "apply again at a quieter time"
     )
-    return comparer.mark_existing(rechecked, None), (note,)
+    return comparer.mark_existing(rechecked, None), (Note(Stake.ROWS, note),)

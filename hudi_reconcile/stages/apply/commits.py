@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, counts_text
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.plan.steps import StepName
@@ -112,7 +113,8 @@ def write_corrections(
         tally.course.begin(StepName.HOLD_BACK)
     rechecked, held = _held_back(work, rechecked)
     tally.found = Counter(work.sides.comparer.count(rechecked, "status"))
-    tally.notes += [f"held back: {found} corrections break rule {rule}" for rule, found in held.items()]
+    broken = (f"held back: {found} corrections break rule {rule}" for rule, found in held.items())
+    tally.notes += [Note(Stake.ROWS, one) for one in broken]
     if tally.waiting_rows:
         _make_savepoint(work, tally)
     read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnverifiedError
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.pull.cursor import Edge, Mark, PageRange, is_empty, next_checkpoint, next_page, odd_shapes
@@ -261,7 +262,7 @@ def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
     names = ", ".join(start.watermark.order.columns)
     limit = f"pull.limit {job.pull.pages.limit_rows:,}"
     group = f"{done.greatest_group_rows:,} rows share one {names}: they came as one page, above {limit}"
-    return (*notes, group)
+    return (*notes, Note(Stake.EFFORT, group))
 
 
 def _result(job: TableJob, start: Start, done: _Done) -> TableResult:

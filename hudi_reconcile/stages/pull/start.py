@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.pull.cursor import Mark, Value, Window, full_window, is_empty, next_window, rank, value_above
 from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage
 from hudi_reconcile.core.result_parts import SchemaChange
@@ -59,7 +60,8 @@ def choose_start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> St
         if job.pull.on_error != "full":
             raise
         start = _start(job, source, lake, full=True)
-        return replace(start, notes=(*start.notes, f"every row was fetched (pull.on_error: full): {lost.message}"))
+        fetched = Note(Stake.EFFORT, f"every row was fetched (pull.on_error: full): {lost.message}")
+        return replace(start, notes=(*start.notes, fetched))
 
 
 def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
@@ -160,29 +162,33 @@ def sign_notes(
     watermark: Watermark, signs: Signs, before: CheckpointAt | None = None, table_rows: int = 0
 ) -> tuple[str, ...]:
     """What the window does not show, in words, with the numbers. A scan of few rows is not worth a word."""
-    names, notes = ", ".join(watermark.order.columns), []
+    names, notes = ", ".join(watermark.order.columns), list[str]()
     if signs.unmarked_rows:
-        notes.append(
-            f"{_rows(signs.unmarked_rows)} no {names} (NULL): only a pull of the whole table brings such rows, sweeps find them"
-        )
+        way = "only a pull of the whole table brings such rows, sweeps find them"
+        told = f"{_rows(signs.unmarked_rows)} no {names} (NULL): {way}"
+        notes.append(Note(Stake.ROWS, told))
     if signs.future_rows:
-        notes.append(
+        told = (
             f"{_rows(signs.future_rows)} {names} ahead of the database's clock (a client's clock?): "
             "incremental pulls bring them once that time has come"
         )
+        notes.append(Note(Stake.ROWS, told))
     if signs.greatest is not None and before is not None:
-        notes.append(
+        told = (
             f"the greatest {names} at the source is {signs.greatest}, below the checkpoint {before.checkpoint.text}: its "
             "newest rows were deleted, or the column started again below; then new rows are found by sweeps only"
         )
+        notes.append(Note(Stake.ROWS, told))
     if signs.id_cache > 1:
         name = watermark.id_name or names
-        notes.append(
+        told = (
             f"{name} comes from a sequence with CACHE {signs.id_cache}: sessions commit ids below those already pulled, which "
             "sweeps only find (needs sweep)"
         )
+        notes.append(Note(Stake.ROWS, told))
     if signs.is_indexed is False and table_rows >= _WORTH_AN_INDEX_ROWS:
-        notes.append(f"{names} leads no index: every pull scans the whole table, about {table_rows:,} rows")
+        told = f"{names} leads no index: every pull scans the whole table, about {table_rows:,} rows"
+        notes.append(Note(Stake.EFFORT, told))
     return tuple(notes)
 
 
@@ -211,7 +217,7 @@ def zone_notes(
         f"the newest {names} is {abs(off):g} h {side} the database's clock as source.time_zone reads it: if its writers keep "
         f"another zone, {what}: set source.time_zone to theirs"
     )
-    return (said,)
+    return (Note(Stake.ROWS, said),)
 
 
 def _rows(count: int) -> str:
@@ -224,9 +230,8 @@ def _left_by_ordering(watermark: Watermark, existing: LakeTable | None, *, whole
     if not whole and existing.ordering_fields == tuple(column.lake_name for column in watermark.moving):
         return ()  # what a window by the ordering field itself brings is newer than all that was pulled
     fields = ", ".join(existing.ordering_fields)
-    return (
-        f"rows whose {fields} is older than the lake's stay as they are there, by the table's own ordering: sweeps find them",
-    )
+    said = f"rows whose {fields} is older than the lake's stay as they are there, by the table's own ordering: sweeps find them"
+    return (Note(Stake.ROWS, said),)
 
 
 def _clockless(watermark: Watermark) -> tuple[str, ...]:
@@ -242,9 +247,10 @@ def _clockless(watermark: Watermark) -> tuple[str, ...]:
 def _unlogged(lake: LakeSettings, existing: LakeTable | None) -> tuple[str, ...]:
     if existing is None or existing.change_log is not None or lake.change_log is None:
         return ()
-    return (
-        "lake.cdc is true, but the table was made without a change log, and Hudi adds none later: use a new lake.path",
+    said = (
+        "lake.cdc is true, but the table was made without a change log, and Hudi adds none later: use a new lake.path"
     )
+    return (Note(Stake.EFFORT, said),)
 
 
 def _next(pulls: PullSettings, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 from functools import partial
 
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
@@ -302,17 +303,21 @@ def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
 def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, ...]:
     found = settled.found
     notes = [*settings_notes(job.columns), *masked_notes(job, ground.scope)]
-    notes += [f"{ground.keeper.note}; every segment was compared"] if ground.keeper and ground.keeper.note else []
+    if ground.keeper and ground.keeper.note:
+        notes.append(Note(Stake.PROOF, f"{ground.keeper.note}; every segment was compared"))
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
     if kept:
-        notes.append(f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
+        notes.append(
+            Note(Stake.PROOF, f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
+        )
     notes += found.moment.notes
     if settled.silent_rows and ground.watermark.moving:
-        notes.append(f"changes without its watermark: {settled.silent_rows} rows; no pull by it brings such changes")
+        silent = f"changes without its watermark: {settled.silent_rows} rows; no pull by it brings such changes"
+        notes.append(Note(Stake.ROWS, silent))
     if ground.portion.walk is not None and ground.portion.walk.at_once:
-        notes.append(
-            "this source cannot serve a part of a key's hash segments: all were compared at once, whatever the budget or duty"
-        )
+        why = "this source cannot serve a part of a key's hash segments"
+        at_once = f"{why}: all were compared at once, whatever the budget or duty"
+        notes.append(Note(Stake.EFFORT, at_once))
     checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
     rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
     notes += unknown_notes(checkpoint, ground.standing, deletes=rows["deleted"], regressed=rows["regressed"])

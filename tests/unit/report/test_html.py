@@ -242,6 +242,21 @@ def test_page_shows_plan_guards_provenance_and_cost(stories: Mapping[str, Story]
         assert part in text
 
 
+def test_page_shows_notes_that_need_a_person_before_those_for_the_record(stories: Mapping[str, Story]) -> None:
+    def page(notes: list[str], open_notes: int) -> str:
+        drift = stories["drift"]
+        table = {**drift.run["tables"][0], "notes": notes, "notes_open": open_notes}
+        return page_of(replace(drift, run={**drift.run, "tables": [table]}))
+
+    both = page(["rows are missed", "masked: email"], 1)
+    record = page(["masked: email"], 0)
+
+    order = ["Notes that need a person", "rows are missed", "Notes for the record", "masked: email"]
+    assert sorted(order, key=both.index) == order
+    assert "need a person" not in record
+    assert "<h3>Notes</h3>" in record
+
+
 def test_page_says_why_rows_drifted_where_and_how_late(stories: Mapping[str, Story]) -> None:
     text = " ".join("".join(Elements(page_of(stories["drift"])).text).split())
 
