@@ -70,7 +70,8 @@ class World:
         kept = {} if table.lake.adopt else retention(table.lake.keep_commits)
         options, adopt = {**kept, **table.lake.options}, table.lake.adopt
         alone = self.session.alone
-        lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt, alone=alone)
+        index = table.lake.index
+        lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt, index=index, alone=alone)
         make = partial(_comparer, self.session, table, secrets.token_bytes(32))
         whole_commit = partial(STOP.hold, partial(cancel_jobs, spark))
         return Edges(self._source(table), lake, make, self.clock, whole_commit, lambda: bool(STOP.signal))

@@ -151,6 +151,7 @@ tables:
       # type: copy_on_write    # copy_on_write | merge_on_read
       # partition_by: []       # columns, or day(col) month(col) year(col)
       # options: {}            # further hoodie.* options
+      # index: simple          # simple | bloom (without partitions): how Hudi finds the rows of a commit
       # adopt: false           # true: write a table that another tool made; see `doctor -t orders`
       # cdc: false             # true: Hudi's change log, for `changes`; only when the table is made
       # cdc_logging: data_before_after   # op_key_only | data_before | data_before_after

@@ -176,6 +176,11 @@ class LakeConfig(Section):
         (), description="Columns, or day(col) month(col) year(col)."
     )
     options: Annotated[Options, AfterValidator(_folded)] = Field({}, description="Further hoodie.* options.")
+    index: Literal["simple", "bloom"] = Field(
+        "simple",
+        description="How Hudi finds the rows of a commit in a table that `pull` made: simple reads the keys of all files, bloom "
+        "asks the files' filters first, for large tables whose changes are near each other in key; without partitions only.",
+    )
     adopt: bool = Field(
         default=False, description="true: write a table that another tool made; look at `doctor -t T` before."
     )
@@ -196,6 +201,10 @@ class LakeConfig(Section):
         """Options are Hudi's, and none of those that the tool sets itself."""
         for key, text in lake_option_problems(map(str, raw.keys("options"))):
             yield ("options", key), text
+        if raw.get("index") == "bloom" and raw.get("partition_by"):
+            # Hudi's global bloom index has kept both copies of a row that moved (apache/hudi 12128).
+            why = "bloom finds rows in their own partition only, and a row that moves would be there twice; use simple"
+            yield ("index",), why
 
 
 class CompareConfig(Section):

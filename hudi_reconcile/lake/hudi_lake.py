@@ -31,7 +31,7 @@ from hudi_reconcile.lake import correct, rewrite_partitions, timeline, undo
 from hudi_reconcile.lake.bridge import Timeline, has_classes, skip_probes
 from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.options import WriteOptions, Writer, create_options, overwrite_options
+from hudi_reconcile.lake.options import Index, WriteOptions, Writer, create_options, overwrite_options
 from hudi_reconcile.lake.reads import SnapshotReader, newest_columns, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
 from hudi_reconcile.lake.schema import (
@@ -80,9 +80,10 @@ class HudiLake:
         name: str,
         options: Mapping[str, str],
         adopt: bool = False,
+        index: Index = "simple",
         alone: AbstractContextManager[object] | None = None,
     ) -> None:
-        """`name` is the table's name where it is made; `options` are the user's further `hoodie.*` options.
+        """`name` is the table's name where it is made; `options` and `index` are the user's.
 
         `adopt`: a table that another tool made is cleared of what its dead writers left, as ours are. `alone` is held while
         settings of the session are changed, where other tables are worked on in it.
@@ -97,6 +98,7 @@ class HudiLake:
             cores=spark.sparkContext.defaultParallelism,
             overrides=dict(options),
             lock_provider=STORAGE_LOCK if self._has_client else FILE_LOCK,
+            index=index,
         )
         self._adopt = adopt
         self._alone = alone or nullcontext()

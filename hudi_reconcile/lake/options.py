@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Literal, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,6 +22,7 @@ from hudi_reconcile.lake.schema import as_table, check_values, spelled_key
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, is_spelled
 from hudi_reconcile.ports import Corrective, Frame, NewTable
 
+Index = Literal["simple", "bloom"]
 HUDI_TYPES = {"copy_on_write": "COPY_ON_WRITE", "merge_on_read": "MERGE_ON_READ"}
 KEPT_COMMITS = 60  # long enough for a sweep's pin, and for change queries over some weeks of nightly runs
 EXPIRED_MS = 180_000  # more than Hudi's default of two missed minutes
@@ -38,7 +39,7 @@ _OF_THE_MAKER = (
 class WriteOptions:
     """How this session writes. `cores` bounds the shuffles; `overrides` are the user's `lake.options`, already checked.
 
-    `lock_provider` is the one for the scheme of the path, where `overrides` name none.
+    `lock_provider` is the one for the scheme of the path, where `overrides` name none. `index` is that of our own tables.
     """
 
     cores: int = 2
@@ -46,6 +47,7 @@ class WriteOptions:
     compact_after_commits: int = 10
     heartbeat_ms: int = 5_000
     lock_provider: str = FILE_LOCK
+    index: Index = "simple"
 
     def __post_init__(self) -> None:
         wrong = sorted(key for key, _ in lake_option_problems(self.overrides))
@@ -72,6 +74,7 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     found = {
         **_session(options),
         **_identity(table.name, spelled_key(table.record_key) if table.spelled else table.record_key, partitions),
+        **_index(options.index, partitions),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "bulk_insert",
         # Owned by the tool and rising: Hudi itself then drops an image older than what the lake has (docs/guarantees).
@@ -97,6 +100,7 @@ def upsert_options(
     found = {
         **_session(options),
         **_identity_of(table, spelled=spelled),
+        **_index(options.index if table.owned else "simple", table.partition_fields),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "upsert",
         "hoodie.write.table.version": str(table.version),
@@ -155,13 +159,17 @@ def _identity(name: str, key: tuple[str, ...], partitions: tuple[str, ...]) -> d
         "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": "true",
     }
     if partitions:
-        # A row whose partition value changed moves; a plain index would leave the old copy behind.
-        found["hoodie.index.type"] = "GLOBAL_SIMPLE"
-        found["hoodie.simple.index.update.partition.path"] = "true"
         # Without both, `a=b` is read back as `b` and `a/b` makes two folders.
         found["hoodie.datasource.write.hive_style_partitioning"] = "true"
         found["hoodie.datasource.write.partitionpath.urlencode"] = "true"
     return found
+
+
+def _index(index: Index, partitions: tuple[str, ...]) -> dict[str, str]:
+    if not partitions:
+        return {"hoodie.index.type": "BLOOM"} if index == "bloom" else {}
+    # A row whose partition value changed moves; a plain index would leave the old copy behind.
+    return {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
 
 
 def _generator(key: tuple[str, ...], partitions: tuple[str, ...]) -> str:

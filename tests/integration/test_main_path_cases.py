@@ -66,7 +66,30 @@ def test_moved_partition_odd_watermarks_and_pending_rows_get_their_kinds_and_are
     assert in_lake(spark, project, *COLUMNS) == in_source(project, *COLUMNS)
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
+def test_table_with_a_bloom_index_is_pulled_swept_and_corrected_as_any(
+    spark: SparkSession, project: Project, kind: str
+) -> None:
+    project.settings["lake"] |= {"index": "bloom", "type": kind}
+    assert project.run("pull").code == 0
+    project.database.execute(
+        "update orders set note = 'later', updated_at = '2025-06-01' where order_id in (3, 97)",
+        "insert into orders values (301, 'new', '2025-03-03', '2025-06-02')",
+    )
+    assert project.json("pull").table["pull"]["rows"] == 3
+    project.database.execute(
+        "update orders set note = 'silent' where order_id = 50",
+        "delete from orders where order_id = 60",
+        "insert into orders values (-5, 'late', '2025-03-03', '2025-01-01')",
+    )
+
+    swept, applied = project.json("sweep"), project.json("apply", "latest", "--yes")
+
+    assert swept.drift == {"updated_without_watermark": 1, "deleted": 1, "late_arriving": 1}
+    assert (applied.document["outcome"], applied.table["corrections"]["applied"]) == ("corrected", 3)
+    assert in_lake(spark, project, *COLUMNS) == in_source(project, *COLUMNS)
+
+
 @pytest.mark.usefixtures("spark")
 def test_table_whose_pull_is_refused_is_compared_by_the_nightly_run_all_the_same(project: Project) -> None:
     project.source["time_zone"] = "Etc/GMT-14"  # 14 h ahead of UTC

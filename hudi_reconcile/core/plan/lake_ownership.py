@@ -251,6 +251,8 @@ def lake_option_problems(options: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield key, "holds a character that no option of Hudi's has (legal: letters, digits and _ . -)"
         elif not key.startswith("hoodie."):
             yield key, "must start with `hoodie.`"
+        elif fold(key) == "hoodie.index.type":
+            yield key, "is set by the tool itself; choose it with lake.index"
         elif key in reserved:
             yield key, "is set by the tool itself: another value would break what it promises; remove it"
         elif key in twice:

@@ -208,6 +208,13 @@ WRONG = [
     (9, "    lake: {path: x, partition_by: [day(a), A_DAY]}", 9, "tables[0].lake.partition_by: holds a column twice"),
     (4, "  pasword: ${file:nowhere}", 4, "source.pasword: unknown key; did you mean 'password'?"),
     (9, "    lake: {path: x, options: {hoodie.index.type: BLOOM}}", 9, "hoodie.index.type: is set by the tool itself"),
+    (9, "    lake: {path: x, index: bucket}", 9, "tables[0].lake.index: "),
+    (
+        9,
+        "    lake: {path: x, index: bloom, partition_by: [a]}",
+        9,
+        "tables[0].lake.index: bloom finds rows in their own",
+    ),
     (9, "    lake: {path: x, options: {cleaner: x}}", 9, "tables[0].lake.options.cleaner: must start with `hoodie.`"),
 ]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
-from hudi_reconcile.core.tables.values import ChangeLog, LakeColumn, LakeTable, PartitionField, TableType
+from hudi_reconcile.core.tables.values import ChangeLog, Foreign, LakeColumn, LakeTable, PartitionField, TableType
 from hudi_reconcile.lake.correct import BatchFacts, DeleteMark, check_facts, correction_options, tombstone_seq
 from hudi_reconcile.lake.options import WriteOptions, create_options, locked_options, retention, upsert_options
 from hudi_reconcile.lake.schema import differences, unholdable_names, widest_type
@@ -82,6 +82,17 @@ def test_partitioned_tables_are_searched_whole_for_a_row_that_moved() -> None:
     assert parted["hoodie.index.type"] == "GLOBAL_SIMPLE"
     assert parted["hoodie.datasource.write.partitionpath.field"] == "at_month"
     assert parted["hoodie.datasource.write.keygenerator.class"].endswith(".SimpleKeyGenerator")
+
+
+def test_table_of_ours_is_written_with_the_index_of_the_config_and_anothers_is_not() -> None:
+    bloom = WriteOptions(index="bloom")
+    foreign = replace(table(), foreign=Foreign("SimpleKeyGenerator"), ordering_fields=("at",))
+
+    made = create_options(bloom, NewTable("t", "copy_on_write", ("a",), ()))
+    ours = upsert_options(bloom, table(), has_metadata_table=False)
+    theirs = upsert_options(bloom, foreign, has_metadata_table=False)
+
+    assert [one.get("hoodie.index.type") for one in (made, ours, theirs)] == ["BLOOM", "BLOOM", None]
 
 
 @pytest.mark.parametrize("path", ["/lake/it's", "/lake/a;b", "/lake/a#b", "/lake/a\\b"])
