@@ -163,6 +163,10 @@ class SparkComparer:
         around = self._versions((before, at), self.find_segments(plan))
         return Frame(corrections.find_rewritten(_frame(plan), action, around, self._shape))
 
+    def find_newest_seq(self, rechecked: Frame) -> int | None:
+        """The greatest read sequence among the lake's rows of these corrections; one job."""
+        return corrections.newest_seq(_frame(rechecked))
+
     def build_corrective(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""
         rows = _frame(rechecked).where(F.col("status") == status)

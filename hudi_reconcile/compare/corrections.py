@@ -13,6 +13,7 @@ from hudi_reconcile.compare.columns import ComparisonShape, values_of
 from hudi_reconcile.compare.equality import canonical_value
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import READ_SEQ
 from hudi_reconcile.ports import HELD_RULES
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
@@ -87,6 +88,14 @@ def read_back(
 def count_by(frame: DataFrame, column: str) -> dict[str, int]:
     """Rows by the values of one column, as text."""
     return {row[0]: row["count"] for row in frame.groupBy(F.col(column).cast("string")).count().collect()}
+
+
+def newest_seq(rechecked: DataFrame) -> int | None:
+    """The greatest read sequence of the lake's rows; None where there are no such rows, or another tool's order otherwise."""
+    if READ_SEQ not in rechecked.select("lake_row.*").columns:
+        return None
+    greatest: int | None = rechecked.agg(F.max(f"lake_row.{READ_SEQ}")).collect()[0][0]
+    return greatest
 
 
 def expected_versions(rows: DataFrame, shape: ComparisonShape) -> DataFrame:

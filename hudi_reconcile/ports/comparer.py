@@ -157,6 +157,10 @@ class Comparer(Protocol):
         """
         ...
 
+    def find_newest_seq(self, rechecked: Frame) -> int | None:
+        """The greatest read sequence among the lake's rows of these corrections; None where it has none."""
+        ...
+
     def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:
         """The corrections of one status: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
         ...

@@ -914,6 +914,10 @@ class FakeComparer:
                 for row in rows_of(rechecked)]  # fmt: skip
         return Frame(held)
 
+    def find_newest_seq(self, rechecked: Frame) -> int | None:
+        rows = [row["lake_row"] for row in rows_of(rechecked) if row["lake_row"]]
+        return max((row[READ_SEQ] for row in rows if READ_SEQ in row), default=None)
+
     def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:
         rows = [row for row in rows_of(rechecked) if row["status"] == status]
         return Corrective(

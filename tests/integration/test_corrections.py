@@ -168,3 +168,28 @@ def overwritten_by_another(spark: SparkSession, project: Project, key: int) -> N
     named = row.toDF("order_id", "note", "updated_at", "_hr_read_seq").localCheckpoint()
     options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
     named.write.format("hudi").options(**options).mode("append").save(str(project.lake))
+
+
+@pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
+def test_rows_that_another_writer_put_ahead_of_our_sequence_are_corrected_and_pulled_again(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    pg.execute(*ORDERS)
+    project = Project.of(tmp_path, pg, capsys)
+    project.settings["lake"]["type"] = kind
+    assert project.run("pull").code == 0
+    ahead = spark.sql(
+        "select explode(array(3L, 99L)) as order_id, 'theirs' as note, timestamp_ntz '2025-01-01' as updated_at,"
+        " 9000000000000000000L as _hr_read_seq"
+    )
+    options = {"hoodie.table.name": "orders", "hoodie.datasource.write.operation": "upsert"}
+    ahead.write.format("hudi").options(**options).mode("append").save(str(project.lake))
+
+    sweep, applied = project.json("sweep"), project.json("apply", "latest", "--yes")
+
+    assert sweep.drift == {"updated_without_watermark": 1, "deleted": 1}
+    assert (applied.document["outcome"], applied.table["corrections"]["applied"]) == ("corrected", 2), applied
+    pg.execute("update orders set note = 'later', updated_at = '2025-06-01' where order_id = 3")
+    assert project.json("pull").table["pull"]["rows"] == 1
+    assert in_lake(spark, project, "order_id", "note") == in_source(project, "order_id", "note")
+    assert project.json("sweep").code == 0

@@ -25,7 +25,7 @@ from hudi_reconcile.core.pull.source_lineage import (
     replaced_lineage_text,
 )
 from hudi_reconcile.core.sweep.segments import SegmentSet
-from hudi_reconcile.core.tables.values import Checkpoint, Instant
+from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, Instant
 from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
 from hudi_reconcile.stages.apply.progress import DOUBLED, LANDED, READY, CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import (
@@ -117,7 +117,7 @@ def write_corrections(
     tally.notes += [Note(Stake.ROWS, one) for one in broken]
     if tally.waiting_rows:
         _make_savepoint(work, tally)
-    read_seq = max(clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    read_seq = _next_seq(work, rechecked, earlier, clock_micros)
     for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
         tally.course.begin(StepName.COMMIT if status == READY else StepName.REWRITE)
         try:
@@ -133,6 +133,26 @@ def write_corrections(
                 raise
             tally.notes.append(f"{error.message}; {error.fix}")
     return _ended(work, rechecked, tally)
+
+
+def _next_seq(work: ApplyWork, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> int:
+    """A read sequence above those of pulls, and of the rows that are replaced: whoever wrote them, Hudi keeps the greater.
+
+    Raises RefusedError where such a row has the greatest that there is.
+    """
+    known = 0 if earlier is None else earlier.read_seq
+    there = work.sides.comparer.find_newest_seq(rechecked) if work.scope.lake_table.owned else None
+    seq = max(clock_micros, known + 1, (there or 0) + 1)
+    if seq >= _GREATEST_SEQ:
+        raise RefusedError(
+            f"table {work.job.name}: another writer gave rows of the plan the {READ_SEQ} {there}: no write of ours can "
+            "replace them",
+            fix="let the tool that wrote these rows delete them, then sweep again",
+        )
+    return seq
+
+
+_GREATEST_SEQ = 2**63 - 2  # of a bigint; a delete's mark takes one more
 
 
 def _ended(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:

@@ -11,7 +11,7 @@ from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS, Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.values import REPLICA
+from hudi_reconcile.core.tables.values import READ_SEQ, REPLICA
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.world import COLUMNS, SEQNO, Killed, World, applied, job, pulled, swept
 
@@ -76,6 +76,36 @@ def test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence() -
     assert after == replace(before.checkpoint, read_seq=after.read_seq if after else 0)
     assert after is not None
     assert after.read_seq > before.checkpoint.read_seq
+
+
+def written_ahead(read_seq: int) -> World:
+    """Another writer changed row 2 in the lake, with a read sequence of its own."""
+    world = pulled(*ROWS)
+    rows = [{**row, "v": 99, READ_SEQ: read_seq} if row["id"] == 2 else row for row in world.lake.now]
+    world.lake.plant([world.lake.stamped(row) if row["v"] == 99 else row for row in rows])
+    return world
+
+
+def test_row_that_another_writer_put_ahead_is_written_with_a_greater_sequence_which_later_commits_exceed() -> None:
+    world = written_ahead(9 * 10**18)
+
+    result = applied(world, swept(world).draft)
+
+    written = next(row for row in world.lake.now if row["id"] == 2)
+    assert (counts(result)["applied"], written["v"], written[READ_SEQ]) == (1, 20, 9 * 10**18 + 1)
+    after = world.lake.commits[-1].checkpoint
+    assert after is not None
+    assert after.read_seq == 9 * 10**18 + 1
+
+
+def test_row_with_the_greatest_sequence_that_there_is_is_refused_with_nothing_written() -> None:
+    world = written_ahead(2**63 - 1)
+    before = len(world.lake.commits)
+
+    with pytest.raises(RefusedError, match="no write of ours can replace them"):
+        applied(world, swept(world).draft)
+
+    assert len(world.lake.commits) == before
 
 
 def test_keys_are_read_again_lake_first_before_anything_is_written() -> None:
