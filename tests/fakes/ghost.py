@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hudi_reconcile.stages.apply.recovery import UNDID
-from tests.fakes.world import SEQNO, Commit
+from tests.fakes.lake import Commit
+from tests.fakes.rows import SEQNO
 
 Row = dict[str, Any]
 

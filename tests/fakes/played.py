@@ -18,7 +18,9 @@ from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import Commit, Journal, Row, World, job
+from tests.fakes.lake import Commit
+from tests.fakes.rows import Journal, Row
+from tests.fakes.world import World, job
 
 
 class Played(Protocol):

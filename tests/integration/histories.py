@@ -38,8 +38,10 @@ from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 from hudi_reconcile.stages.undo import undo
+from tests.fakes.lake import Commit
+from tests.fakes.rows import SEQNO, Journal
 from tests.fakes.story import BETWEEN, ENDS
-from tests.fakes.world import SEQNO, Commit, Journal, change_job
+from tests.fakes.world import change_job
 from tests.integration.project import Project
 from tests.support.second_writer import OPTIMISTIC
 

@@ -21,11 +21,15 @@ from hudi_reconcile.stages import undo
 from hudi_reconcile.stages.apply import apply, recovery
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.sweep import sweep, two_looks
+from tests.fakes.comparer import FakeComparer
 from tests.fakes.history import History
+from tests.fakes.lake import FakeLake
 from tests.fakes.played import FakePlayed
+from tests.fakes.rows import SEQNO, rows_of
+from tests.fakes.source import FakeSource
 from tests.fakes.steps import SEEDS, STEPS_EACH, drawn
 from tests.fakes.story import Story
-from tests.fakes.world import SEQNO, FakeComparer, FakeLake, FakeSource, World, rows_of
+from tests.fakes.world import World
 from tests.support.edits import Edits, edited
 
 DRIFT = ("late_arriving", "updated_without_watermark", "regressed", "deleted")

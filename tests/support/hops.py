@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 
 from hudi_reconcile.__main__ import main as run_process
 from hudi_reconcile.spark.session import Session
-from tests.fakes.world import Row, World, applied, pulled, swept
+from tests.fakes.rows import Row
+from tests.fakes.world import World, applied, pulled, swept
 from tests.support.docs import ROOT
 from tests.support.package import Package, read_package
 from tests.support.shape import HopsError

@@ -20,7 +20,7 @@ verb_percent: share of these that begin with a word of `verbs.txt` not followed 
 shared_class_names: public names of top-level classes that occur more than once
 shared_stems: module names that occur in more than one room
 
-Observed while a sweep and an apply run over `tests/fakes/world.py`, which replaces database, Spark and lake. Calls made by the
+Observed while a sweep and an apply run over `tests/fakes`, which replaces database, Spark and lake. Calls made by the
 fakes and by imports are left out. Counted until the comparer first receives the rows of both sides: `hops`, distinct pairs of
 modules of which one calls the other; `calls` from one module into another; modules `entered`.
 

@@ -13,7 +13,8 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import READ_SEQ, REPLICA
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import COLUMNS, SEQNO, Killed, World, applied, job, pulled, swept
+from tests.fakes.rows import COLUMNS, SEQNO, Killed
+from tests.fakes.world import World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 

@@ -14,7 +14,8 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import SEQNO, Killed, World, applied, job, left, pulled, swept
+from tests.fakes.rows import SEQNO, Killed
+from tests.fakes.world import World, applied, job, left, pulled, swept
 
 Part = Literal["upsert", "delete"]
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))

@@ -30,7 +30,8 @@ from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals, not_
 from hudi_reconcile.core.tables.masking import Masking
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, check
-from tests.fakes.world import World, job, pulled, rows_of
+from tests.fakes.rows import rows_of
+from tests.fakes.world import World, job, pulled
 
 NULLS, DOUBLES = Rule("nulls", NotNull("v")), Rule("doubles", Unique(("v",)))
 

@@ -14,7 +14,8 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn
 from hudi_reconcile.stages.pull.dry_run import dry_run
 from hudi_reconcile.stages.pull.pull import pull
-from tests.fakes.world import COLUMNS, World, applied, at_checkpoint, job, pulled, swept
+from tests.fakes.rows import COLUMNS
+from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 QTY = Column("qty", Kind.INTEGER, "integer", bits=32)

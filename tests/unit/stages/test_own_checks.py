@@ -20,7 +20,9 @@ from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.check import NewestComparison, Summed, drift, freshness, total
-from tests.fakes.world import COLUMNS, FakeSource, World
+from tests.fakes.rows import COLUMNS
+from tests.fakes.source import FakeSource
+from tests.fakes.world import World
 
 HOUR = 3_600_000_000
 INSTANT = Instant("20260101000000000", "20260101000001000")

@@ -20,7 +20,9 @@ from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import PartitionField, SourceTable
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.job import PartialSweep
-from tests.fakes.world import SEQNO, FakeSource, World, applied, pulled, rows_of, swept_part
+from tests.fakes.rows import SEQNO, rows_of
+from tests.fakes.source import FakeSource
+from tests.fakes.world import World, applied, pulled, swept_part
 
 BY_V: dict[str, Any] = {"partition_by": (PartitionField("v"),)}
 ROWS = tuple((key, key % 3, 100 + key) for key in range(12))  # v 0, 1, 2: four rows each

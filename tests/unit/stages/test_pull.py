@@ -11,7 +11,8 @@ from hudi_reconcile.ports import KeyFaults, Signs
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.pull.start import sign_notes
 from hudi_reconcile.stages.watermark import choose_watermark
-from tests.fakes.world import COLUMNS, Killed, World, at_checkpoint, job, pulled, swept
+from tests.fakes.rows import COLUMNS, Killed
+from tests.fakes.world import World, at_checkpoint, job, pulled, swept
 
 TEXT = Column("at", Kind.TEXT, "text")
 

@@ -13,7 +13,8 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn
 from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.pull.pull import pull
-from tests.fakes.world import COLUMNS, Killed, World, job, pulled, swept
+from tests.fakes.rows import COLUMNS, Killed
+from tests.fakes.world import World, job, pulled, swept
 
 BY_ID: dict[str, Any] = {"strategy": "incrementing", "watermark": (), "incrementing": "id"}
 BOTH: dict[str, Any] = {"strategy": "timestamp+incrementing", "incrementing": "id"}

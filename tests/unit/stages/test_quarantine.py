@@ -19,7 +19,8 @@ from hudi_reconcile.core.rules.rules import Drift, NotNull, Rule, RuleSet, Uniqu
 from hudi_reconcile.core.rules.verdict import select_quarantine_rules
 from hudi_reconcile.ports import HELD_RULES, Frame, QuarantinedRows
 from hudi_reconcile.stages.apply.apply import apply
-from tests.fakes.world import World, job, listed, pulled, rows_of, swept
+from tests.fakes.rows import rows_of
+from tests.fakes.world import World, job, listed, pulled, swept
 
 Breaks = Callable[[dict[str, Any]], bool]
 

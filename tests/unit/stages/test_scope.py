@@ -13,7 +13,9 @@ from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
 from hudi_reconcile.stages.comparison import match_columns, tell_altered
 from hudi_reconcile.stages.pull.schema import CannotFollowError
-from tests.fakes.world import COLUMNS, FakeLake, World, applied, job, pulled, swept
+from tests.fakes.lake import FakeLake
+from tests.fakes.rows import COLUMNS
+from tests.fakes.world import World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 FINER = Column("v", Kind.DECIMAL, "numeric(12,1)", precision=12, scale=1)

@@ -14,7 +14,8 @@ from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.settling import next_pause
 from hudi_reconcile.stages.sweep.sweep import Swept
-from tests.fakes.world import World, applied, job, left, pulled, rows_of, swept
+from tests.fakes.rows import rows_of
+from tests.fakes.world import World, applied, job, left, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 LIMIT = {"settle_limit_seconds": 60.0}

@@ -15,7 +15,8 @@ from hudi_reconcile.core.tables.values import PartitionField
 from hudi_reconcile.stages.job import PartialSweep
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import SEQNO, World, applied, at_checkpoint, job, pulled, swept, swept_part
+from tests.fakes.rows import SEQNO
+from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept, swept_part
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 OTHER_FILTER = SourceLineage(digest_filter("v > 10"), "1")

@@ -14,7 +14,8 @@ from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.ports import KeyFaults
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import sweep
-from tests.fakes.world import COLUMNS, SEQNO, World, applied, at_checkpoint, job, pulled, swept
+from tests.fakes.rows import COLUMNS, SEQNO
+from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 

@@ -7,7 +7,8 @@ import pytest
 from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval, Plan
-from tests.fakes.world import SEQNO, Killed, World, applied, left, pulled, swept
+from tests.fakes.rows import SEQNO, Killed
+from tests.fakes.world import World, applied, left, pulled, swept
 
 ROWS = tuple((key, key * 10, key * 100) for key in range(1, 8))
 

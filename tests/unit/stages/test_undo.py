@@ -13,7 +13,8 @@ from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
-from tests.fakes.world import SEQNO, FakeClock, Killed, World, applied, job, pulled, swept
+from tests.fakes.rows import SEQNO, FakeClock, Killed
+from tests.fakes.world import World, applied, job, pulled, swept
 
 ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
