@@ -33,8 +33,8 @@ from hudi_reconcile.evidence.run_folder import (
 )
 from hudi_reconcile.evidence.store import COVERAGE_VERSION, PLAN_VERSION, Store, read_plan
 from hudi_reconcile.report.page.html import build_mail, render_index, render_mail, render_report
+from hudi_reconcile.report.page.sections import Kept
 from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, MOST_POINTS, build_index
-from hudi_reconcile.report.page.view import Kept
 
 PageForm = Literal["report", "index", "mail", "pdf"]
 SAMPLE_ROWS = 20

@@ -22,8 +22,9 @@ from hudi_reconcile import __version__
 from hudi_reconcile.core.outcome import Outcome, gravest_outcome
 from hudi_reconcile.core.result_queries import open_rules
 from hudi_reconcile.report.page.control_totals import signed_text
+from hudi_reconcile.report.page.sections import Kept
 from hudi_reconcile.report.page.trend import Index
-from hudi_reconcile.report.page.view import Kept, Number, build_page, list_numbers
+from hudi_reconcile.report.page.view import Number, build_page, list_numbers
 from hudi_reconcile.report.safe import visible
 from hudi_reconcile.report.words.advice import Advice, advice, command_prefix
 from hudi_reconcile.report.words.rules import open_rules_text

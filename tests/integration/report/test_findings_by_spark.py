@@ -10,7 +10,7 @@ from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings, sample_findings
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.page.html import render_report
-from hudi_reconcile.report.page.view import Kept
+from hudi_reconcile.report.page.sections import Kept
 from tests.unit.report.stories import all_stories, finding, in_lake
 
 if TYPE_CHECKING:

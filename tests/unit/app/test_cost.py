@@ -19,7 +19,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost
 from hudi_reconcile.core.rules.rules import NotNull, Rule, RuleSet
 from hudi_reconcile.report.page.html import render_report
-from hudi_reconcile.report.page.view import Kept
+from hudi_reconcile.report.page.sections import Kept
 from hudi_reconcile.stages.check import RuleJob, check
 from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, applied, job, pulled, swept

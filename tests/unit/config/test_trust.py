@@ -23,7 +23,7 @@ from hudi_reconcile.report.dry_run import pull_plan_text
 from hudi_reconcile.report.outputs.github import summary
 from hudi_reconcile.report.outputs.webhook import message
 from hudi_reconcile.report.page.html import build_mail, render_mail, render_report
-from hudi_reconcile.report.page.view import Kept
+from hudi_reconcile.report.page.sections import Kept
 
 CONFIG = """\
 version: 1

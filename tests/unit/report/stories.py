@@ -27,7 +27,7 @@ from hudi_reconcile.core.rules.verdict import BothTotals, FailedKeys, RuleResult
 from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell, Lateness, map_keys
 from hudi_reconcile.core.sweep.segments import HashSegments
-from hudi_reconcile.report.page.view import Kept
+from hudi_reconcile.report.page.sections import Kept
 
 Document = Mapping[str, Any]
 RUN_ID = "20261121T132616Z-3f9a1c"

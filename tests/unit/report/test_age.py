@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
 from hudi_reconcile.core.sweep.segments import HashSegments
-from hudi_reconcile.report.page.view import view_ages
+from hudi_reconcile.report.page.age import view_ages
 
 ENDED = "2026-11-21T13:26:31Z"
 ENDED_MICROS = 1_795_267_591_000_000

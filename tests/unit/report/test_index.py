@@ -10,8 +10,8 @@ import pytest
 from hudi_reconcile.app.pages import sample_rows
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.page.html import render_index, render_report
+from hudi_reconcile.report.page.sections import Kept
 from hudi_reconcile.report.page.trend import MOST_POINTS, NEVER, Index, build_index
-from hudi_reconcile.report.page.view import Kept
 from tests.unit.report.stories import FINDINGS, ORDERS, PLAN, earlier, past_run, run_of
 from tests.unit.report.test_html import Elements
 
