@@ -26,7 +26,8 @@ from hudi_reconcile.core.tables.masking import shown_columns
 from hudi_reconcile.core.tables.partitions import in_full
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc.engine import Connect, JdbcEngine, JdbcSource
-from hudi_reconcile.databases.registry import build_connection, find_own_jars, open_engine, refuse_mysql_by_jdbc
+from hudi_reconcile.databases.registry import find_own_jars
+from hudi_reconcile.databases.urls import build_connection, open_engine
 from hudi_reconcile.lake.files import read_address
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
@@ -143,7 +144,6 @@ def choose_engine(config: Config, password: str, connect: Connect) -> Engine:
             statement_timeout_seconds=source.statement_timeout.total_seconds(),
         )
         return open_engine(connection)
-    refuse_mysql_by_jdbc(source.url)
     jdbc = JdbcSource(
         url=source.url,
         password=password,

@@ -32,6 +32,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.pull.retry import wait_seconds
 from hudi_reconcile.core.source.jdbc import is_jdbc
+from hudi_reconcile.databases.registry import find_database
 from hudi_reconcile.evidence.files import EvidenceError, read_bytes, replace_file
 from hudi_reconcile.report.outputs.github import summary, workflow_commands
 from hudi_reconcile.report.outputs.junit import junit
@@ -284,9 +285,6 @@ def _tried(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) ->
     return found
 
 
-_ENGINES = {"postgresql": ("postgres", 5432), "mysql": ("mysql", 3306), "mariadb": ("mysql", 3306)}
-
-
 def name_datasets(config: Config, tables: tuple[TableConfig, ...]) -> Mapping[str, Ends]:
     """Both datasets of each table, by the table's name."""
     zone = config.source.time_zone
@@ -298,7 +296,8 @@ def _source(url: str, table: TableConfig) -> Dataset:
     if is_jdbc(url):  # such URLs may hold anything
         return Dataset(":".join(url.split(":")[:2]), name)
     parts = urlsplit(url)
-    engine, port = _ENGINES.get(parts.scheme.split("+")[0], (parts.scheme, 0))
+    known = find_database(url)
+    engine, port = (known.namespace, known.port) if known else (parts.scheme, 0)
     database = parts.path.strip("/")
     return Dataset(
         f"{engine}://{parts.hostname or ''}:{parts.port or port}", f"{database}.{name}" if database else name

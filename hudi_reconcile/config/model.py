@@ -56,7 +56,8 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import find_respelled, fold
 from hudi_reconcile.core.pull.retry import TABLE_RETRIES
 from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
-from hudi_reconcile.sql.connection_properties import DRIVERS, class_problem, driver_word, option_problems, url_problem
+from hudi_reconcile.databases.registry import driver_word, find_database, known_drivers
+from hudi_reconcile.sql.connection_properties import class_problem, option_problems, url_problem
 
 
 def _key(value: object, info: ValidationInfo) -> object:
@@ -232,16 +233,21 @@ class SourceConfig(Section):
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
         """What the JDBC driver is told is on its list and the server is verified, unless the config says that nobody looked."""
+        drivers = known_drivers()
         url, trusted = raw.text("url") or "", raw.get("trust_properties") is True
         options = {str(key): str(option_text(value)) for key, value in raw.section("jdbc").values.items()}
-        for key, text in option_problems(DRIVERS.get(driver_word(url)), options, trusted=trusted):
+        for key, text in option_problems(drivers.get(driver_word(url)), options, trusted=trusted):
             yield ("jdbc", key), f"use `source.{fold(key)}`" if fold(key) in _SOURCE_KEYS else text
-        if is_jdbc(url) and (problem := url_problem(url, read_product(url), trusted=trusted)):
+        if (
+            is_jdbc(url)
+            and find_database(url) is None
+            and (problem := url_problem(url, read_product(url), trusted=trusted))
+        ):
             yield ("url",), problem
         else:
             insecure = raw.get("insecure") is True
             yield from ((("url",), text) for text in unverified_findings(url, options, insecure=insecure))
-        if (name := raw.text("driver")) and (problem := class_problem(name, trusted=trusted)):
+        if (name := raw.text("driver")) and (problem := class_problem(name, drivers.values(), trusted=trusted)):
             yield ("driver",), problem
 
 

@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, unquote
 from hudi_reconcile.config.fields import Finding, Raw
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.source.connection import SYSTEM, Transport, read_transport
-from hudi_reconcile.core.source.jdbc import JdbcTls, is_jdbc, jdbc_tls, read_product, unchecked_settings
+from hudi_reconcile.core.source.jdbc import JdbcTls, is_jdbc, jdbc_tls, unchecked_settings
+from hudi_reconcile.databases.registry import find_database, read_scheme
 
 
 def source_sql_findings(raw: Raw) -> Iterator[Finding]:
@@ -34,7 +35,8 @@ def source_sql_findings(raw: Raw) -> Iterator[Finding]:
 
 
 def _product(url: str) -> str:
-    return read_product(url) if is_jdbc(url) else url.partition(":")[0].partition("+")[0].lower()
+    found = find_database(url)
+    return found.sql if found else read_scheme(url)
 
 
 _SHAPE = re.compile(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://\S*|jdbc:[a-z0-9]+:\S+", re.IGNORECASE)

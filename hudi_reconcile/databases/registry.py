@@ -1,116 +1,99 @@
-"""From a URL to the engine that reads it. Raises UsageError for what no engine here reads."""
+"""Every database with an engine of its own, by its folder; and what the tool knows of it before it is asked.
+
+`databases/<folder>/__init__.py` describes its database as a value. Nothing here opens a connection or loads a driver, so that a
+config is judged without either. What no folder here reads is reached by its own JDBC driver (`databases/jdbc`).
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
-
-import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
+from functools import lru_cache
+from importlib import import_module
+from typing import Final
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
+from hudi_reconcile.core.source.proposal import CatalogTable
 from hudi_reconcile.databases.base import Engine
-from hudi_reconcile.databases.mysql import session as mysql_session
-from hudi_reconcile.databases.mysql.engine import MysqlEngine
-from hudi_reconcile.databases.postgres import session as postgres_session
-from hudi_reconcile.databases.postgres.engine import PostgresEngine
+from hudi_reconcile.sql.connection_properties import DRIVERS, Driver
 
-_EXAMPLE = "write postgresql+psycopg://user@host:5432/database, or mysql+pymysql://user@host:3306/database"
-# SQLAlchemy 2.1 decodes %3A in a database's name; 2.0 leaves it as it stands, and another database would be asked for.
-_IS_DATABASE_DECODED = sa.make_url("x://u@h/%25").database == "%"
-# A comma would name a second host, and a bracket or a question mark end the host in a driver's own grammar.
-_HOST = re.compile(r"[\w.-]*|[0-9A-Fa-f:.]+(%[\w.-]+)?")
+FOLDERS: Final = ("postgres", "mysql")
+
+Survey = Callable[[Engine, tuple[str, ...]], Iterable[CatalogTable]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Legal:
-    """What a URL of one kind of database may say."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownDatabase:
+    """One kind of database.
+
+    `schemes` begin its SQLAlchemy URLs, of which `example` is one, with `parameters` as all that one may say of TLS. `own_root`
+    is the file below the home folder in which its driver looks for root certificates by itself. `sql` is the name by which
+    `sql/user_sql.py` reads `source.where`, `namespace` the one in OpenLineage. `why_not_jdbc`: why a `jdbc:` URL is refused.
+    Without `survey`, `init --from-database` cannot propose its tables.
+    """
 
     dialect: str
+    schemes: tuple[str, ...]
+    example: str
     port: int
     parameters: frozenset[str]
+    driver: Driver
+    open_engine: Callable[[Connection], Engine]
+    why_not_jdbc: str
+    sql: str
+    namespace: str
+    own_root: str = ""
+    survey: Survey | None = None
 
 
-_POSTGRES_ROOT = Path(".postgresql", "root.crt")  # below the home folder; libpq and pgjdbc both look there
-_MYSQL = _Legal("mysql", 3306, mysql_session.TLS_PARAMETERS)
-_LEGAL = {
-    "postgresql": _Legal("postgresql", 5432, postgres_session.TLS_PARAMETERS),
-    "mysql": _MYSQL,
-    "mariadb": _MYSQL,
-}
+@lru_cache(maxsize=1)
+def list_databases() -> Mapping[str, KnownDatabase]:
+    """All of them by their folders."""
+    return {folder: import_module(f"{__package__}.{folder}").DATABASE for folder in FOLDERS}
 
 
-def open_engine(connection: Connection) -> Engine:
-    """The engine that reaches this database. No query is sent yet."""
-    return MysqlEngine(connection) if connection.dialect == _MYSQL.dialect else PostgresEngine(connection)
+def read_scheme(url: str) -> str:
+    """What the URL begins with, without the driver's name; of a `jdbc:` URL the product.
 
-
-def refuse_mysql_by_jdbc(url: str) -> None:
-    """Raises UsageError for `jdbc:mariadb:` and `jdbc:mysql:` URLs, whose quoted names come back as values.
-
-    Spark, or a dialect that quotes as SQL-92 does, writes "name", which these servers read as the text 'name'.
+    >>> read_scheme("MariaDB+pymysql://reader@host/shop"), read_scheme("jdbc:H2:/data/shop")
+    ('mariadb', 'h2')
     """
-    product = read_product(url)
-    if is_jdbc(url) and product in ("mysql", "mariadb"):
-        raise UsageError(
-            f"source.url: jdbc:{product}: is not read: names quoted for it come back as values, row after row, without an error",
-            fix="write mysql+pymysql://user@host:3306/database; Spark then reads with the driver of jars.lock",
-        )
+    return read_product(url) if is_jdbc(url) else url.partition(":")[0].partition("+")[0].lower()
+
+
+def find_database(url: str) -> KnownDatabase | None:
+    """The database that a URL names, also by a `jdbc:` URL; None where none here has an engine of its own."""
+    scheme = read_scheme(url)
+    return next((one for one in list_databases().values() if scheme in one.schemes), None)
 
 
 def find_own_jars(url: str) -> str:
-    """The kind of source whose own jars (`spark/jars.lock`) this URL needs; empty where every session has them."""
-    legal = _LEGAL.get(url.partition(":")[0].partition("+")[0].lower())
-    return _MYSQL.dialect if legal is _MYSQL else ""
+    """The folder of the source whose own jars (its `jars.lock`, where it has one) this URL needs; empty for a `jdbc:` URL."""
+    found = None if is_jdbc(url) else find_database(url)
+    return next((folder for folder, one in list_databases().items() if one is found), "")
 
 
-def build_connection(url: str, password: str, **settings: Any) -> Connection:
-    """The connection that a SQLAlchemy URL means.
+def driver_word(url: str) -> str:
+    """The key in `known_drivers` of what reads this URL, if anything does.
 
-    Raises UsageError for other engines, unknown parameters, and a server off this machine that would not be verified.
+    >>> driver_word("mariadb+pymysql://reader@host/shop"), driver_word("jdbc:H2:/data/shop")
+    ('mysql', 'h2')
     """
-    try:
-        parsed = sa.make_url(url)
-    except (SQLAlchemyError, ValueError) as error:
-        raise UsageError("source.url is not a URL", fix=_EXAMPLE) from error
-    legal = _LEGAL.get(parsed.get_backend_name())
-    if legal is None:
-        raise UsageError(
-            f"source.url: {parsed.get_backend_name()} is not read in this version"
-            f" (legal: {', '.join(_LEGAL)}, or a jdbc: URL)",
-            fix=_EXAMPLE,
-        )
-    unknown = sorted(set(parsed.query) - legal.parameters)
-    if unknown:
-        raise UsageError(
-            f"source.url: parameter {', '.join(unknown)} is not allowed (legal: {', '.join(sorted(legal.parameters))})",
-            fix=f"remove ?{unknown[0]}=… from source.url",
-        )
-    if _HOST.fullmatch(parsed.host or "") is None:
-        raise UsageError("source.url names no one host: letters, digits, . - and _, or an address", fix=_EXAMPLE)
-    if not parsed.username or not parsed.database:
-        raise UsageError("source.url names no user or no database", fix=_EXAMPLE)
-    found = Connection(
-        dialect=legal.dialect,
-        host=parsed.host or "127.0.0.1",
-        port=parsed.port or legal.port,
-        database=parsed.database if _IS_DATABASE_DECODED else unquote(parsed.database),
-        user=parsed.username,
-        password=password,
-        tls=_tls(legal, {name: str(value) for name, value in parsed.query.items()}),
-        **settings,
-    )
-    _ = found.transport  # raises where the server would be left unverified
-    return found
+    found = find_database(url)
+    return found.dialect if found else read_scheme(url)
 
 
-def _tls(legal: _Legal, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    root = Path.home() / _POSTGRES_ROOT
-    if legal.dialect == "postgresql" and "sslrootcert" not in given and root.is_file():
-        given["sslrootcert"] = str(root)
-    return tuple(sorted(given.items()))
+def known_drivers() -> dict[str, Driver]:
+    """What each driver may be told: of the databases here by their dialects, of the others by the product in their URLs."""
+    return {**{one.dialect: one.driver for one in list_databases().values()}, **DRIVERS}
+
+
+def refuse_own_by_jdbc(url: str) -> None:
+    """Raises UsageError for a `jdbc:` URL of a database that is read by an engine of its own."""
+    found = find_database(url) if is_jdbc(url) else None
+    if found is not None:
+        raise UsageError(
+            f"source.url: {found.why_not_jdbc.format(product=read_product(url))}", fix=f"write {found.example}"
+        )

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.jdbc import Relation
-from hudi_reconcile.core.source.proposal import CatalogColumn, CatalogTable, RelationType, UniqueKey
+from hudi_reconcile.core.source.proposal import CatalogColumn, CatalogTable
 from hudi_reconcile.core.tables.kinds import KEY_KINDS, Kind
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc import engine as jdbc
-from hudi_reconcile.databases.mysql import dialect as mysql
-from hudi_reconcile.databases.mysql import engine as mysql_engine
-from hudi_reconcile.databases.postgres import catalog as postgres_catalog
-from hudi_reconcile.databases.postgres import dialect as postgres
+from hudi_reconcile.databases.registry import Survey, list_databases
 
 Rows = Sequence[Mapping[str, Any]]
 Wanted = Callable[[str, str], bool]  # by title, and by name as SQL
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_POSTGRES_TYPES: Mapping[str, RelationType] = {"v": "view", "f": "foreign table"}
-_ON_UPDATE = "on update current_timestamp"
-_CLOCK = ("current_timestamp", "now(", "curdate", "sysdate")
-# What MySQL's partitions of time are cut by: a column alone, or one of these of it.
-_RANGED = re.compile(r"(?:(?:to_days|to_seconds|year|unix_timestamp)\()?`?(\w+)`?\)?", re.IGNORECASE)
 
 
 def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> tuple[CatalogTable, ...]:
@@ -34,14 +24,12 @@ def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> t
 
     Raises:
         SourceError: the database does not answer.
-        UsageError: there is no table at all.
+        UsageError: there is no table at all, or no way to list them.
     """
     if isinstance(engine, jdbc.JdbcEngine):
         found = tuple(_of_jdbc(engine, schemas, wanted))
-    elif engine.dialect.NAME == mysql.NAME:
-        found = tuple(_of_mysql(engine, schemas))
     else:
-        found = tuple(_of_postgres(engine, schemas))
+        found = tuple(_survey_of(engine)(engine, schemas))
     if not found:
         where = f"schema {', '.join(schemas)}" if schemas else "the schemas that are read without --schema"
         raise UsageError(
@@ -51,112 +39,14 @@ def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> t
     return tuple(table for table in found if wanted(table.title, table.sql))
 
 
-# --- PostgreSQL ---
-
-
-def _of_postgres(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTable]:
-    def told(what: str) -> Rows:
-        return engine.rows(postgres_catalog.survey_query(what, schemas))
-
-    tables, columns, keys = told("tables"), _by_table(told("columns")), _by_table(told("keys"))
-    indexed, moved = _by_table(told("indexed")), _by_table(told("moved"))
-    for row in tables:
-        oid, schema, name = row["oid"], str(row["schema_name"]), str(row["table_name"])
-        kind = _POSTGRES_TYPES.get(row["relkind"], "table")
-        sql = postgres.relation(schema, name, plain=(row["plain_schema"], row["plain_table"]))
-        yield CatalogTable(
-            title=name if schema == "public" else f"{schema}.{name}",
-            sql=sql,
-            type=kind,
-            columns=tuple(_postgres_column(one, moved[oid]) for one in columns[oid]),
-            keys=tuple(UniqueKey(tuple(one["names"]), one["is_primary"], bool(one["not_null"])) for one in keys[oid]),
-            indexed=frozenset(str(one["name"]) for one in indexed[oid]) if kind == "table" else None,
-            ranged=str(row["ranged"] or ""),
-            rows=row["rows"] if row["rows"] >= 0 and kind == "table" else None,
-            unread=_unread_in_postgres(row, sql),
-            has_versions=row["relkind"] in ("r", "p"),
+def _survey_of(engine: Engine) -> Survey:
+    (found,) = (one.survey for one in list_databases().values() if one.dialect == engine.dialect.NAME)
+    if found is None:
+        raise UsageError(
+            f"{engine.place}: the tables of this database cannot be proposed",
+            fix="hudi-reconcile init, and name them yourself",
         )
-
-
-def _postgres_column(row: Mapping[str, Any], moved: Rows) -> CatalogColumn:
-    name = str(row["name"])
-    column = postgres.classify_column(
-        name, row["type_name"], row["type_mod"], declared=row["declared"], nullable=row["nullable"],
-        type_type=row["type_type"],
-    )  # fmt: skip
-    by = [str(one["trigger"]) for one in moved if one["name"] == name.lower()]
-    return CatalogColumn(column, row["numbered"], row["clock"], f"trigger {by[0]}" if by else "")
-
-
-def _unread_in_postgres(row: Mapping[str, Any], sql: str) -> str:
-    role = postgres.quote(str(row["role"]))
-    if not row["can_read"]:
-        return f"this role may not read it: GRANT SELECT ON {sql} TO {role}"
-    if row["hides_rows"]:
-        return f"row-level security would hide rows from this role: ALTER ROLE {role} BYPASSRLS"
-    return "" if row["is_filled"] else f"it has no rows yet: REFRESH MATERIALIZED VIEW {sql}"
-
-
-def _by_table(rows: Rows) -> Mapping[Any, list[Mapping[str, Any]]]:
-    found: defaultdict[Any, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        found[row["oid"]].append(row)
     return found
-
-
-# --- MySQL and MariaDB ---
-
-
-def _of_mysql(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTable]:
-    def told(what: str) -> Rows:
-        return engine.rows(mysql.survey_query(what, schemas))
-
-    tables = [row for row in told("tables") if row["type"] in mysql_engine.READABLE]
-    columns, indexes = _by_name(told("columns")), _by_name(told("indexes"))
-    for row in tables:
-        schema, name = str(row["schema_name"]), str(row["name"])
-        here, is_view = (schema, name), row["type"] == "VIEW"
-        parts = (name,) if row["is_own"] else here
-        granted = all("select" in str(one["privileges"]).lower() for one in columns[here]) and columns[here]
-        sql = ".".join(part if _PLAIN.fullmatch(part) else mysql.quote(part) for part in parts)
-        ranged = _RANGED.fullmatch("".join(str(row["ranged"] or "").split()))
-        yield CatalogTable(
-            title=".".join(parts),
-            sql=sql,
-            type="view" if is_view else "table",
-            columns=tuple(map(_mysql_column, columns[here])),
-            keys=tuple(mysql_engine.unique_keys(indexes[here])),
-            indexed=None if is_view else frozenset(_leading(indexes[here])),
-            ranged=ranged[1] if ranged else "",
-            rows=None if is_view or row["row_count"] is None else int(row["row_count"]),
-            unread="" if granted else f"this user may not read all of it: GRANT SELECT ON {sql}",
-        )
-
-
-def _leading(indexes: Rows) -> Iterator[str]:
-    return (
-        str(one["column_name"]) for one in indexes if one["position"] == 1 and one["is_whole"] and one["column_name"]
-    )
-
-
-def _mysql_column(row: Mapping[str, Any]) -> CatalogColumn:
-    column = mysql.classify_column(
-        row["name"], row["data_type"].lower(), row["declared"], nullable=bool(row["nullable"]),
-        precision=row["digits"], scale=row["scale"], fraction=row["fraction"],
-    )  # fmt: skip
-    extra, fallback = str(row["extra"] or ""), str(row["fallback"] or "")
-    moved_by = "ON UPDATE CURRENT_TIMESTAMP" if _ON_UPDATE in extra else ""
-    return CatalogColumn(column, "auto_increment" in extra, fallback.startswith(_CLOCK), moved_by)
-
-
-def _by_name(rows: Rows) -> Mapping[tuple[str, str], list[Mapping[str, Any]]]:
-    found: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for name, group in groupby(rows, key=lambda row: (str(row["schema_name"]), str(row["table_name"]))):
-        found[name] += group
-    return found
-
-
-# --- any other database, by its driver's metadata ---
 
 
 def _of_jdbc(engine: jdbc.JdbcEngine, schemas: tuple[str, ...], wanted: Wanted) -> Iterator[CatalogTable]:

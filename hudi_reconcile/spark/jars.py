@@ -38,9 +38,9 @@ class JarMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedJar:
-    """One line of `jars.lock`: the only bytes that may be loaded under this coordinate.
+    """One line of a `jars.lock`: the only bytes that may be loaded under this coordinate.
 
-    `engine` is the only kind of source that needs it; empty where every session loads it.
+    `engine` is the only kind of source that needs it, by its folder below `databases`; empty where every session loads it.
     """
 
     coordinate: str
@@ -89,16 +89,20 @@ class JarPlan:
 
 
 def locked_jars() -> tuple[LockedJar, ...]:
-    """The jars that this version was tested with."""
-    return read_lock((resources.files("hudi_reconcile.spark") / "jars.lock").read_text("utf-8"))
+    """The jars that this version was tested with: those of every session, then those of one kind of source."""
+    common = resources.files("hudi_reconcile.spark") / "jars.lock"
+    found = read_lock(common.read_text("utf-8"))
+    for folder in sorted(resources.files("hudi_reconcile.databases").iterdir(), key=lambda one: one.name):
+        if (own := folder / "jars.lock").is_file():
+            found += read_lock(own.read_text("utf-8"), engine=folder.name)
+    return found
 
 
-def read_lock(text: str) -> tuple[LockedJar, ...]:
-    """The lines of a lock file: coordinate, file name, sha256, and the engine if only one needs it. `#` begins a comment."""
+def read_lock(text: str, *, engine: str = "") -> tuple[LockedJar, ...]:
+    """The lines of a lock file: coordinate, file name and sha256. `#` begins a comment."""
     lines = (line.split() for line in text.splitlines() if line.strip() and not line.startswith("#"))
     return tuple(
-        LockedJar(coordinate=coordinate, file_name=name, sha256=sha, engine="".join(engine))
-        for coordinate, name, sha, *engine in lines
+        LockedJar(coordinate=coordinate, file_name=name, sha256=sha, engine=engine) for coordinate, name, sha in lines
     )
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from hudi_reconcile.core.errors import find_respelled, fold, nearest_name, overlay
-from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ _READERS_OWN = frozenset({
     "sessioninitstatement", "customschema", "pushdownpredicate", "pushdownaggregate", "pushdownlimit", "pushdownoffset",
     "pushdowntablesample", "prefertimestampntz", "password",
 })  # fmt: skip
-_TLS = frozenset({"ssl", "sslmode", "sslrootcert", "sslcert", "sslkey"})
+TLS_KEYS: Final = frozenset({"ssl", "sslmode", "sslrootcert", "sslcert", "sslkey"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,23 +74,8 @@ class Driver:
 _HOST = r"(?:[\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?"
 _FILE = r"[^;:]+"  # no further scheme: it would load an extension, reach a network or make an archive of it
 
+# Of databases without an engine of their own, by the product in their URLs.
 DRIVERS: Final[Mapping[str, Driver]] = {
-    "postgresql": Driver(
-        title="PostgreSQL",
-        classes=("org.postgresql.Driver",),
-        keys={"ApplicationName": LABEL, "connectTimeout": COUNT, "loginTimeout": COUNT, "socketTimeout": COUNT,
-              "tcpKeepAlive": FLAG},
-        own=frozenset({"user", "options", "preparethreshold", "currentschema", "readonly", "requireauth"}) | _TLS,
-    ),
-    "mysql": Driver(
-        title="MySQL and MariaDB",
-        classes=("org.mariadb.jdbc.Driver",),
-        keys={"connectTimeout": COUNT, "socketTimeout": COUNT, "tcpKeepAlive": FLAG, "tcpKeepIdle": COUNT,
-              "tcpKeepInterval": COUNT, "tcpKeepCount": COUNT, "useCompression": FLAG},
-        own=frozenset({"user", "database", "initsql", "sessionvariables", "tinyint1isbit", "yearisdatetype", "allowlocalinfile",
-                       "permitredirect", "permitmysqlscheme", "allowpublickeyretrieval", "serversslcert",
-                       "restrictedauth"}) | _TLS,
-    ),
     "h2": Driver(
         title="H2",
         classes=("org.h2.Driver",),
@@ -170,21 +154,8 @@ DRIVERS: Final[Mapping[str, Driver]] = {
     ),
 }  # fmt: skip
 
-CLASSES: Final = {name: one for one in DRIVERS.values() for name in one.classes}
 TRUST: Final = "`source.trust_properties: true` passes on anything, and every report says so first"
 _KEY = re.compile(r"[A-Za-z0-9_.$:-]+", re.ASCII)
-# Read by engines of their own, which say so.
-_NOT_BY_JDBC = frozenset({"postgresql", "mysql", "mariadb"})
-
-
-def driver_word(url: str) -> str:
-    """The key in `DRIVERS` of what reads this URL, if anything does.
-
-    >>> driver_word("mariadb+pymysql://reader@host/shop"), driver_word("jdbc:H2:/data/shop")
-    ('mysql', 'h2')
-    """
-    word = read_product(url) if is_jdbc(url) else url.partition(":")[0].partition("+")[0].lower()
-    return "mysql" if word == "mariadb" else word
 
 
 def option_problems(driver: Driver | None, options: Mapping[str, str], *, trusted: bool) -> Iterator[tuple[str, str]]:
@@ -197,14 +168,17 @@ def option_problems(driver: Driver | None, options: Mapping[str, str], *, truste
         elif key in twice:
             yield key, f"is another spelling of {twice[key]}; case does not count"
         elif fold(key) in own:
-            yield key, "belongs into source.url: ?sslmode=verify-full" if fold(key) in _TLS else "is set by the tool"
+            yield (
+                key,
+                "belongs into source.url: ?sslmode=verify-full" if fold(key) in TLS_KEYS else "is set by the tool",
+            )
         elif driver is not None and not trusted and (problem := _problem(driver, driver.legal, key, value)):
             yield key, problem
 
 
 def url_problem(url: str, product: str, *, trusted: bool) -> str | None:
     """What is wrong with a `jdbc:` URL of that product, None where it may be used."""
-    if trusted or product in _NOT_BY_JDBC:
+    if trusted:
         return None
     driver = DRIVERS.get(product)
     if driver is None:
@@ -227,23 +201,23 @@ def url_problem(url: str, product: str, *, trusted: bool) -> str | None:
     return next(problems, None)
 
 
-def class_problem(name: str, *, trusted: bool) -> str | None:
-    """What is wrong with `source.driver`: only known classes are loaded."""
-    if trusted or name in CLASSES:
+def class_problem(name: str, drivers: Iterable[Driver], *, trusted: bool) -> str | None:
+    """What is wrong with `source.driver`: only the classes of these drivers are loaded."""
+    known = [one for driver in drivers for one in driver.classes]
+    if trusted or name in known:
         return None
-    close = nearest_name(name, CLASSES)
+    close = nearest_name(name, known)
     guess = f"; did you mean {close}?" if close else ""
-    return f"is no JDBC driver that is known{guess} (known: {', '.join(CLASSES)}); {TRUST}"
+    return f"is no JDBC driver that is known{guess} (known: {', '.join(known)}); {TRUST}"
 
 
 def merge_properties(
-    word: str, defaults: Mapping[str, str], given: Iterable[tuple[str, str]], ours: Mapping[str, str]
+    driver: Driver | None, defaults: Mapping[str, str], given: Iterable[tuple[str, str]], ours: Mapping[str, str]
 ) -> dict[str, str]:
     """What the driver is told: defaults, over them the config's options, over both what is ours; no key in two spellings.
 
     Spark keeps one of two that differ by letter case only, as chance has it, and the driver may know the other one alone.
     """
-    driver = DRIVERS.get(word)
     known = {fold(key): key for key in driver.legal} if driver else {}
     own = _READERS_OWN | (driver.own if driver else frozenset())
     found = dict(defaults)

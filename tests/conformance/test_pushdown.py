@@ -14,7 +14,7 @@ from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import Engine, TableRequest
-from hudi_reconcile.databases.registry import build_connection, open_engine
+from hudi_reconcile.databases.urls import build_connection, open_engine
 from hudi_reconcile.source import pushdown
 from hudi_reconcile.sql.digests import Digested, bucket_predicate, digest_query, parse_sums
 from tests.conformance.case import Case, case_of, unfriendly

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.databases.postgres.engine import PostgresEngine
-from hudi_reconcile.databases.registry import build_connection
+from hudi_reconcile.databases.urls import build_connection
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.lake.support import checkpoint, frame, new_table, table_of
 from tests.integration.project import Project

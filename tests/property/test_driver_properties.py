@@ -12,15 +12,16 @@ from hudi_reconcile.core.plan.lake_ownership import _RESERVED, lake_option_probl
 from hudi_reconcile.core.source.jdbc import read_product
 from hudi_reconcile.databases.control import pgjdbc_url
 from hudi_reconcile.databases.mysql.session import jdbc_target
-from hudi_reconcile.databases.registry import build_connection, open_engine
+from hudi_reconcile.databases.registry import known_drivers
+from hudi_reconcile.databases.urls import build_connection, open_engine
 from hudi_reconcile.sql.connection_properties import (
     _READERS_OWN,
-    DRIVERS,
     merge_properties,
     option_problems,
     url_problem,
 )
 
+DRIVERS = known_drivers()
 WORDS = sorted(DRIVERS)
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\x00"), min_size=1, max_size=30)
 FORBIDDEN = [
@@ -51,7 +52,7 @@ def test_own_key_in_any_case_is_refused_and_loses_where_the_check_is_passed_by(
     key = data.draw(respelled_key(sorted(driver.own | _READERS_OWN)))
 
     assert dict(option_problems(driver, {key: "evil"}, trusted=trusted))
-    assert "evil" not in merge_properties(word, {}, [(key, "evil")], {}).values()
+    assert "evil" not in merge_properties(DRIVERS[word], {}, [(key, "evil")], {}).values()
 
 
 @given(
@@ -65,7 +66,7 @@ def test_what_is_ours_stays_ours_and_no_two_keys_differ_by_case(
     assume(len({fold(key) for key in ours}) == len(ours))
     spelled = {key.upper(): "x" for key in ours if fold(key.upper()) == fold(key)}
 
-    found = merge_properties(word, {"fetchsize": "1"}, [*given_.items(), *spelled.items()], ours)
+    found = merge_properties(DRIVERS[word], {"fetchsize": "1"}, [*given_.items(), *spelled.items()], ours)
 
     assert len({fold(key) for key in found}) == len(found)
     assert {key: found[key] for key in ours} == ours

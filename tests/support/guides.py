@@ -14,7 +14,7 @@ from tests.support.docs import ROOT
 
 PACKAGE = "hudi_reconcile"
 NAME = "NAME"  # what a guide calls the thing that is not there yet
-_FILE = re.compile(rf"`(?:{PACKAGE}/)?((?:[a-z_]+/)+[A-Za-z_]+\.(?:py|html|lock))`")
+_FILE = re.compile(rf"`(?:{PACKAGE}/)?((?:[A-Za-z_]+/)+[A-Za-z_]+\.(?:py|html|lock))`")
 
 
 def guide_text(title: str) -> str:
@@ -58,6 +58,14 @@ class Walk:
         (at,) = [number for number, line in enumerate(lines) if line.strip() == before]
         file.write_text("".join((*lines[:at], text, *lines[at:])), "utf-8")
         self.edited[path] = self.edited.get(path, 0) + len(text.splitlines())
+
+    def change(self, path: str, old: str, new: str) -> None:
+        """One line that is there once reads otherwise."""
+        file = self.place / PACKAGE / path
+        text = file.read_text("utf-8")
+        assert text.count(f"\n{old}\n") == 1, f"{path} has no such line: {old}"
+        file.write_text(text.replace(f"\n{old}\n", f"\n{new}\n"), "utf-8")
+        self.edited[path] = self.edited.get(path, 0) + 1
 
     @property
     def touched(self) -> set[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from hudi_reconcile.report.page.html import render_report
 from tests.support.guides import Walk, guide_files
+from tests.support.toy_database import FILES, FOLDER
 from tests.unit.report.stories import all_stories
 
 SECTION = "A new section of the report"
@@ -58,3 +62,115 @@ def test_section_is_not_on_the_page_of_a_table_that_has_nothing_of_the_kind(tmp_
 
     assert "<h3>Pull</h3>" in page
     assert "Reach" not in page
+
+
+DATABASE = "A new database"
+CONFIG = """
+version: 1
+source: {url: "%s", jdbc: {%s}}
+tables: [{name: orders, source: {table: orders, key: [id], where: "%s"}, lake: {path: lake}}]
+"""
+POSTGRES_SQL = "note <> '(' or $$(' $$ = note"  # refused where dollars quote nothing
+ASK = """
+import json
+from pathlib import Path
+from hudi_reconcile.app.connections import choose_engine, request_session
+from hudi_reconcile.app.outputs import name_datasets
+from hudi_reconcile.config.load import load_config
+from hudi_reconcile.core.tables.agreement import ComparedColumn
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.spark.jars import locked_jars, plan_jars
+from hudi_reconcile.sql.reads import rows_query
+
+config = load_config(Path("reconcile.yaml"), {})
+engine, note = choose_engine(config, "", lambda login: None), Column("a]b", Kind.TEXT, "text")
+target = engine.jdbc()
+jars = request_session(config).jars
+print(json.dumps({
+    "engine": type(engine).__name__,
+    "place": engine.place,
+    "rows": engine.dialect.limited(rows_query(engine.dialect, "t", (note,), ()), 3),
+    "text": engine.digests.canonical(ComparedColumn(0, note, "string")),
+    "spark": [target.url, dict(target.properties), target.proof],
+    "jars": [jar.file_name for jar in plan_jars(jars, locked_jars(), ()).missing],
+    "lineage": [ends.source.namespace for ends in name_datasets(config, tuple(config.tables)).values()],
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Walk:
+    walk = Walk.begin(tmp_path_factory.mktemp("toy"))
+    for name, text in FILES.items():
+        walk.add(f"databases/{FOLDER}/{name}", text)
+    walk.change(
+        "databases/registry.py",
+        'FOLDERS: Final = ("postgres", "mysql")',
+        f'FOLDERS: Final = ("postgres", "mysql", "{FOLDER}")',
+    )
+    return walk
+
+
+def test_database_that_is_added_by_the_guide_takes_six_files_and_one_line(toy: Walk) -> None:
+    assert toy.touched == guide_files(DATABASE, FOLDER)
+    assert len(toy.added) <= 6
+    assert toy.edited == {"databases/registry.py": 1}
+
+
+@pytest.mark.parametrize("scheme", ["toy+psycopg", "toydb+psycopg"])
+def test_database_that_was_added_is_read_from_its_url_to_its_statements(toy: Walk, scheme: str) -> None:
+    config = CONFIG % (f"{scheme}://reader@far/shop?sslrootcert=/ca.pem", "toytimeout: 5", POSTGRES_SQL)
+    (toy.place / "reconcile.yaml").write_text(config)
+
+    valid = toy.run("-m", "hudi_reconcile", "config", "validate")
+    asked = toy.run("-c", ASK)
+
+    assert valid.returncode == 0, valid.stderr
+    assert json.loads(asked.stdout or "{}") == {
+        "engine": "ToyEngine",
+        "place": "toy://far:26257/shop",
+        "rows": "select [a]]b] as c0 from t fetch first 3 rows only",
+        "text": "toy_text([a]]b])",
+        "spark": [
+            "jdbc:toy://far:26257/shop",
+            {"toyTimeout": "5", "driver": "org.toy.Driver", "user": "reader", "toyPath": "-c toy_read_only=on",
+             "sslmode": "verify-full", "sslrootcert": "/ca.pem"},
+            "(select toy_setting('toy_read_only') = 'on')",
+        ],
+        "jars": ["hudi-spark3.5-bundle_2.12-1.2.0.jar", "postgresql-42.7.14.jar", "toy-jdbc-1.0.jar"],
+        "lineage": ["toy://far:26257"],
+    }, asked.stderr  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("url", "jdbc", "said"),
+    [
+        ("toy+psycopg://u@far/d", "toyPath: x", "is set by the tool"),
+        ("toy+psycopg://u@far/d", "init: x", "nothing that Toy may be told (legal: fetchsize, queryTimeout, ToyName,"),
+        ("toy+psycopg://u@far/d?sslmode=require", "", "sslmode=require lets anybody on the way pose as the database"),
+    ],
+)  # fmt: skip
+def test_config_of_a_database_that_was_added_is_held_to_its_lists(toy: Walk, url: str, jdbc: str, said: str) -> None:
+    (toy.place / "reconcile.yaml").write_text(CONFIG % (url, jdbc, "id > 0"))
+
+    done = toy.run("-m", "hudi_reconcile", "config", "validate")
+
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("oracle+oracledb://u@127.0.0.1/d", "oracle is not read in this version (legal: postgresql, mysql, mariadb, toy, toydb,"),
+        ("toy+psycopg://u@127.0.0.1/d?sslkey=x", "parameter sslkey is not allowed (legal: sslmode, sslrootcert)"),
+        ("jdbc:toydb://127.0.0.1/d", "Toy is read with its own engine"),
+    ],
+)  # fmt: skip
+def test_url_that_no_engine_reads_is_refused_with_the_databases_that_there_are(toy: Walk, url: str, said: str) -> None:
+    (toy.place / "reconcile.yaml").write_text(CONFIG % (url, "", "id > 0"))
+
+    done = toy.run("-m", "hudi_reconcile", "doctor")
+
+    assert said in done.stdout + done.stderr
+    assert done.returncode == 2

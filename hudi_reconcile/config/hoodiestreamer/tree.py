@@ -22,7 +22,8 @@ from hudi_reconcile.config.problems import join_problems, locate_problems
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.config.yaml_document import Document
 from hudi_reconcile.core.errors import ConfigError, suggest_name
-from hudi_reconcile.sql.connection_properties import DRIVERS, driver_word, option_problems
+from hudi_reconcile.databases.registry import driver_word, known_drivers
+from hudi_reconcile.sql.connection_properties import option_problems
 
 Tree = dict[str, object]
 
@@ -130,7 +131,7 @@ class PropsTree:
             for key in sorted(set(where.options) - set(used))
         ]
         self.schema = used.pop("currentSchema", None) if word == "postgresql" else None
-        for key, text in option_problems(DRIVERS.get(word), used, trusted=trusted):
+        for key, text in option_problems(known_drivers().get(word), used, trusted=trusted):
             self._wrong(one, f"parameter {key} {text}")
         return used
 

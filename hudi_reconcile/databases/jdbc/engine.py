@@ -44,6 +44,7 @@ from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.names import find, split_name
 from hudi_reconcile.databases.jdbc.products import ANY_LIMIT, product
 from hudi_reconcile.databases.jdbc.ranks import KeyRanks
+from hudi_reconcile.databases.registry import refuse_own_by_jdbc
 from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.connection_properties import DRIVERS, merge_properties
 
@@ -319,11 +320,7 @@ class JdbcEngine(Untold):
 
 
 def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> JdbcLogin:
-    if read_product(source.url) == "postgresql":
-        raise UsageError(
-            "source.url: PostgreSQL is read with its own engine, which sees open transactions and knows its types",
-            fix="write postgresql+psycopg://user@host:5432/database",
-        )
+    refuse_own_by_jdbc(source.url)
     known = DRIVERS.get(read_product(source.url))
     chosen = source.driver or driver or (known.classes[0] if known else None)
     if chosen is None:
@@ -335,7 +332,7 @@ def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> 
     return JdbcLogin(
         url=source.url,
         driver=chosen,
-        properties=merge_properties(read_product(source.url), {}, source.options.items(), ours),
+        properties=merge_properties(known, {}, source.options.items(), ours),
         timeout_seconds=int(source.statement_timeout_seconds),
     )
 

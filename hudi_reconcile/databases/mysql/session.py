@@ -21,6 +21,7 @@ from pymysql.err import OperationalError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.tables.kinds import Column
+from hudi_reconcile.databases import mysql
 from hudi_reconcile.databases.base import Described, JdbcTarget, TableRequest
 from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import CONNECT_SECONDS, ControlPlane
@@ -28,7 +29,6 @@ from hudi_reconcile.databases.mysql import dialect
 from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.connection_properties import merge_properties
 
-TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert"})
 JDBC_DRIVER = "org.mariadb.jdbc.Driver"
 # Logins that prove the password and do not send it.
 _PROOFS = ("mysql_native_password", "client_ed25519", "parsec", "auth_gssapi_client")
@@ -95,7 +95,7 @@ def jdbc_target(connection: Connection) -> JdbcTarget:
     if _PLAIN.fullmatch(database) is None:  # the driver decodes nothing in its URL: `?` there would begin parameters
         properties["database"], database = database, ""
     url = f"jdbc:mysql://{host}:{connection.port}/{database}?permitMysqlScheme"
-    merged = merge_properties("mysql", defaults, connection.jdbc_options, properties)
+    merged = merge_properties(mysql.DRIVER, defaults, connection.jdbc_options, properties)
     return JdbcTarget(url, merged, proof=dialect.PROOF)
 
 

@@ -16,6 +16,7 @@ from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, replica_bound
 from hudi_reconcile.databases import control as plane
+from hudi_reconcile.databases import postgres
 from hudi_reconcile.databases.base import (
     Catalogued,
     Described,
@@ -194,7 +195,7 @@ class PostgresEngine(ServerEngine):
                 f"set transaction snapshot '{self._held[0]}'"
             )
         witness = None if self._held is None else self._held[1]
-        target = merge_properties("postgresql", defaults, found.jdbc_options, properties)
+        target = merge_properties(postgres.DRIVER, defaults, found.jdbc_options, properties)
         return JdbcTarget(plane.pgjdbc_url(found), target, witness, session_proof())
 
     def server_facts(self) -> ServerFacts:

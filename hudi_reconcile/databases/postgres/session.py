@@ -47,7 +47,6 @@ _SETTINGS: Mapping[str, str] = {
 }
 # libpq's variables of settings (PostgreSQL documentation 32.15).
 _VARIABLES: Mapping[str, str] = {"TimeZone": "PGTZ", "DateStyle": "PGDATESTYLE", "client_encoding": "PGCLIENTENCODING"}
-TLS_PARAMETERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 _CLIENT_PARAMETERS = ("sslcert", "sslkey")
 _CANCEL = """
 select pg_cancel_backend(pid) from pg_stat_activity

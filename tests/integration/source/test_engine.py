@@ -10,7 +10,7 @@ from psycopg import sql
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_filter
-from hudi_reconcile.databases.registry import build_connection
+from hudi_reconcile.databases.urls import build_connection
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 

@@ -16,7 +16,7 @@ from hudi_reconcile.core.errors import ReconcileError, SourceError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.base import Engine
-from hudi_reconcile.databases.registry import build_connection, open_engine
+from hudi_reconcile.databases.urls import build_connection, open_engine
 from hudi_reconcile.source import reads
 from tests.support.mariadb import MariaDatabase, MariaServer, fresh_maria, tls_maria
 from tests.support.postgres import Database

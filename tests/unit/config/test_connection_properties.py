@@ -13,7 +13,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.databases.jdbc.products import PRODUCTS
-from hudi_reconcile.sql.connection_properties import CLASSES, DRIVERS
+from hudi_reconcile.databases.registry import known_drivers
 
 POSTGRES, MARIADB, DERBY = "postgresql://reader@h/d", "mariadb+pymysql://reader@h/d", "jdbc:derby:/data/shop"
 FILE = """\
@@ -183,9 +183,13 @@ def test_trust_does_not_make_a_password_in_the_url_legal() -> None:
     assert "holds a password" in problem
 
 
+def classes() -> list[str]:
+    return [name for one in known_drivers().values() for name in one.classes]
+
+
 def test_every_product_has_its_driver_on_the_list() -> None:
-    assert set(PRODUCTS) <= set(DRIVERS)
-    assert {one.driver for one in PRODUCTS.values()} <= set(CLASSES)
+    assert set(PRODUCTS) <= set(known_drivers())
+    assert {one.driver for one in PRODUCTS.values()} <= set(classes())
 
 
 def test_docs_list_what_each_driver_may_be_told() -> None:
@@ -195,8 +199,8 @@ def test_docs_list_what_each_driver_may_be_told() -> None:
     )
     told = {title: re.findall(r"`([^`]+)`", keys) for title, keys in rows if title != "driver"}
 
-    assert told == {one.title: list(one.keys) for one in DRIVERS.values()}
-    assert [name for name in CLASSES if f"`{name}`" not in text and name not in text.split("## Products")[1]] == [
+    assert told == {one.title: list(one.keys) for one in known_drivers().values()}
+    assert [name for name in classes() if f"`{name}`" not in text and name not in text.split("## Products")[1]] == [
         "org.postgresql.Driver", "org.mariadb.jdbc.Driver",
     ]  # fmt: skip
 

@@ -8,7 +8,8 @@ import pytest
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.databases.mysql.session import control_arguments, jdbc_target
 from hudi_reconcile.databases.postgres.session import tls_parameters
-from hudi_reconcile.databases.registry import build_connection, find_own_jars, open_engine, refuse_mysql_by_jdbc
+from hudi_reconcile.databases.registry import find_own_jars, refuse_own_by_jdbc
+from hudi_reconcile.databases.urls import build_connection, open_engine
 
 _TLS_NAMES = {"sslmode", "sslrootcert", "sslcert", "sslkey", "requireAuth"}
 
@@ -16,7 +17,7 @@ _TLS_NAMES = {"sslmode", "sslrootcert", "sslcert", "sslkey", "requireAuth"}
 @pytest.mark.parametrize(
     ("url", "dialect", "port", "jars"),
     [
-        ("postgresql+psycopg://u@h/d", "postgresql", 5432, ""),
+        ("postgresql+psycopg://u@h/d", "postgresql", 5432, "postgres"),
         ("mysql+pymysql://u@h/d", "mysql", 3306, "mysql"),
         ("mariadb+pymysql://u@h:3307/d", "mysql", 3307, "mysql"),
     ],
@@ -44,13 +45,13 @@ def test_url_that_cannot_be_read_is_refused_by_name(url: str, message: str) -> N
 @pytest.mark.parametrize("url", ["jdbc:mariadb://h/d", "jdbc:mysql://h/d?permitMysqlScheme", "JDBC:MySQL://h/d"])
 def test_jdbc_url_of_mysql_is_refused_with_the_reason_and_the_way_out(url: str) -> None:
     with pytest.raises(UsageError, match="names quoted for it come back as values") as refused:
-        refuse_mysql_by_jdbc(url)
+        refuse_own_by_jdbc(url)
 
     assert "mysql+pymysql://" in str(refused.value.fix)
 
 
 def test_jdbc_url_of_another_product_is_let_through() -> None:
-    refuse_mysql_by_jdbc("jdbc:h2:mem:mysql")
+    refuse_own_by_jdbc("jdbc:h2:mem:mysql")
 
 
 @pytest.mark.parametrize(
