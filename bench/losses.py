@@ -27,7 +27,7 @@ from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import build_job, build_table_request
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.pull.cursor import Mark, next_checkpoint, next_window, rank
-from hudi_reconcile.core.result import DRIFT_KINDS
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.databases.postgres.engine import PostgresEngine
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.sql import windows

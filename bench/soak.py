@@ -22,7 +22,7 @@ import shop
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import build_job
-from hudi_reconcile.core.result import DRIFT_KINDS
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.job import TableJob

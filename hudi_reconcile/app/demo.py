@@ -23,6 +23,7 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UnverifiedError, UsageError
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.demo.shop import LEAST_ROWS, Shop, make_drift, open_late_order, open_shop
 from hudi_reconcile.evidence.files import write_new
@@ -42,7 +43,8 @@ tables:
 """
 # A pull reads up to 2 s behind the database's clock; the ordinary order must be older than that to be read.
 _BEHIND_CLOCK_SECONDS = 3
-_DRIFT = {"late_arriving": 1, "updated_without_watermark": 5, "deleted": 3, "regressed": 0, "duplicate_key": 0}
+_PLANTED = {"late_arriving": 1, "updated_without_watermark": 5, "deleted": 3}
+_DRIFT = {kind: _PLANTED.get(kind, 0) for kind in DRIFT_KINDS}
 
 
 class DemoError(UnverifiedError):

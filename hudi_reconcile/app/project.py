@@ -35,7 +35,8 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.guards import ACCEPTABLE
 from hudi_reconcile.core.plan.plan import Approval, Plan
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, TableResult, run_document
+from hudi_reconcile.core.result import RunResult, TableResult, run_document
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, RunResult, run_document
+from hudi_reconcile.core.result import RunResult, run_document
 from hudi_reconcile.core.safe_text import defuse_commands
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.report.words.advice import advice
 from hudi_reconcile.report.words.rules import rule_lines
 from hudi_reconcile.report.words.scope import LeftView, scope_lines, view_rest

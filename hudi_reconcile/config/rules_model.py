@@ -41,13 +41,17 @@ from hudi_reconcile.core.rules.reach import (
     list_queries,
 )
 from hudi_reconcile.core.rules.rules import Allow, Check, Gx, Severity, Sql
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
+    DriftKind = str
+else:
+    DriftKind = Literal[DRIFT_KINDS]
+
 
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-DriftKind = Literal["late_arriving", "updated_without_watermark", "deleted", "regressed", "duplicate_key"]
 
 
 def _allow(value: object) -> object:
@@ -258,7 +262,7 @@ class DriftRule(RowRule):
     """`drift`: the newest sweep found no drift of these kinds."""
 
     check: Literal["drift"]
-    kinds: Annotated[tuple[DriftKind, ...], LAX, AfterValidator(not_empty)] = get_args(DriftKind)
+    kinds: Annotated[tuple[DriftKind, ...], LAX, AfterValidator(not_empty)] = DRIFT_KINDS
     max_age: Duration | None = None
 
     def check_of(self) -> rules.Check:

@@ -28,10 +28,8 @@ from hudi_reconcile.core.result_parts import (
     Unverified,
 )
 from hudi_reconcile.core.rules.verdict import RuleResult
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.core.sweep.drift_profile import Anatomy
-
-DRIFT_KINDS = ("late_arriving", "updated_without_watermark", "deleted", "regressed", "duplicate_key")
-NOT_DRIFT_KINDS = ("pending", "settled", "moving")
 
 
 @dataclass(frozen=True, slots=True)

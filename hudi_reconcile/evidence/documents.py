@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.core.rules.verdict import STATUSES
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.evidence.files import EvidenceError
 
 Document = Mapping[str, Any]

@@ -15,7 +15,7 @@ from typing import Any
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.plan.apply_outcome import REASONS
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.evidence.files import EvidenceError
 
 _BATCH_ROWS = 4096

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from hudi_reconcile.core.plan.plan import PART
-from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.core.result_queries import add_config
 from hudi_reconcile.core.safe_text import json_safe, printable
-from hudi_reconcile.core.sweep.drift import ChangedFinding
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, ChangedFinding
 from hudi_reconcile.report.safe import key_text, value_text, visible
 from hudi_reconcile.report.words.advice import command_prefix, read_config_names
 from hudi_reconcile.report.words.rules import open_rules_text

@@ -24,9 +24,17 @@ def guide_text(title: str) -> str:
 
 def guide_files(title: str, name: str = NAME) -> set[str]:
     """The files of the package that the steps of a guide name, for a new thing of that name."""
-    steps = "\n".join(re.findall(r"^\d\. .*(?:\n   .*)*", guide_text(title), re.MULTILINE))
-    found = {path.replace(NAME, name) for path in _FILE.findall(steps)}
+    found = {path.replace(NAME, name) for path in _FILE.findall(_steps(title))}
     return {path for path in found if not path.startswith(("tests/", "docs/"))}
+
+
+def guide_pages(title: str) -> set[str]:
+    """The documents and files of tests that the steps of a guide name."""
+    return set(re.findall(r"(?:tests|docs)/[\w/.-]+\.(?:py|md)", _steps(title)))
+
+
+def _steps(title: str) -> str:
+    return "\n".join(re.findall(r"^\d\. .*(?:\n   .*)*", guide_text(title), re.MULTILINE))
 
 
 @dataclass(frozen=True, slots=True)

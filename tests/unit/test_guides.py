@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
+from hudi_reconcile.core.tables.kinds import TRAITS, Kind
 from hudi_reconcile.report.page.html import render_report
-from tests.support.guides import Walk, guide_files
+from tests.support.docs import ROOT
+from tests.support.guides import PACKAGE, Walk, guide_files, guide_pages
 from tests.support.toy_database import FILES, FOLDER
 from tests.unit.report.stories import all_stories
 
@@ -28,9 +33,7 @@ def add_toy_section(walk: Walk) -> None:
         'def _reach(subject: Subject) -> str:\n    return str(subject.table["checkpoint"] or "")\n\n\n',
         before="# In the order of the page.",
     )
-    walk.insert(
-        "report/page/sections.py", '    "reach": _reach,\n', before='"notes": _notes,'
-    )
+    walk.insert("report/page/sections.py", '    "reach": _reach,\n', before='"notes": _notes,')
     walk.add("report/templates/sections/reach.html", "<h3>Reach</h3>\n<p>Pulled up to <code>{{ shown }}</code></p>\n")
 
 
@@ -72,7 +75,9 @@ tables: [{name: orders, source: {table: orders, key: [id], where: "%s"}, lake: {
 """
 POSTGRES_SQL = "note <> '(' or $$(' $$ = note"  # refused where dollars quote nothing
 ASK = """
+import ast
 import json
+from functools import cache
 from pathlib import Path
 from hudi_reconcile.app.connections import choose_engine, request_session
 from hudi_reconcile.app.outputs import name_datasets
@@ -174,3 +179,120 @@ def test_url_that_no_engine_reads_is_refused_with_the_databases_that_there_are(t
 
     assert said in done.stdout + done.stderr
     assert done.returncode == 2
+
+
+COLUMN_KIND, DRIFT_KIND = "A new kind of column", "A new kind of drift"
+
+
+@cache
+def words_of(path: Path) -> frozenset[str]:
+    """The names and texts that code uses, in lower case; what docstrings and comments say does not count."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    told = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    found = (node.value for node in nodes if isinstance(node, ast.Constant) and node not in told)
+    texts = {text.lower() for text in found if isinstance(text, str)}
+    return frozenset(texts | {node.attr.lower() for node in nodes if isinstance(node, ast.Attribute)})
+
+
+def files_with(word: str) -> set[str]:
+    package = ROOT / PACKAGE
+    return {str(path.relative_to(package)) for path in package.rglob("*.py") if word in words_of(path)}
+
+
+def test_guide_to_a_kind_of_drift_names_the_files_that_know_every_kind_and_no_other() -> None:
+    everywhere = set.intersection(*map(files_with, DRIFT_KINDS))
+
+    assert guide_files(DRIFT_KIND) == everywhere
+    assert len(everywhere) == 2
+
+
+def test_guide_to_a_kind_of_column_names_the_files_that_know_the_kind_and_no_other() -> None:
+    package = ROOT / PACKAGE
+    known = {str(p.relative_to(package)) for p in package.rglob("*.py") if "Kind.UUID" in p.read_text("utf-8")}
+
+    assert guide_files(COLUMN_KIND) == known | {"core/tables/kinds.py"}
+
+
+KIND_ASK = """
+import json
+from dataclasses import replace
+from hudi_reconcile.compare.findings import render_kind
+from hudi_reconcile.core.errors import ConfigError
+from hudi_reconcile.config.rules_load import parse_rules
+from hudi_reconcile.core.sweep.drift import Facts, choose_repair, classify
+from hudi_reconcile.report.page.html import render_report
+from tests.unit.report.stories import all_stories
+
+def problems(kind):
+    try:
+        parse_rules(f"version: 1\\ntable: t\\nrules: [{{id: a, check: drift, kinds: [{kind}]}}]\\n", "rules.yaml", "t")
+    except ConfigError as error:
+        return list(error.problems)
+    return []
+
+
+facts = Facts(in_source=True, lake_copies=1, equal=False, unchanged=True, source_micros=None, lake_micros=1, pending=None)
+story = all_stories()["drift"]
+table = story.run["tables"][0]
+table = {**table, "findings": {**table["findings"], "unmarked": 4}}
+print(json.dumps({
+    "kinds": [classify(facts), classify(replace(facts, source_micros=1))],
+    "repair": choose_repair(classify(facts)),
+    "counted": list(table["findings"]),
+    "rendered": render_kind(None),
+    "rules": [problems("unmarked"), problems("unmaked")],
+    "page": render_report({**story.run, "tables": [table]}, story.kept),
+}))
+"""
+
+
+def add_toy_kind(walk: Walk) -> None:
+    drift, findings = "core/sweep/drift.py", "compare/findings.py"
+    walk.insert(drift, '    UNMARKED = "unmarked"\n', before='PENDING = "pending"')
+    row = (
+        '    FindingKind.UNMARKED: KindRule(meaning="Both have the row, and the source has lost its watermark.", '
+        'action=RepairAction.UPSERT, correction="upsert", happened="They have lost their watermark.", cure="Ask who took it."),\n'
+    )
+    walk.insert(drift, row, before="FindingKind.PENDING: KindRule(")
+    decision = "if facts.source_micros is None or facts.source_micros == facts.lake_micros:"
+    walk.insert(
+        drift,
+        "    if facts.source_micros is None and facts.lake_micros is not None:\n        return FindingKind.UNMARKED\n",
+        before=decision,
+    )
+    walk.insert(
+        findings,
+        '        ("source_micros is null and lake_micros is not null", FindingKind.UNMARKED),\n',
+        before='("source_micros is null or source_micros = lake_micros", FindingKind.UPDATED_WITHOUT_WATERMARK),',
+    )
+
+
+def test_kind_of_drift_that_is_added_by_the_guide_takes_its_two_files_and_is_counted_and_shown(tmp_path: Path) -> None:
+    walk = Walk.begin(tmp_path)
+    add_toy_kind(walk)
+
+    asked = walk.run("-c", KIND_ASK)
+
+    assert asked.returncode == 0, asked.stderr
+    told = json.loads(asked.stdout)
+    assert (told["kinds"], told["repair"]) == (["unmarked", "updated_without_watermark"], "upsert")
+    assert told["counted"] == [*DRIFT_KINDS, "unmarked"]
+    assert "then 'unmarked'" in told["rendered"]
+    assert "<code>unmarked</code>" in told["page"]
+    assert "unmarked: 4 rows. They have lost their watermark." in told["page"]
+    assert told["rules"][0] == []
+    assert "unmarked" in str(told["rules"][1])
+    assert walk.touched == guide_files(DRIFT_KIND)
+
+
+@pytest.mark.parametrize(("guide", "word"), [(COLUMN_KIND, "uuid"), (DRIFT_KIND, "late_arriving")])
+def test_guide_names_documents_and_tests_that_know_the_matter(guide: str, word: str) -> None:
+    named = guide_pages(guide)
+
+    assert named
+    assert [name for name in named if word not in (ROOT / name).read_text("utf-8").lower()] == []
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_of_column_has_one_row(kind: Kind) -> None:
+    assert kind in TRAITS

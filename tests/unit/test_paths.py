@@ -31,19 +31,6 @@ def test_file_that_a_document_names_is_there(document: Path) -> None:
     assert sorted(name for name in others if not (ROOT / name).is_file()) == []
 
 
-@pytest.mark.parametrize(
-    ("guide", "word", "least"),
-    [("A new kind of column", "uuid", 10), ("A new kind of drift", "late_arriving", 8)],
-)
-def test_guide_names_files_that_know_the_matter(guide: str, word: str, least: int) -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split(f"## {guide}\n")[1].split("\n## ")[0]
-    paths = [ROOT / "hudi_reconcile" / name for name in PRODUCT.findall(text) if not name.startswith("tests/")]
-    paths += [ROOT / name for name in OTHER.findall(text)]
-
-    assert len(paths) >= least
-    assert [str(path) for path in paths if word not in path.read_text("utf-8").lower()] == []
-
-
 def test_no_text_sends_its_reader_to_papers_that_are_not_here() -> None:
     found = [str(path.relative_to(ROOT)) for path in SOURCES if FOREIGN.search(path.read_text("utf-8"))]
 

@@ -7,17 +7,17 @@ the same in two runs where table, kind and key are: the values of the row may ha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Literal
+from typing import Final, Literal
 
 from hudi_reconcile.core.pull.cursor import Edge, Mark, Number, Value, is_after, rank
 
 
 class FindingKind(StrEnum):
-    """What a difference is called. The last three are not drift and are never corrected."""
+    """What a difference is called; `KINDS` says what follows."""
 
     LATE_ARRIVING = "late_arriving"
     UPDATED_WITHOUT_WATERMARK = "updated_without_watermark"
@@ -37,7 +37,76 @@ class RepairAction(StrEnum):
     NONE = "none"
 
 
-NOT_DRIFT = frozenset({FindingKind.PENDING, FindingKind.SETTLED, FindingKind.MOVING})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindRule:
+    """All that the tool does with a kind, and says of it.
+
+    `difference` is how many rows more than the lake the source may have for one such finding, at least and at most; no
+    least where a key may be held any number of times. `happened` and `cure` are for people whose rows drifted so.
+    """
+
+    meaning: str
+    action: RepairAction
+    difference: tuple[int | None, int] = (0, 0)
+    correction: str = "none"
+    happened: str = ""
+    cure: str = ""
+
+
+# In the order of results.
+KINDS: Final[Mapping[str, KindRule]] = {
+    FindingKind.LATE_ARRIVING: KindRule(
+        meaning="The source has the row, or a newer version of it, and the next pull will not read it: it is from before the "
+        "checkpoint, without a watermark, or ahead of the clock.",
+        action=RepairAction.UPSERT,
+        difference=(0, 1),
+        correction="upsert",
+        happened="They were committed, or became visible, after a pull had passed their watermark.",
+        cure="Sweep regularly; how late they were is not known without a watermark that is a time, and a checkpoint.",
+    ),
+    FindingKind.UPDATED_WITHOUT_WATERMARK: KindRule(
+        meaning="Both have the row under the same watermark, yet other columns differ.",
+        action=RepairAction.UPSERT,
+        correction="upsert",
+        happened="They were changed without moving the watermark.",
+        cure="No pull by a watermark sees that: let a trigger move it, use pull.strategy xmin on PostgreSQL, or sweep regularly.",
+    ),
+    FindingKind.DELETED: KindRule(
+        meaning="The lake still has a row that the source no longer has.",
+        action=RepairAction.DELETE,
+        difference=(-1, -1),
+        correction="delete",
+        happened="They were deleted at the source.",
+        cure="Pulls see no deletes: sweep regularly, or pull.strategy full.",
+    ),
+    FindingKind.REGRESSED: KindRule(
+        meaning="The source's row is older than the lake's: the source went back.",
+        action=RepairAction.UPSERT,
+        correction="upsert",
+        happened="The source has an older version than the lake.",
+        cure="Find out whether the source was restored, or read from a replica that lags.",
+    ),
+    FindingKind.DUPLICATE_KEY: KindRule(
+        meaning="The lake holds the key more than once.",
+        action=RepairAction.UPSERT,
+        difference=(None, -1),
+        correction="upsert, extra copies removed",
+        happened="The lake holds their key more than once.",
+        cure="Find the other writer: hudi-reconcile doctor names what can be told of it.",
+    ),
+    FindingKind.PENDING: KindRule(
+        meaning="In the window of the next pull, which will bring it.", action=RepairAction.NONE, difference=(0, 1)
+    ),
+    FindingKind.SETTLED: KindRule(
+        meaning="Differed at first and was equal when read again.", action=RepairAction.NONE, difference=(-1, 1)
+    ),
+    FindingKind.MOVING: KindRule(
+        meaning="Changed again between the two looks; not judged this time.", action=RepairAction.NONE, difference=(-1, 1)
+    ),
+}  # fmt: skip
+DRIFT_KINDS: Final = tuple(str(kind) for kind, rule in KINDS.items() if rule.action is not RepairAction.NONE)
+NOT_DRIFT_KINDS: Final = tuple(str(kind) for kind, rule in KINDS.items() if rule.action is RepairAction.NONE)
+NOT_DRIFT: Final = frozenset(map(FindingKind, NOT_DRIFT_KINDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +191,7 @@ def _late_or_updated(facts: Facts) -> FindingKind:
 
 def choose_repair(kind: FindingKind) -> RepairAction:
     """What would repair a finding of this kind."""
-    if kind in NOT_DRIFT:
-        return RepairAction.NONE
-    return RepairAction.DELETE if kind is FindingKind.DELETED else RepairAction.UPSERT
+    return KINDS[kind].action
 
 
 Change = Literal["gained", "lost", "kept"]
@@ -161,23 +228,3 @@ def changes_between(
 def _identity(kind: str, line: str) -> bytes:
     key = json.dumps(json.loads(line)["key"], sort_keys=True, ensure_ascii=False)
     return blake2b(f"{kind}\0{key}".encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
-
-
-KIND_MEANING = {
-    "late_arriving": "The source has the row, or a newer version of it, and the next pull will not read it: it is from before "
-    "the checkpoint, without a watermark, or ahead of the clock.",
-    "updated_without_watermark": "Both have the row under the same watermark, yet other columns differ.",
-    "deleted": "The lake still has a row that the source no longer has.",
-    "regressed": "The source's row is older than the lake's: the source went back.",
-    "duplicate_key": "The lake holds the key more than once.",
-    "pending": "In the window of the next pull, which will bring it.",
-    "settled": "Differed at first and was equal when read again.",
-    "moving": "Changed again between the two looks; not judged this time.",
-}
-KIND_CORRECTION = {
-    "late_arriving": "upsert",
-    "updated_without_watermark": "upsert",
-    "deleted": "delete",
-    "regressed": "upsert",
-    "duplicate_key": "upsert, extra copies removed",
-}

@@ -1,6 +1,6 @@
 """Which columns of the two sides meet, and on what type. What cannot meet is named, never skipped.
 
-Two types may meet only if the pair is in the table below; any other pair is `unverified` by name.
+Two types may meet only if the kind's row in `kinds.py` names the other; any other pair is `unverified` by name.
 Where the lake holds fewer digits than the source, both meet on the lake's: the rest is cut off, never rounded.
 """
 
@@ -11,24 +11,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.result_parts import Unverified
-from hudi_reconcile.core.tables.kinds import MOST_DIGITS, Column, Kind, decimal_digits, stored_type, widen_type
+from hudi_reconcile.core.tables.kinds import MOST_DIGITS, TRAITS, Column, Kind, decimal_digits, stored_type, widen_type
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, PartitionField, SourceTable
 
-_MEETS = {
-    Kind.INTEGER: frozenset({"tinyint", "smallint", "int", "bigint"}),
-    Kind.BOOLEAN: frozenset({"boolean"}),
-    Kind.TEXT: frozenset({"string"}),
-    Kind.CHAR: frozenset({"string"}),
-    Kind.UUID: frozenset({"string"}),
-    Kind.BYTES: frozenset({"binary"}),
-    Kind.DATE: frozenset({"date"}),
-    Kind.TIMESTAMP: frozenset({"timestamp", "timestamp_ntz"}),
-    Kind.TIMESTAMPTZ: frozenset({"timestamp"}),
-    Kind.REAL: frozenset({"float", "double"}),
-    Kind.DOUBLE: frozenset({"double", "float"}),
-    Kind.NUMBER: frozenset({"string"}),
-    Kind.OWN_TEXT: frozenset({"string"}),
-}
 MICROS_DIGITS = 6  # of a second, in Spark and where a lake column says nothing else
 NO_TOLERANCE: Mapping[str, Decimal] = {}
 
@@ -147,7 +132,7 @@ def is_comparable(kind: Kind, lake_type: str) -> bool:
     """True where values of this kind can be held against a lake column of this type."""
     if kind is Kind.DECIMAL:
         return lake_digits(lake_type) is not None
-    return lake_type in _MEETS.get(kind, frozenset())
+    return lake_type in TRAITS[kind].meets
 
 
 def lake_digits(lake_type: str) -> tuple[int, int] | None:
@@ -183,7 +168,7 @@ def _meet(index: int, column: Column, lake: LakeColumn | None) -> ComparedColumn
         why = f"Spark shows the lake's {lake.name} as {lake.type}, its files hold {lake.stored} (it makes partition paths)"
         return Unverified("column", column.name, why, exclude_fix(column.name))
     if not is_comparable(column.kind, lake.type):
-        legal = "decimal" if column.kind is Kind.DECIMAL else ", ".join(sorted(_MEETS[column.kind]))
+        legal = "decimal" if column.kind is Kind.DECIMAL else ", ".join(sorted(TRAITS[column.kind].meets))
         why = f"source {column.declared} cannot be compared with lake {lake.type} (comparable: {legal})"
         return Unverified("column", column.name, why, exclude_fix(column.name))
     if column.kind is Kind.DECIMAL:

@@ -8,8 +8,10 @@ nothing by itself is never guessed: it is OTHER, and `unverified` by name. What 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, Literal
 
 
 class Kind(StrEnum):
@@ -32,16 +34,59 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-INCREMENTING_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL})
-WATERMARK_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}) | INCREMENTING_KINDS
-# Equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
-KEY_KINDS = frozenset(Kind) - {Kind.REAL, Kind.DOUBLE, Kind.OTHER}
-# Numbers of which two can be close; docs say how each is held against the other.
-TOLERANCE_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.REAL, Kind.DOUBLE})
-CALENDAR_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
-TEXT_KINDS = frozenset(
-    {Kind.TEXT, Kind.CHAR, Kind.UUID, Kind.NUMBER, Kind.OWN_TEXT, Kind.OTHER}
-)  # a string in the lake
+Use = Literal["key", "watermark", "incrementing", "tolerance", "partition", "calendar"]
+
+
+@dataclass(frozen=True, slots=True)
+class KindTraits:
+    """What holds for every column of a kind.
+
+    `stored` is the lake type of tables that we create, empty where it depends on the column; `meets` are those it may be
+    compared with, where no rule of its own says so. `uses`: it may be a key, a watermark, the incrementing column, have a
+    tolerance, make partition paths; it is of the calendar.
+    """
+
+    stored: str
+    meets: frozenset[str]
+    uses: frozenset[Use]
+
+
+def _row(stored: str, meets: str, *uses: Use) -> KindTraits:
+    return KindTraits(stored, frozenset(meets.split()), frozenset(uses))
+
+
+# No float is a key: equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
+# Of numbers two can be close (tolerance); docs say how each is held against the other.
+TRAITS: Final[Mapping[Kind, KindTraits]] = {
+    Kind.INTEGER: _row("", "tinyint smallint int bigint", "key", "watermark", "incrementing", "tolerance", "partition"),
+    Kind.DECIMAL: _row("", "", "key", "watermark", "incrementing", "tolerance", "partition"),
+    Kind.BOOLEAN: _row("boolean", "boolean", "key", "partition"),
+    Kind.TEXT: _row("string", "string", "key", "partition"),
+    Kind.CHAR: _row("string", "string", "key", "partition"),
+    Kind.DATE: _row("date", "date", "key", "watermark", "partition", "calendar"),
+    Kind.TIMESTAMP: _row("timestamp_ntz", "timestamp timestamp_ntz", "key", "watermark", "partition", "calendar"),
+    Kind.TIMESTAMPTZ: _row("timestamp", "timestamp", "key", "watermark", "partition", "calendar"),
+    Kind.UUID: _row("string", "string", "key", "partition"),
+    Kind.BYTES: _row("binary", "binary", "key"),
+    Kind.REAL: _row("float", "float double", "tolerance"),
+    Kind.DOUBLE: _row("double", "float double", "tolerance"),
+    Kind.NUMBER: _row("string", "string", "key", "tolerance"),
+    Kind.OWN_TEXT: _row("string", "string", "key"),
+    Kind.OTHER: _row("string", ""),
+}
+
+
+def _of_use(use: Use) -> frozenset[Kind]:
+    return frozenset(kind for kind, traits in TRAITS.items() if use in traits.uses)
+
+
+INCREMENTING_KINDS = _of_use("incrementing")
+WATERMARK_KINDS = _of_use("watermark")
+KEY_KINDS = _of_use("key")
+TOLERANCE_KINDS = _of_use("tolerance")
+PARTITION_KINDS = _of_use("partition")
+CALENDAR_KINDS = _of_use("calendar")
+TEXT_KINDS = frozenset(kind for kind, traits in TRAITS.items() if traits.stored == "string")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +120,6 @@ class Column:
 
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 _LONG_BITS = 64
-_STORED = {
-    Kind.BOOLEAN: "boolean",
-    Kind.TEXT: "string",
-    Kind.CHAR: "string",
-    Kind.DATE: "date",
-    Kind.TIMESTAMP: "timestamp_ntz",
-    Kind.TIMESTAMPTZ: "timestamp",
-    Kind.UUID: "string",
-    Kind.BYTES: "binary",
-    Kind.REAL: "float",
-    Kind.DOUBLE: "double",
-    Kind.NUMBER: "string",
-    Kind.OWN_TEXT: "string",
-    Kind.OTHER: "string",
-}
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _FLOATS = ("float", "double")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
@@ -101,7 +131,7 @@ def stored_type(column: Column) -> str:
         return "bigint" if column.bits == _LONG_BITS else "int"
     if column.kind is Kind.DECIMAL:
         return f"decimal({column.precision},{column.scale})"
-    return _STORED[column.kind]
+    return TRAITS[column.kind].stored
 
 
 def decimal_digits(stored: str) -> tuple[int, int] | None:

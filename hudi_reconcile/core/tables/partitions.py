@@ -13,14 +13,11 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Column, Kind
+from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, PARTITION_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import LakeTable, PartitionField, SourceTable
 
 DEFAULT = "__HIVE_DEFAULT_PARTITION__"  # Hudi's word for NULL and for empty text
 ESCAPED = "\x01-\x1f\"#%'*/:=?\\\\\x7f{\\[\\]^"  # inside a regular expression's brackets
-_KINDS = frozenset(
-    {Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN, Kind.TEXT, Kind.CHAR, Kind.UUID, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}
-)  # fmt: skip
 _FAR_DATE = r"\+[0-9]{5,6}(-[0-9]{2}){0,2}"
 _DATES = {"day": r"\d{4}-\d\d-\d\d", "month": r"\d{4}-\d\d", "year": r"\d{4}"}
 _FIRST_YEAR, _LAST_YEAR = 1600, 9000  # calendars, drivers and databases agree on these
@@ -177,7 +174,7 @@ def _field(
     derived = next((one for one in partition_by if one.transform != "identity" and one.lake_name == lake_name), None)
     for index, column in enumerate(source.columns):
         found = column.lake_name == lake_name if derived is None else column.name == derived.column
-        if found and column.kind in _KINDS and lake_name in types:
+        if found and column.kind in PARTITION_KINDS and lake_name in types:
             return PathField(lake_name, types[lake_name], column, index, derived.transform if derived else "identity")
     return None
 

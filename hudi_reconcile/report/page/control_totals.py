@@ -14,6 +14,7 @@ from typing import Any
 
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.rules.verdict import difference
+from hudi_reconcile.core.sweep.drift import KINDS, FindingKind
 from hudi_reconcile.report.words.verdict import figure
 
 _MINUS = "\N{MINUS SIGN}"
@@ -135,16 +136,18 @@ def _extra_copies(table: Mapping[str, Any]) -> int | None:
 
 def _explainable(table: Mapping[str, Any]) -> tuple[int | None, int]:
     """Least and greatest difference that fits the findings; no least one where keys are held any number of times."""
-    found, other = table["findings"], table["not_drift"]
-    unsettled = other["settled"] + other["moving"]
+    counts = {**table["findings"], **table["not_drift"]}
     parts = table.get("anatomy") or {}
     extra, missing = parts.get("extra_copies"), parts.get("missing_rows")
+    exact: dict[str, int] = {}
     if extra is not None and missing is not None:
-        low = missing - found["deleted"] - extra - unsettled
-        return low, missing + other["pending"] - found["deleted"] - extra + unsettled
-    surely_lake_only = found["deleted"] + found["duplicate_key"]
-    high = found["late_arriving"] + other["pending"] - surely_lake_only + unsettled
-    return (None if found["duplicate_key"] else -surely_lake_only - unsettled), high
+        exact = {FindingKind.LATE_ARRIVING: missing, FindingKind.DUPLICATE_KEY: -extra}
+    low, high, has_least = sum(exact.values()), sum(exact.values()), True
+    for kind, rule in KINDS.items():
+        if (count := counts.get(kind, 0)) and kind not in exact:
+            least, most = rule.difference
+            low, high, has_least = low + (least or 0) * count, high + most * count, has_least and least is not None
+    return low if has_least else None, high
 
 
 def _sum(rule: Mapping[str, Any]) -> Sum:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, KINDS, FindingKind
 from hudi_reconcile.core.sweep.drift_profile import LATENESS_SECONDS
 from hudi_reconcile.report.page.time_axis import TimeView, time_view
 from hudi_reconcile.report.words.verdict import count_text
@@ -132,45 +133,27 @@ def overlap_text(seconds: float) -> str:
 
 def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
     """Each kind that drifted: what happened, and what would have prevented it."""
-    told = {
-        "late_arriving": _late(found["lateness"]),
-        "updated_without_watermark": (
-            f"They were changed without moving the watermark{_changed(found)}.",
-            "No pull by a watermark sees that: let a trigger move it, use pull.strategy xmin on PostgreSQL, or sweep regularly.",
-        ),
-        "deleted": (
-            "They were deleted at the source.",
-            "Pulls see no deletes: sweep regularly, or pull.strategy full.",
-        ),
-        "regressed": (
-            "The source has an older version than the lake.",
-            "Find out whether the source was restored, or read from a replica that lags.",
-        ),
-        "duplicate_key": (
-            "The lake holds their key more than once.",
-            "Find the other writer: hudi-reconcile doctor names what can be told of it.",
-        ),
-    }
+    words = {kind: (KINDS[kind].happened, KINDS[kind].cure) for kind in DRIFT_KINDS}
+    late, silent = FindingKind.LATE_ARRIVING, FindingKind.UPDATED_WITHOUT_WATERMARK
+    words[late] = _late(found["lateness"], *words[late])
+    happened, cure = words[silent]
+    words[silent] = (f"{happened.removesuffix('.')}{_changed(found)}.", cure)
     return [
         (f"{kind}: {count_text(findings[kind], 'row')}. {what}", cure)
-        for kind, (what, cure) in told.items()
+        for kind, (what, cure) in words.items()
         if findings[kind]
     ]
 
 
-def _late(late: Document | None) -> tuple[str, str]:
+def _late(late: Document | None, happened: str, cure: str) -> tuple[str, str]:
     """What happened to late rows, and what would have brought them: an overlap only those at or below the checkpoint."""
-    happened = "were committed, or became visible, after a pull had passed their watermark."
     if not late:
-        return (
-            f"They {happened}",
-            "Sweep regularly; how late they were is not known without a watermark that is a time, and a checkpoint.",
-        )
+        return happened, cure
     others = _others(late)
     if not (below := sum(late["rows"])):
         return "No pull has passed their watermark: none lies below the checkpoint.", " ".join(others)
     these, who = ("These", f"{below:,} of them") if others else ("They", "They")
-    return f"{who} {happened}", " ".join((f"{these} {_below(late['greatest_seconds'])}", *others))
+    return f"{who}{happened.removeprefix('They')}", " ".join((f"{these} {_below(late['greatest_seconds'])}", *others))
 
 
 def _below(greatest_seconds: float) -> str:

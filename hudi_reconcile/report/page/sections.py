@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.core.sweep.coverage import Coverage
-from hudi_reconcile.core.sweep.drift import KIND_CORRECTION, KIND_MEANING
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.report.page.age import AgeView, view_ages
 from hudi_reconcile.report.page.control_totals import control_totals
 from hudi_reconcile.report.page.drift_profile import view_anatomy
@@ -108,7 +107,7 @@ def _kinds(subject: Subject) -> tuple[tuple[KindRow, ...], tuple[KindRow, ...]] 
 def _kind_rows(counts: Mapping[str, int], kinds: Sequence[str]) -> tuple[KindRow, ...]:
     most = max(counts.values(), default=0) or 1
     return tuple(
-        KindRow(kind, KIND_MEANING[kind], KIND_CORRECTION.get(kind, "none"), counts[kind], 100 * counts[kind] / most)
+        KindRow(kind, KINDS[kind].meaning, KINDS[kind].correction, counts[kind], 100 * counts[kind] / most)
         for kind in kinds
     )
 

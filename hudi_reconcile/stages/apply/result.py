@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import REFUSED, count_unfinished, count_untouched
 from hudi_reconcile.core.plan.plan import Plan
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS, TableResult
+from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, Guard, Precision, SideState, Unverified
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.apply.progress import Tally

@@ -8,8 +8,8 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.plan.guards import PlanCounts, guard_replica_deletes, guards
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, lineage_guards
-from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.core.result_parts import Guard
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.core.tables.values import CheckpointAt, Moment
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.job import TableJob

@@ -10,10 +10,10 @@ from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
-from hudi_reconcile.core.result import DRIFT_KINDS, TableResult
+from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
 from hudi_reconcile.core.sweep.coverage import Coverage, Reached, list_segments, not_compared, part_notes, part_text
-from hudi_reconcile.core.sweep.drift import NOT_DRIFT
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, map_keys
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, document

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.result import DRIFT_KINDS
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.findings import chosen_kinds, read_findings, sample_findings, sample_quotas
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import DRIFT_KINDS, TableResult, table_document
+from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,

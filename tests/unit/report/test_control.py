@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.result import DRIFT_KINDS, NOT_DRIFT_KINDS
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.report.page.control_totals import control_totals
 
 ROWS = st.integers(0, 50)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import UnverifiedError
-from hudi_reconcile.core.result import DRIFT_KINDS
 from hudi_reconcile.core.rules.rules import Drift, Freshness, Total
 from hudi_reconcile.core.rules.verdict import Totals
+from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant
