@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
-from hudi_reconcile.core.source.proposal import CatalogTable
-from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.sql.connection_properties import DRIVERS, Driver
 
-FOLDERS: Final = ("postgres", "mysql")
+if TYPE_CHECKING:  # a config is read without them
+    from hudi_reconcile.core.source.proposal import CatalogTable
+    from hudi_reconcile.databases.base import Engine
 
-Survey = Callable[[Engine, tuple[str, ...]], Iterable[CatalogTable]]
+FOLDERS: Final = ("postgres", "mysql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class KnownDatabase:
     sql: str
     namespace: str
     own_root: str = ""
-    survey: Survey | None = None
+    survey: Callable[[Engine, tuple[str, ...]], Iterable[CatalogTable]] | None = None
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from hudi_reconcile.core.source.proposal import CatalogColumn, CatalogTable
 from hudi_reconcile.core.tables.kinds import KEY_KINDS, Kind
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc import engine as jdbc
-from hudi_reconcile.databases.registry import Survey, list_databases
+from hudi_reconcile.databases.registry import list_databases
 
 Rows = Sequence[Mapping[str, Any]]
 Wanted = Callable[[str, str], bool]  # by title, and by name as SQL
@@ -26,10 +26,9 @@ def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> t
         SourceError: the database does not answer.
         UsageError: there is no table at all, or no way to list them.
     """
-    if isinstance(engine, jdbc.JdbcEngine):
-        found = tuple(_of_jdbc(engine, schemas, wanted))
-    else:
-        found = tuple(_survey_of(engine)(engine, schemas))
+    found = tuple(
+        _of_jdbc(engine, schemas, wanted) if isinstance(engine, jdbc.JdbcEngine) else _of_own(engine, schemas)
+    )
     if not found:
         where = f"schema {', '.join(schemas)}" if schemas else "the schemas that are read without --schema"
         raise UsageError(
@@ -39,14 +38,14 @@ def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> t
     return tuple(table for table in found if wanted(table.title, table.sql))
 
 
-def _survey_of(engine: Engine) -> Survey:
-    (found,) = (one.survey for one in list_databases().values() if one.dialect == engine.dialect.NAME)
-    if found is None:
+def _of_own(engine: Engine, schemas: tuple[str, ...]) -> Iterable[CatalogTable]:
+    (survey,) = (one.survey for one in list_databases().values() if one.dialect == engine.dialect.NAME)
+    if survey is None:
         raise UsageError(
             f"{engine.place}: the tables of this database cannot be proposed",
             fix="hudi-reconcile init, and name them yourself",
         )
-    return found
+    return survey(engine, schemas)
 
 
 def _of_jdbc(engine: jdbc.JdbcEngine, schemas: tuple[str, ...], wanted: Wanted) -> Iterator[CatalogTable]:

@@ -75,7 +75,8 @@ PROOF = "(select toy_setting('toy_read_only') = 'on')"
 
 from hudi_reconcile.databases.base import JdbcTarget
 from hudi_reconcile.databases.postgres.engine import PostgresEngine
-from hudi_reconcile.databases.toy import DATABASE, dialect, digests, session
+from hudi_reconcile.databases.registry import known_drivers
+from hudi_reconcile.databases.toy import dialect, digests, session
 from hudi_reconcile.sql.connection_properties import merge_properties
 
 
@@ -92,7 +93,7 @@ class ToyEngine(PostgresEngine):
         found = self.connection
         ours = {"driver": "org.toy.Driver", "user": found.user, "toyPath": session.OPTIONS, **found.transport.parameters}
         url = f"jdbc:toy://{found.host}:{found.port}/{found.database}"
-        return JdbcTarget(url, merge_properties(DATABASE.driver, {}, found.jdbc_options, ours), proof=session.PROOF)
+        return JdbcTarget(url, merge_properties(known_drivers()[dialect.NAME], {}, found.jdbc_options, ours), proof=session.PROOF)
 ''',
     "jars.lock": f"org.toy:toy-jdbc:1.0    toy-jdbc-1.0.jar    {'0f' * 32}\n",
 }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.source.proposal import CatalogTable
-from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.registry import KnownDatabase
 from hudi_reconcile.sql.connection_properties import COUNT, FLAG, TLS_KEYS, Driver
+
+if TYPE_CHECKING:
+    from hudi_reconcile.core.source.proposal import CatalogTable
+    from hudi_reconcile.databases.base import Engine
 
 
 def _open(connection: Connection) -> Engine:
@@ -23,7 +26,7 @@ def _survey(engine: Engine, schemas: tuple[str, ...]) -> Iterable[CatalogTable]:
     return survey_mysql(engine, schemas)
 
 
-DRIVER = Driver(
+_DRIVER = Driver(
     title="MySQL and MariaDB",
     classes=("org.mariadb.jdbc.Driver",),
     keys={"connectTimeout": COUNT, "socketTimeout": COUNT, "tcpKeepAlive": FLAG, "tcpKeepIdle": COUNT,
@@ -38,7 +41,7 @@ DATABASE = KnownDatabase(
     example="mysql+pymysql://user@host:3306/database",
     port=3306,
     parameters=frozenset({"sslmode", "sslrootcert"}),
-    driver=DRIVER,
+    driver=_DRIVER,
     open_engine=_open,
     # Spark, or a dialect that quotes as SQL-92 does, writes "name", which these servers read as the text 'name'.
     why_not_jdbc="jdbc:{product}: is not read: names quoted for it come back as values, row after row, without an error",

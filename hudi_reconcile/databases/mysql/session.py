@@ -21,11 +21,11 @@ from pymysql.err import OperationalError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.tables.kinds import Column
-from hudi_reconcile.databases import mysql
 from hudi_reconcile.databases.base import Described, JdbcTarget, TableRequest
 from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import CONNECT_SECONDS, ControlPlane
 from hudi_reconcile.databases.mysql import dialect
+from hudi_reconcile.databases.registry import known_drivers
 from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.connection_properties import merge_properties
 
@@ -95,7 +95,7 @@ def jdbc_target(connection: Connection) -> JdbcTarget:
     if _PLAIN.fullmatch(database) is None:  # the driver decodes nothing in its URL: `?` there would begin parameters
         properties["database"], database = database, ""
     url = f"jdbc:mysql://{host}:{connection.port}/{database}?permitMysqlScheme"
-    merged = merge_properties(mysql.DRIVER, defaults, connection.jdbc_options, properties)
+    merged = merge_properties(known_drivers()[dialect.NAME], defaults, connection.jdbc_options, properties)
     return JdbcTarget(url, merged, proof=dialect.PROOF)
 
 

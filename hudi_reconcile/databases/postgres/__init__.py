@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.source.proposal import CatalogTable
-from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.registry import KnownDatabase
 from hudi_reconcile.sql.connection_properties import COUNT, FLAG, LABEL, TLS_KEYS, Driver
+
+if TYPE_CHECKING:
+    from hudi_reconcile.core.source.proposal import CatalogTable
+    from hudi_reconcile.databases.base import Engine
 
 
 def _open(connection: Connection) -> Engine:
@@ -23,7 +26,7 @@ def _survey(engine: Engine, schemas: tuple[str, ...]) -> Iterable[CatalogTable]:
     return survey_postgres(engine, schemas)
 
 
-DRIVER = Driver(
+_DRIVER = Driver(
     title="PostgreSQL",
     classes=("org.postgresql.Driver",),
     keys={"ApplicationName": LABEL, "connectTimeout": COUNT, "loginTimeout": COUNT, "socketTimeout": COUNT,
@@ -36,7 +39,7 @@ DATABASE = KnownDatabase(
     example="postgresql+psycopg://user@host:5432/database",
     port=5432,
     parameters=frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"}),
-    driver=DRIVER,
+    driver=_DRIVER,
     open_engine=_open,
     why_not_jdbc="PostgreSQL is read with its own engine, which sees open transactions and knows its types",
     sql="postgresql",

@@ -16,7 +16,6 @@ from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, replica_bound
 from hudi_reconcile.databases import control as plane
-from hudi_reconcile.databases import postgres
 from hudi_reconcile.databases.base import (
     Catalogued,
     Described,
@@ -43,6 +42,7 @@ from hudi_reconcile.databases.postgres.session import (
     session_options,
     session_proof,
 )
+from hudi_reconcile.databases.registry import known_drivers
 from hudi_reconcile.sql.connection_properties import merge_properties
 from hudi_reconcile.sql.dialect import Dialect, Digests
 
@@ -195,7 +195,7 @@ class PostgresEngine(ServerEngine):
                 f"set transaction snapshot '{self._held[0]}'"
             )
         witness = None if self._held is None else self._held[1]
-        target = merge_properties(postgres.DRIVER, defaults, found.jdbc_options, properties)
+        target = merge_properties(known_drivers()[dialect.NAME], defaults, found.jdbc_options, properties)
         return JdbcTarget(plane.pgjdbc_url(found), target, witness, session_proof())
 
     def server_facts(self) -> ServerFacts:
