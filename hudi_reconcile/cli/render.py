@@ -70,6 +70,8 @@ def _pull_lines(pull: Document | None) -> Iterator[str]:
         return
     pages = f", {pull['pages']} pages" if pull.get("pages", 0) > 1 else ""
     yield _field("pulled", f"{count_text(pull['rows'], 'row')}, {pull['mode']}{pages}")
+    if odd_rows := pull.get("odd_rows", 0):
+        yield _field("", f"{count_text(odd_rows, 'row')} of odd keys held back")
     if not pull.get("reached_bound", True):
         yield _field("", "rows are left: the next pull goes on from the checkpoint")
     yield _field("checkpoint", f"{pull['checkpoint_before'] or 'none'} -> {pull['checkpoint_after'] or 'none'}")
@@ -120,7 +122,7 @@ def _commits(instants: list[str]) -> str:
 
 
 def _counts(counts: Mapping[str, int], kinds: tuple[str, ...]) -> str:
-    return ", ".join(f"{kind} {counts[kind]:,}" for kind in kinds if counts[kind])
+    return ", ".join(f"{kind} {counts[kind]:,}" for kind in kinds if counts.get(kind))
 
 
 def _cost(cost: Document) -> str:

@@ -16,7 +16,7 @@ from hudi_reconcile.compare import candidates, corrections, findings
 from hudi_reconcile.compare.canonical_text import collect_digests, digest_texts
 from hudi_reconcile.compare.columns import ComparisonShape, digest_rows, keep_rows, select_scope, select_segments
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
-from hudi_reconcile.compare.equality import canonical_value, source_name, text_literal
+from hudi_reconcile.compare.equality import canonical_value, source_name
 from hudi_reconcile.compare.findings import Masks, key_struct
 from hudi_reconcile.core.sweep.drift import FindingKind, PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
@@ -34,7 +34,8 @@ from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, RowFiles, SegmentDigest
+from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, RowFiles, SegmentDigest, WholeLake
+from hudi_reconcile.sql.record_keys import text_literal
 
 
 class SparkComparer:
@@ -69,22 +70,38 @@ class SparkComparer:
         """Keys whose images differ now; materialised."""
         return Frame(candidates.find_differing(_frame(look.source), _frame(look.lake), self._shape, segments))
 
-    def judge_candidates(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_candidates(
+        self,
+        found: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
+    ) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
         before, (source, lake) = _frame(found), self._images(look, segments)
         facts = candidates.look_again_by_digest(before, source, lake, self._shape, segments)
         if facts is None:
             facts = candidates.look_again(before, source, lake, self._shape)
         judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
-        return Frame(judged.localCheckpoint(eager=True))
+        return self._hold_odd(judged.localCheckpoint(eager=True), whole_lake or (lambda: look.lake))
 
-    def judge_again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_again(
+        self,
+        found: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
+    ) -> Frame:
         """The findings, those that were moving judged by this look; materialised."""
         before = _frame(found)
         facts = candidates.look_at_moving(before, *self._images(look, segments), self._shape)
         judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         others = before.where(f"kind <> '{FindingKind.MOVING.value}'")
-        return Frame(others.unionByName(judged).localCheckpoint(eager=True))
+        return self._hold_odd(others.unionByName(judged).localCheckpoint(eager=True), whole_lake or (lambda: look.lake))
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
         """The keys of the findings that are moving, or that neither side shows any more; one job."""
@@ -195,6 +212,9 @@ class SparkComparer:
     def find_segments(self, plan: Frame) -> SegmentSet:
         """The segments that a plan touches."""
         return SegmentSet.of(row["segment"] for row in _frame(plan).select("segment").distinct().collect())
+
+    def _hold_odd(self, judged: DataFrame, whole_lake: WholeLake) -> Frame:
+        return Frame(findings.hold_odd(judged, lambda: _frame(whole_lake()), self._shape, self._table))
 
     def _versions(self, around: tuple[Frame, Frame], segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         was, then = (candidates.lake_versions(_frame(rows), self._shape, segments) for rows in around)

@@ -31,11 +31,6 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def text_literal(text: str) -> str:
-    """A text as SQL. By its bytes: how a quote or a backslash is escaped depends on a setting of Spark's."""
-    return f"cast(X'{text.encode().hex()}' as string)"
-
-
 def column_named(name: str) -> SparkColumn:
     """A column by its exact name, whatever is in it."""
     return F.col(quoted(name))

@@ -6,7 +6,7 @@ NULL); `source_micros`, `lake_micros`, `source_id` (NULL where none).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
@@ -15,14 +15,16 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.columns import ComparisonShape, lake_values, source_values
-from hudi_reconcile.compare.equality import is_same, quoted, text_literal, value_of
+from hudi_reconcile.compare.columns import ComparisonShape, key_columns, lake_values, source_values, values_of
+from hudi_reconcile.compare.equality import is_same, quoted, value_of
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.pull.cursor import Value
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT, FindingKind, PendingRange
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
+from hudi_reconcile.core.tables.odd_keys import KeyMixing
 from hudi_reconcile.ports import Frame, RowFiles
+from hudi_reconcile.sql.record_keys import render_odd, render_worded, render_words, text_literal
 
 
 def build_findings(
@@ -55,6 +57,7 @@ def build_findings(
         *("kind", "action", "segment", *shape.key_names, "columns", "source_digest", "lake_digest"),
         *("lake_copies", "lake_seqnos", "source_micros", "lake_micros"),
         f"{_IS_SILENT} as silent",
+        f"{_is_odd(shape)} as {ODD_KEY}",
         f"to_json({line}, map('ignoreNullFields', 'false')) as line",
     )
 
@@ -65,16 +68,75 @@ IS_ABSENT = f"(kind = '{FindingKind.SETTLED.value}' and lake_copies = 0)"
 
 def unsettle(found: DataFrame, shape: ComparisonShape, table: str) -> DataFrame:
     """The findings, those of rows that neither side shows as moving, in their lines too. Lazy."""
-    moving = f"'{FindingKind.MOVING.value}'"
-    fields = [("table", text_literal(table)), ("kind", moving), ("key", key_struct(shape)), ("action", "action")]
+    return relabel(found, IS_ABSENT, FindingKind.MOVING, shape, table)
+
+
+def relabel(found: DataFrame, which: str, kind: FindingKind, shape: ComparisonShape, table: str) -> DataFrame:
+    """The findings, some of them (by SQL) of a kind that nothing is done about, in their lines too. Lazy."""
+    named = f"'{kind.value}'"
+    fields = [("table", text_literal(table)), ("kind", named), ("key", key_struct(shape)), ("action", "'none'")]
     line = _struct([*fields, ("columns", "columns"), ("source", "null"), ("lake", "null")])
-    changed = {"kind": moving, "line": f"to_json({line}, map('ignoreNullFields', 'false'))"}
+    changed = {"kind": named, "action": "'none'", "line": f"to_json({line}, map('ignoreNullFields', 'false'))"}
     return found.selectExpr(
         *[
-            f"if({IS_ABSENT}, {changed[name]}, {name}) as {name}" if name in changed else quoted(name)
+            f"if({which}, {changed[name]}, {name}) as {name}" if name in changed else quoted(name)
             for name in found.columns
         ]
     )
+
+
+# The column by which a finding says that its key is odd (`core/tables/odd_keys.py`); what follows of it, the stages know.
+ODD_KEY = FindingKind.ODD_KEY.value
+
+
+def _is_odd(shape: ComparisonShape) -> str:
+    """Whether the key is odd as the lake has it, or else as it would be written; as SQL."""
+    key = shape.agreement.key
+    pairs = zip(key, lake_values(key), source_values(key), strict=True)
+    parts = [(f"if(lake_row is null, cast({ours} as {item.written_type}), {theirs})", item.lake_type)
+             for item, theirs, ours in pairs]  # fmt: skip
+    return render_odd([item.column.lake_name for item in key], parts, shape.agreement.mixing)
+
+
+# What is equal needs nothing, and what moves is not judged.
+_IS_OPEN = f"kind not in ('{FindingKind.SETTLED.value}', '{FindingKind.MOVING.value}')"
+_WORDS, _ALIKE = "hr_words", "hr_alike"
+
+
+def hold_odd(found: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonShape, table: str) -> DataFrame:
+    """The findings, those of odd keys and of keys that are spelled like one of kind `odd_key`. Materialised where it changed.
+
+    `lake` gives all the lake's rows: called only where a finding's key is written with one of Hudi's words.
+    """
+    if shape.agreement.mixing is KeyMixing.NONE:
+        return found
+    worded = f"{_IS_OPEN} and not {ODD_KEY} and ({render_worded(shape.key_names)})"
+    odd_rows, worded_rows = found.selectExpr(f"count_if({_IS_OPEN} and {ODD_KEY})", f"count_if({worded})").collect()[0]
+    alike = worded_rows and (odd_rows or shape.agreement.mixing is KeyMixing.SHARED)
+    if not odd_rows and not alike:
+        return found
+    marked = _mark_alike(found, lake, shape) if alike else found.withColumn(_ALIKE, F.lit(False))
+    held = relabel(marked, f"{_IS_OPEN} and ({ODD_KEY} or {_ALIKE})", FindingKind.ODD_KEY, shape, table)
+    return held.drop(_ALIKE, _WORDS).localCheckpoint(eager=True)
+
+
+def _mark_alike(found: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonShape) -> DataFrame:
+    """The findings, each saying whether an odd row is spelled like it."""
+    words = render_words(shape.key_names)
+    odd = found.where(ODD_KEY).selectExpr(f"{words} as {_WORDS}")
+    if shape.agreement.mixing is KeyMixing.SHARED:
+        odd = odd.union(_odd_rows(lake(), shape).selectExpr(f"{words} as {_WORDS}"))
+    known = F.broadcast(odd.distinct().localCheckpoint(eager=True))
+    return found.join(known, F.expr(f"{words} = {_WORDS}"), "left").withColumn(_ALIKE, F.expr(f"{_WORDS} is not null"))
+
+
+def _odd_rows(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
+    """The keys of the lake's rows that are odd, in the comparison's form."""
+    key = shape.agreement.key
+    values = values_of("lake", key)
+    parts = [(value, item.lake_type) for item, value in zip(key, values, strict=True)]
+    odd = rows.where(render_odd([item.column.lake_name for item in key], parts, shape.agreement.mixing))
+    return odd.selectExpr(*key_columns("lake", shape))
 
 
 # True where the row was seen to change without its watermark; a pull may still bring what is pending or settled.

@@ -116,7 +116,7 @@ class Pulled:
     """What one pull handed to Hudi. `pages` is in how many commits; `instant` is the last of them.
 
     `created`: there was no table before, so whatever was compared before was another. `reached_bound` is False where pages
-    were left for the next pull.
+    were left for the next pull. `odd_rows` were read and not handed over: the table does not tell their keys from others.
     """
 
     rows: int
@@ -130,6 +130,7 @@ class Pulled:
     pages: int = 0
     created: bool = False
     reached_bound: bool = True
+    odd_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

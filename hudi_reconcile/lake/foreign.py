@@ -76,8 +76,8 @@ def path_tells_values(table: LakeTable, path: str) -> bool:
     But for folders without a value, which Hudi shows as NULL whatever text is in the file.
     """
     folders = path.split("/")[:-1]
-    values = [folder.partition("=")[2] if table.hive_style else folder for folder in folders]
-    is_plain = table.encoded or not any(set(value) & set("%=") for value in values)
+    values = [folder.partition("=")[2] if table.path_form.hive_style else folder for folder in folders]
+    is_plain = table.path_form.encoded or not any(set(value) & set("%=") for value in values)
     return is_plain and len(folders) == len(table.partition_fields) and not _UNKNOWN_VALUE & set(values)
 
 

@@ -41,6 +41,7 @@ from hudi_reconcile.lake.schema import (
     check_values,
     derived_value,
     has_mixed_keys,
+    hold_odd,
     lake_rows,
     list_columns,
 )
@@ -58,6 +59,7 @@ from hudi_reconcile.lake.timeline import (
 from hudi_reconcile.lake.undo import drop_ours, keep_one
 from hudi_reconcile.ports import (
     AS_SOURCE,
+    Batch,
     BatchShape,
     Corrective,
     FilesRead,
@@ -162,9 +164,13 @@ class HudiLake:
         partition_by: tuple[PartitionField, ...],
         read_seq: int,
         shape: BatchShape = AS_SOURCE,
-    ) -> Frame:
-        """Source rows `c0, c1, …` as full lake images."""
-        return Frame(lake_rows(_spark(rows), columns, partition_by, read_seq, shape))
+    ) -> Batch:
+        """Source rows `c0, c1, …` as full lake images, those of odd keys held back where a table is named."""
+        images = lake_rows(_spark(rows), columns, partition_by, read_seq, shape)
+        if shape.into is None:
+            return Batch(Frame(images))
+        with redact_failures(self._path):
+            return hold_odd(images, shape.into, lambda: read_newest(self._spark, self._path))
 
     def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Make the table with these rows in one commit.
@@ -267,7 +273,7 @@ class HudiLake:
         with redact_failures(self._path):
             held = read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
             found = rewrite_partitions.build_replacement(batch, table, self._reader.rows(pin), held, plain)
-            self._writer.check(found.rows, table)
+            self._writer.check(self._writer.exact(batch.upserts, table), table)  # the others stay what they are
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}

@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER
 from hudi_reconcile.core.plan.lake_ownership import lake_option_problems, override_options
 from hudi_reconcile.core.tables.values import READ_SEQ, LakePin, LakeTable
@@ -17,9 +17,9 @@ from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.correct import CorrectionBatch, prepare
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign_table import ForeignTable
-from hudi_reconcile.lake.reads import redact_failures
-from hudi_reconcile.lake.schema import as_table, check_values, spelled_key
-from hudi_reconcile.lake.table import METADATA_PARTITIONS, is_spelled
+from hudi_reconcile.lake.reads import read_newest, redact_failures
+from hudi_reconcile.lake.schema import as_table, check_values, hold_odd, spelled_key
+from hudi_reconcile.lake.table import METADATA_PARTITIONS
 from hudi_reconcile.ports import Corrective, Frame, NewTable
 
 Index = Literal["simple", "bloom"]
@@ -93,13 +93,11 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     return override_options(found, options.overrides)
 
 
-def upsert_options(
-    options: WriteOptions, table: LakeTable, *, has_metadata_table: bool, spelled: bool = False
-) -> dict[str, str]:
-    """Options of a commit of full images. `spelled`: the table was made so (`NewTable`)."""
+def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
+    """Options of a commit of full images."""
     found = {
         **_session(options),
-        **_identity_of(table, spelled=spelled),
+        **_identity_of(table),
         **_index(options.index if table.owned else "simple", table.partition_fields),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "upsert",
@@ -135,9 +133,9 @@ def locked_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str
     return {**rest, **none}, {**lock, mode: options[mode]}
 
 
-def _identity_of(table: LakeTable, *, spelled: bool) -> dict[str, str]:
+def _identity_of(table: LakeTable) -> dict[str, str]:
     """As the table's own properties say where another tool made it; else as we made it."""
-    key = spelled_key(table.record_key) if spelled else table.record_key
+    key = spelled_key(table.record_key) if table.spelled else table.record_key
     ours = _identity(table.name, key, table.partition_fields)
     if table.foreign is None:
         return ours
@@ -234,7 +232,7 @@ class Writer:
         """Options of a commit of full images. Raises RefusedError where another tool's table does not tell its own."""
         told = Timeline(self.spark, table.path).properties()
         has_metadata_table = bool(told.get(METADATA_PARTITIONS, ""))
-        found = upsert_options(self.session, table, has_metadata_table=has_metadata_table, spelled=is_spelled(told))
+        found = upsert_options(self.session, table, has_metadata_table=has_metadata_table)
         return found if table.foreign is None else {**found, **self._foreign(table).options(found)}
 
     def fitted(self, rows: Frame, table: LakeTable) -> DataFrame:
@@ -268,12 +266,27 @@ class Writer:
         with redact_failures(table.path):
             found = prepare(batch, table, known_seq) if table.foreign is None else foreign_table.prepare(batch, table)
             self.check(found.rows, table)
+            if not table.owned:
+                self._refuse_alike(found.rows, table)
         return found
+
+    def exact(self, rows: Frame, table: LakeTable) -> DataFrame:
+        """Rows in the table's columns and types. Raises LakeError that lists the differences."""
+        return as_table(cast("DataFrame", rows), table.columns, table.path)
+
+    def _refuse_alike(self, rows: DataFrame, table: LakeTable) -> None:
+        """Raises RefusedError for a key that Hudi takes for an odd row's: another tool brought that row since the sweep."""
+        found = hold_odd(rows, table, lambda: read_newest(self.spark, table.path))
+        if found.odd_rows:
+            raise RefusedError(
+                f"Hudi table {table.path}: {found.odd_rows} planned keys have the record key of another row by now "
+                f"(such as {', '.join(found.odd_keys)}), which would be overwritten or deleted with them",
+                fix="sweep again: such keys are held back then, and named",
+            )
 
     def check(self, frame: DataFrame, table: LakeTable) -> None:
         """Raises RefusedError for values that Hudi would mix up, in a table of this record key."""
-        spelled = table.foreign is None and is_spelled(Timeline(self.spark, table.path).properties())
-        check_values(frame, table.record_key, table.partition_fields, spelled=spelled)
+        check_values(frame, table.record_key, table.partition_fields, spelled=table.owned and table.spelled)
 
     def _foreign(self, table: LakeTable) -> ForeignTable:
         return ForeignTable(self.spark, self.files, table)

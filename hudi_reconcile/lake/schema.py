@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column as SparkColumn
@@ -17,8 +17,10 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
 from hudi_reconcile.core.tables.kinds import Column, holds, stored_type, widen_type
-from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, LakeColumn, PartitionField, is_lake_name
-from hudi_reconcile.ports import AS_SOURCE, BatchShape
+from hudi_reconcile.core.tables.odd_keys import KeyMixing
+from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, LakeColumn, LakeTable, PartitionField, is_lake_name
+from hudi_reconcile.ports import AS_SOURCE, Batch, BatchShape, Frame
+from hudi_reconcile.sql.record_keys import render_odd, render_worded, render_words
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
 _STORED_AS = {"tinyint": "int", "smallint": "int"}
@@ -245,6 +247,46 @@ def spell_keys(rows: DataFrame, options: Mapping[str, str]) -> DataFrame:
     texts = [F.col(f"`{name}`").cast("string") for name in keys]
     parts = [F.when(text.isNull(), F.lit("")).otherwise(F.concat(F.lit("="), F.url_encode(text))) for text in texts]
     return rows.withColumn(RECORD_KEY, F.when(odd, F.concat_ws("&", *parts)))
+
+
+_MOST_NAMED = 5
+_HELD, _WORDS = "_hr_held", "_hr_words"
+
+
+def hold_odd(images: DataFrame, table: LakeTable, lake: Callable[[], DataFrame]) -> Batch:
+    """The images that may be written, and how many may not. `lake` is read only where a key is written with Hudi's words.
+
+    An odd row of the lake, which another tool wrote, has the record key of such a key: to write this one is to lose that one.
+    """
+    mixing = KeyMixing.SHARED if not table.owned else KeyMixing.NONE if table.spelled else KeyMixing.ALONE
+    odd, names = _render_odd(images, table, mixing), _names(table)
+    marked = images.withColumn(_HELD, F.expr(odd))
+    if mixing is KeyMixing.SHARED and len(names) > 1 and not images.where(render_worded(names)).isEmpty():
+        there = lake()
+        held = (
+            there.where(_render_odd(there, table, mixing)).selectExpr(f"{render_words(names)} as {_WORDS}").distinct()
+        )
+        alike = marked.join(F.broadcast(held), F.expr(f"{render_words(names)} = {_WORDS}"), "left")
+        marked = alike.withColumn(_HELD, F.expr(f"{_HELD} or {_WORDS} is not null")).drop(_WORDS)
+    elif odd == "false":
+        return Batch(Frame(images))
+    held_rows = marked.where(_HELD).count()
+    if not held_rows:
+        return Batch(Frame(images))
+    texts = ", ".join(f"cast({name} as string)" for name in names)
+    shown = marked.where(_HELD).selectExpr(f"to_json(array({texts})) as shown").limit(_MOST_NAMED).collect()
+    left = marked.where(f"not {_HELD}").drop(_HELD)
+    return Batch(Frame(left), held_rows, tuple(sorted(row["shown"] for row in shown)))
+
+
+def _render_odd(rows: DataFrame, table: LakeTable, mixing: KeyMixing) -> str:
+    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    parts = [(quoted, types[name]) for name, quoted in zip(table.record_key, _names(table), strict=True)]
+    return render_odd(table.record_key, parts, mixing)
+
+
+def _names(table: LakeTable) -> list[str]:
+    return [f"`{name}`" for name in table.record_key]
 
 
 def _partition_faults(name: str, types: dict[str, str]) -> dict[str, SparkColumn]:

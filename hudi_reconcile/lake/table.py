@@ -20,6 +20,7 @@ from hudi_reconcile.core.tables.values import (
     LakeColumn,
     LakeTable,
     Ordering,
+    PathForm,
     TableType,
 )
 from hudi_reconcile.lake.bridge import Timeline
@@ -67,10 +68,10 @@ def build_lake_table(path: str, properties: Mapping[str, str], columns: tuple[La
         partition_fields=_names(properties, "hoodie.table.partition.fields"),
         ordering_fields=ordering_fields,
         ordering=_ordering(path, properties, ordering_fields),
-        hive_style=properties.get(HIVE_STYLE, "false").lower() == "true",
-        encoded=properties.get(URL_ENCODED, "false").lower() == "true",
+        path_form=PathForm(_is_true(properties, HIVE_STYLE), _is_true(properties, URL_ENCODED)),
         foreign=None if ordering_fields == (READ_SEQ,) else read_foreign(properties),
         change_log=_change_log(path, properties),
+        spelled=_is_spelled(properties),
     )
 
 
@@ -91,8 +92,8 @@ def is_ours(properties: Mapping[str, str]) -> bool:
     return _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field") == (READ_SEQ,)
 
 
-def is_spelled(properties: Mapping[str, str]) -> bool:
-    """True where the tool's own column stands before the key's, so that no two texts of it make one record key."""
+def _is_spelled(properties: Mapping[str, str]) -> bool:
+    """True where the tool's own column stands before the key's, so that no two keys make one record key."""
     return RECORD_KEY in _names(properties, _KEY_FIELDS)
 
 
@@ -128,6 +129,10 @@ def read_properties(timeline: Timeline, path: str) -> dict[str, str]:
     if not found:
         raise LakeError(f"Hudi table {path}: hoodie.properties is empty", fix="restore hoodie.properties from a backup")
     return found
+
+
+def _is_true(properties: Mapping[str, str], key: str) -> bool:
+    return properties.get(key, "false").lower() == "true"
 
 
 def _version(path: str, properties: Mapping[str, str]) -> int:

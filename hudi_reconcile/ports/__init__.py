@@ -9,9 +9,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, SegmentDigest
+from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, SegmentDigest, WholeLake
 from hudi_reconcile.ports.lake import (
     AS_SOURCE,
+    Batch,
     BatchShape,
     Corrective,
     FilesRead,
@@ -38,6 +39,7 @@ from hudi_reconcile.ports.source import (
 __all__ = [
     "AS_SOURCE",
     "HELD_RULES",
+    "Batch",
     "BatchShape",
     "Clock",
     "Comparer",
@@ -68,6 +70,7 @@ __all__ = [
     "Staged",
     "Survey",
     "TakenBack",
+    "WholeLake",
 ]  # fmt: skip
 
 

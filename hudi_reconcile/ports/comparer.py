@@ -40,6 +40,8 @@ class Look:
 
 
 KeysOf = Literal["moving", "absent"]
+WholeLake = Callable[[], Frame]
+"""Gives the lake's rows of all segments."""
 
 
 class Comparer(Protocol):
@@ -66,12 +68,29 @@ class Comparer(Protocol):
         ...
 
     def judge_candidates(
-        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+        self,
+        candidates: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
     ) -> Frame:
-        """Second look: what became of each candidate, classified; materialised."""
+        """Second look: what became of each candidate, classified, and `odd_key` where Hudi mixes its key up; materialised.
+
+        An odd row of the lake may be the other one, in whatever segment: only then the whole lake is read. None: the look's.
+        """
         ...
 
-    def judge_again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_again(
+        self,
+        found: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
+    ) -> Frame:
         """A later look: the findings, those that were `moving` judged anew against the look before; materialised.
 
         The look holds all rows of these keys, and perhaps others, which are not judged.

@@ -43,14 +43,25 @@ class NewTable:
 class BatchShape:
     """Where a batch's columns are not the source's: `dropped` are the lake's that the source no longer has, NULL in every row.
 
-    `left_out` are source columns, by lake name, that the lake does not have yet.
+    `left_out` are source columns, by lake name, that the lake does not have yet. `into` is the table that is to take the rows,
+    where rows of odd keys are to be held back; None where all of them are wanted.
     """
 
     dropped: tuple[LakeColumn, ...] = ()
     left_out: frozenset[str] = frozenset()
+    into: LakeTable | None = None
 
 
 AS_SOURCE = BatchShape()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Full lake images. `odd_rows` more were held back: the table does not tell their keys apart; at most five are named."""
+
+    rows: Frame
+    odd_rows: int = 0
+    odd_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +157,7 @@ class Lake(Protocol):
         partition_by: tuple[PartitionField, ...],
         read_seq: int,
         shape: BatchShape = AS_SOURCE,
-    ) -> Frame:
+    ) -> Batch:
         """Source rows `c0, c1, …` as full lake images: lake names, derived partition columns, `_hr_read_seq`."""
         ...
 

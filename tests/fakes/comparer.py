@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from hudi_reconcile.core.sweep.drift import Facts, PendingRange, choose_repair, classify
+from hudi_reconcile.core.sweep.drift import Facts, FindingKind, PendingRange, choose_repair, classify
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.canonical_text import SegmentSum, sum_digests
 from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.odd_keys import is_odd
 from hudi_reconcile.core.tables.values import IN_SCOPE, READ_SEQ
 from hudi_reconcile.ports import (
     HELD_RULES,
@@ -23,6 +24,7 @@ from hudi_reconcile.ports import (
     KeysOf,
     Look,
     SegmentDigest,
+    WholeLake,
 )
 from tests.fakes.rows import SEQNO, Journal, Row, rows_of, spread_bits
 
@@ -74,7 +76,13 @@ class FakeComparer:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])
 
     def judge_candidates(
-        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+        self,
+        candidates: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
     ) -> Frame:
         first = {fact["key"]: fact for fact in rows_of(candidates)}
         now = {fact["key"]: fact for fact in self._facts(look, segments)}
@@ -93,16 +101,25 @@ class FakeComparer:
             silent = was is not None and (
                 was.get("silent", False) or (kind not in ("pending", "settled") and silently(was, fact))
             )
+            if is_odd(("id",), key, self.agreement.mixing) and kind not in ("settled", "moving"):
+                kind = FindingKind.ODD_KEY
             found.append({**fact, "kind": kind.value, "action": choose_repair(kind).value, "silent": silent})
         return Frame(found)
 
-    def judge_again(self, found: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None) -> Frame:
+    def judge_again(
+        self,
+        found: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
+    ) -> Frame:
         self.journal.reached("comparer.judge_again")
         moving = [row for row in rows_of(found) if row["kind"] == "moving"]
         keys = [row["key"] for row in moving]
-        judged = [
-            row for row in rows_of(self.judge_candidates(Frame(moving), look, segments, pending)) if row["key"] in keys
-        ]
+        again = self.judge_candidates(Frame(moving), look, segments, pending, whole_lake=whole_lake)
+        judged = [row for row in rows_of(again) if row["key"] in keys]
         return Frame([*(row for row in rows_of(found) if row["kind"] != "moving"), *judged])
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:

@@ -58,7 +58,7 @@ class FakeSource:
     columns: tuple[Column, ...] = COLUMNS
     key: tuple[str, ...] = ("id",)
     identity: str = "server:1/table:1"
-    table: dict[int | None, Row] = field(default_factory=dict)
+    table: dict[Any, Row] = field(default_factory=dict)
     transaction: int = 0
     bound_lag_micros: int = 10
     largest_read: int = 0
@@ -80,18 +80,18 @@ class FakeSource:
     version: Column | None = None
     open_since: int | None = None
     has_extent: bool = True
-    snapshot: dict[int | None, Row] | None = None
+    snapshot: dict[Any, Row] | None = None
     moment_notes: tuple[str, ...] = ()
     replayed_micros: int | None = None
     stopped: str = ""
     stands: SourceLineage = field(default_factory=lambda: SourceLineage("none", "1"))
     reads: list[tuple[tuple[int, ...] | None, int]] = field(default_factory=list)  # segments asked for, rows given
 
-    def put(self, key: int | None, value: int | None, at: int | None, **more: Any) -> None:
+    def put(self, key: int | str | None, value: int | None, at: int | None, **more: Any) -> None:
         self.transaction += 1
         self.table[key] = {"id": key, "v": value, "at": at, "xmin": self.transaction, **more}
 
-    def delete(self, key: int | None) -> None:
+    def delete(self, key: int | str | None) -> None:
         self.table.pop(key, None)
         self.transaction += 1
 
@@ -180,8 +180,7 @@ class FakeSource:
         self.journal.reached("source.find_named_rows")
         if self.unnameable:
             return None
-        wanted = {None if part is None else int(part) for (part,) in keys}
-        there = [key for key in self._now() if key in wanted]
+        there = [key for key in self._now() if (None if key is None else str(key),) in keys]
         seen = set(there) - self.lost_in_reads
         return NamedRows(len(there), lambda: Frame(self._positional(table, lambda row: row["id"] in seen)))
 
@@ -252,7 +251,7 @@ class FakeSource:
         top = str(greatest.value) if below and greatest else None
         return Signs(found.count(None), future, top, newest_micros=newest if order.columns == ("at",) else None)
 
-    def _now(self) -> dict[int | None, Row]:
+    def _now(self) -> dict[Any, Row]:
         return self.table if self.snapshot is None else self.snapshot
 
     def zone_offset_micros(self, utc_micros: int) -> int:

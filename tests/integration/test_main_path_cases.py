@@ -45,7 +45,7 @@ def test_moved_partition_odd_watermarks_and_pending_rows_get_their_kinds_and_are
 
     assert sweep.code == 1
     assert sweep.drift == {"updated_without_watermark": 3, "regressed": 1, "late_arriving": 1}
-    assert sweep.table["not_drift"] == {"pending": 2, "settled": 0, "moving": 0}
+    assert sweep.table["not_drift"] == {"pending": 2, "settled": 0, "moving": 0, "odd_key": 0}
     assert {(item["key"]["order_id"], item["kind"], tuple(item["columns"])) for item in project.findings()} == {
         (10, "updated_without_watermark", ("placed_on",)),
         (11, "updated_without_watermark", ("placed_on",)),

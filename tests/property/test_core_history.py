@@ -16,7 +16,7 @@ from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, Instant, LakeTable, SourceTable
-from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest, TakenBack
+from hudi_reconcile.ports import Corrective, Frame, Look, SegmentDigest, TakenBack, WholeLake
 from hudi_reconcile.stages import undo
 from hudi_reconcile.stages.apply import apply, recovery
 from hudi_reconcile.stages.comparison import Sides
@@ -138,7 +138,13 @@ class OnlyCandidates(FakeComparer):
     __slots__ = ()
 
     def judge_candidates(
-        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+        self,
+        candidates: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
     ) -> Frame:
         found = FakeComparer.judge_candidates(self, candidates, look, segments, pending)
         known = {fact["key"] for fact in rows_of(candidates)}
@@ -151,7 +157,13 @@ class DoubleDuty(FakeComparer):
     __slots__ = ()
 
     def judge_candidates(
-        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+        self,
+        candidates: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
     ) -> Frame:
         now = rows_of(self.find_candidates(look, segments))
         return FakeComparer.judge_candidates(self, Frame(now), look, segments, pending)
@@ -286,7 +298,13 @@ class CallsAllOfThemLate(FakeComparer):
     __slots__ = ()
 
     def judge_candidates(
-        self, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+        self,
+        candidates: Frame,
+        look: Look,
+        segments: SegmentSet,
+        pending: PendingRange | None,
+        *,
+        whole_lake: WholeLake | None = None,
     ) -> Frame:
         found = rows_of(FakeComparer.judge_candidates(self, candidates, look, segments, pending))
         return Frame([{**row, "kind": "late_arriving"} if row["action"] == "upsert" else row for row in found])

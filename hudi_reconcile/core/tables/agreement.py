@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.tables.kinds import MOST_DIGITS, TRAITS, Column, Kind, decimal_digits, stored_type, widen_type
+from hudi_reconcile.core.tables.odd_keys import KeyMixing, choose_mixing
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, PartitionField, SourceTable
 
 MICROS_DIGITS = 6  # of a second, in Spark and where a lake column says nothing else
@@ -57,7 +58,7 @@ class ComparedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What is compared, what names the row, and what is not compared and why."""
+    """What is compared, what names the row and whether Hudi mixes such names up, and what is not compared and why."""
 
     columns: tuple[ComparedColumn, ...]
     key: tuple[ComparedColumn, ...]
@@ -65,6 +66,7 @@ class Agreement:
     unverified: tuple[Unverified, ...]
     incrementing: ComparedColumn | None = None
     version: ComparedColumn | None = None
+    mixing: KeyMixing = KeyMixing.NONE
 
     @property
     def moving(self) -> tuple[ComparedColumn, ...]:
@@ -119,6 +121,7 @@ def agree(
         unverified=tuple(unverified),
         incrementing=None if incrementing is None else met.get(incrementing),
         version=None if source.version is None else ComparedColumn(len(source.columns), source.version, ""),
+        mixing=choose_mixing(source.key_columns, is_owned=lake.owned, is_spelled=lake.spelled),
     )
 
 

@@ -127,7 +127,7 @@ def derive_path_rule(
     hidden = ", ".join(one.column.name for one in known if one.transform in _IN_FULL and one.column.name in masked)
     if hidden:
         raise UsageError(f"table {name}: partitions would show values of {hidden}, which is masked", fix=whole)
-    return PathRule(known, lake.hive_style, lake.encoded)
+    return PathRule(known, lake.path_form.hive_style, lake.path_form.encoded)
 
 
 def scope_of_paths(name: str, rule: PathRule, asked: Sequence[str], lake: Sequence[PartitionRows]) -> PartitionScope:

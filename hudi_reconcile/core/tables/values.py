@@ -100,11 +100,19 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True)
+class PathForm:
+    """How partition paths are written: `hive_style` as `region=eu` for `eu`, `encoded` as `%3D` for `=`."""
+
+    hive_style: bool = False
+    encoded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LakeTable:
     """What the Hudi table at a path is: its own properties, not the config's wishes. `foreign` is None for ours.
 
-    `hive_style` and `encoded` say how its partition paths are written: `region=eu` for `eu`, `%3D` for `=`.
-    `change_log` is what Hudi's change log (CDC) of the table keeps; None where the table has none.
+    `change_log` is what Hudi's change log (CDC) of the table keeps; None where the table has none. `spelled`: a column of the
+    tool's own makes the record key tell every two keys apart.
     """
 
     path: str
@@ -116,10 +124,10 @@ class LakeTable:
     partition_fields: tuple[str, ...]
     ordering_fields: tuple[str, ...]
     ordering: Ordering
-    hive_style: bool = False
-    encoded: bool = False
+    path_form: PathForm = PathForm()
     foreign: Foreign | None = None
     change_log: ChangeLog | None = None
+    spelled: bool = False
 
     @property
     def owned(self) -> bool:

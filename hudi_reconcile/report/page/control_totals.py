@@ -126,11 +126,12 @@ def _keys(table: Mapping[str, Any], rows: Counted) -> Counted | None:
 
 
 def _extra_copies(table: Mapping[str, Any]) -> int | None:
-    """The lake's rows beyond the first of a key; None where nobody counted them, or rows moved that may have been such."""
-    if table["not_drift"]["moving"]:
+    """The lake's rows beyond the first of a key; None where nobody counted them, or rows were not judged that may be such."""
+    other = table["not_drift"]
+    if other["moving"] or other.get("odd_key"):
         return None
     if not any(table["findings"].values()):
-        return 0 if is_whole_comparison(table) and not any(table["not_drift"].values()) else None
+        return 0 if is_whole_comparison(table) and not any(other.values()) else None
     return (table.get("anatomy") or {}).get("extra_copies")
 
 

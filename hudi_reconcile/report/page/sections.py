@@ -109,6 +109,7 @@ def _kind_rows(counts: Mapping[str, int], kinds: Sequence[str]) -> tuple[KindRow
     return tuple(
         KindRow(kind, KINDS[kind].meaning, KINDS[kind].correction, counts[kind], 100 * counts[kind] / most)
         for kind in kinds
+        if kind in counts  # an earlier version counted fewer
     )
 
 

@@ -43,6 +43,7 @@ from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
 from hudi_reconcile.stages.comparison import Sides, agree_scope, hidden_digits, measure_precision
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
+from hudi_reconcile.stages.odd_keys import unjudged_keys
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, require_table, roll_back_dead_writers
 from hudi_reconcile.stages.pull.schema import columns_for_correction
 from hudi_reconcile.stages.requirements import (
@@ -309,7 +310,9 @@ def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Cours
     sides, scope = work.sides, work.scope
     precision = measure_precision(scope, sides.comparer, lambda: sides.source.read_rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0
-    unverified = (*scope.unverified, *hidden_digits(scope, precision), *check_complete(found, work.job.name))
+    name, odd_rows = work.job.name, found.kinds.get("odd_key", 0)
+    odd = unjudged_keys(name, odd_rows, " in the segments that were compared again")
+    unverified = (*scope.unverified, *hidden_digits(scope, precision), *check_complete(found, name), *odd)
     lake_rows = sides.lake.count_rows(found.pin)
     return Done(
         wrote.status,

@@ -185,7 +185,7 @@ def _held_back(work: ApplyWork, rechecked: Frame) -> tuple[Frame, Mapping[str, i
         upserts = sides.comparer.build_corrective(rechecked, status).upserts
         images = sides.lake.build_batch(
             upserts, sides.table.columns, work.job.lake.partition_by, 0, work.followed.shape
-        )
+        ).rows
         key = tuple(column.lake_name for column in sides.table.key_columns)
         held = work.quarantine.hold_rows(images, key)
         if held.by_rule:
@@ -239,7 +239,8 @@ def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str,
     sides, job = work.sides, work.job
     found = sides.comparer.build_corrective(rechecked, status)
     shape = work.followed.shape
-    upserts = sides.lake.build_batch(found.upserts, sides.table.columns, job.lake.partition_by, carried.read_seq, shape)
+    columns = sides.table.columns
+    upserts = sides.lake.build_batch(found.upserts, columns, job.lake.partition_by, carried.read_seq, shape).rows
     last = status == DOUBLED or not tally.found[DOUBLED]
     stands = _taken_over(work, rechecked, carried, tally) if last else carried
     batch = Corrective(upserts, found.deletes, found.expected)

@@ -22,10 +22,11 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
 from hudi_reconcile.core.tables.key_encoding import needs_spelling
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
-from hudi_reconcile.ports import Clock, Edges, Frame, Lake, NewTable, Source, Staged
+from hudi_reconcile.ports import Batch, Clock, Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.comparison import cut_keys
 from hudi_reconcile.stages.hoodiestreamer import checkpoint_to_hand_back
 from hudi_reconcile.stages.job import LandedError, TableJob
+from hudi_reconcile.stages.odd_keys import unwritten_keys
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
 from hudi_reconcile.stages.pull.start import Start, carry, choose_start, refuse_changed
@@ -39,7 +40,7 @@ Land = Callable[[Frame, Checkpoint, dict[str, str]], Instant]
 class _Done:
     """What has been handed to Hudi so far, in how many commits, and the newest checkpoint.
 
-    `is_short`: pages of the window are left.
+    `is_short`: pages of the window are left. `odd_rows` were read and held back, those of `odd_keys` and others.
     """
 
     existing: LakeTable | None
@@ -51,6 +52,13 @@ class _Done:
     write_seconds: float = 0.0
     notes: tuple[str, ...] = ()
     is_short: bool = False
+    odd_rows: int = 0
+    odd_keys: tuple[str, ...] = ()
+
+    @property
+    def read_rows(self) -> int:
+        """How many rows came from the source."""
+        return self.rows + self.odd_rows
 
 
 def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
@@ -80,7 +88,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                 if staged.rows or done.existing is None or (start.schema and not done.pages):
                     with edges.whole_commit():
                         laps = Laps(edges.clock, job.name, "write")
-                        done = _added(done, page, staged, _write(job, start, done, staged, lake), lake)
+                        done = _added(done, page, staged, *_write(job, start, done, staged, lake), lake=lake)
                         laps.end("write")
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
                 done = replace(done, is_short=page.rest is not None)
@@ -126,12 +134,12 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
     try:
         with edges.whole_commit():
             laps = Laps(edges.clock, job.name, "write")
-            after = _write(job, start, done, staged, lake, land=land)
+            after, batch = _write(job, start, done, staged, lake, land=land)
             laps.end("write")
             done = replace(done, write_seconds=laps.seconds["write"])
             note = f"the whole table was replaced; {gone} of its rows were gone at the source"
             start = replace(start, notes=(*start.notes, note))
-            done = _added(done, PageRange(start.window, None), staged, after, lake)
+            done = _added(done, PageRange(start.window, None), staged, after, batch, lake=lake)
         return _result(job, _handed_back(start, done, edges), done)
     except (Exception, *STOPS) as error:
         if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
@@ -184,16 +192,18 @@ def _ends(job: TableJob, start: Start, clock: Clock) -> Callable[[int], bool]:
     return lambda pages: not is_again and job.pull.pages.suffice(pages, clock.monotonic_seconds() - begun)
 
 
-def _added(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt, lake: Lake) -> _Done:
+def _added(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt, batch: Batch, *, lake: Lake) -> _Done:
     return _Done(
         existing=done.existing or lake.look(),
         after=after,
-        rows=done.rows + staged.rows,
+        rows=done.rows + staged.rows - batch.odd_rows,
         pages=done.pages + 1,
         null_rows=done.null_rows + staged.null_watermark_rows,
         greatest_group_rows=max(done.greatest_group_rows, staged.rows if page.is_group else 0),
         write_seconds=done.write_seconds,
         notes=(*done.notes, *find_late_writers(lake, after.instant)),
+        odd_rows=done.odd_rows + batch.odd_rows,
+        odd_keys=done.odd_keys or batch.odd_keys,
     )
 
 
@@ -213,7 +223,7 @@ def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, sour
 
 def _write(
     job: TableJob, start: Start, done: _Done, staged: Staged, lake: Lake, *, land: Land | None = None
-) -> CheckpointAt:
+) -> tuple[CheckpointAt, Batch]:
     earlier = None if done.after is None else done.after.checkpoint
     reached = next_checkpoint(start.watermark.reached(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
@@ -233,16 +243,19 @@ def _write(
         as_of_micros=start.moment.as_of(None if earlier is None else earlier.as_of_micros),
     )
     checkpoint = start.watermark.written(blank, reached)
-    rows = lake.build_batch(staged.frame, start.table.columns, job.lake.partition_by, read_seq, start.shape)
+    # A replacement of another tool's table would take the odd rows that this holds back out of it.
+    into = done.existing if land is None or (done.existing and done.existing.owned) else None
+    shape = replace(start.shape, into=into)
+    batch = lake.build_batch(staged.frame, start.table.columns, job.lake.partition_by, read_seq, shape)
     labels = job.labels("pull")
     if done.existing is None:
-        instant = lake.create(rows, _new_table(job, start.table), checkpoint, labels)
+        instant = lake.create(batch.rows, _new_table(job, start.table), checkpoint, labels)
     elif land is not None:
-        instant = land(rows, checkpoint, labels)
+        instant = land(batch.rows, checkpoint, labels)
     else:
         refuse_unsafe_writers(job, lake)
-        instant = lake.upsert(rows, done.existing, checkpoint, labels)
-    return CheckpointAt(checkpoint, instant)
+        instant = lake.upsert(batch.rows, done.existing, checkpoint, labels)
+    return CheckpointAt(checkpoint, instant), batch
 
 
 def _new_table(job: TableJob, table: SourceTable) -> NewTable:
@@ -271,10 +284,13 @@ def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
     bound = start.bound if start.watermark.has_bound else None
     return TableResult(
         name=job.name,
-        outcome=Outcome.PULLED,
-        source=SideState(done.rows, start.moment.snapshot),
+        outcome=Outcome.UNVERIFIED if done.odd_rows else Outcome.PULLED,
+        source=SideState(done.read_rows, start.moment.snapshot),
         checkpoint=text,
-        cost=Cost(source_rows_fetched=done.rows, phases_seconds={"write": done.write_seconds} if done.pages else {}),
+        unverified=unwritten_keys(job.name, done.odd_rows, done.odd_keys),
+        cost=Cost(
+            source_rows_fetched=done.read_rows, phases_seconds={"write": done.write_seconds} if done.pages else {}
+        ),
         notes=_notes(job, start, done),
         schema=start.schema,
         columns={"source": {column.name: column.declared for column in start.table.columns}},
@@ -290,5 +306,6 @@ def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
             pages=done.pages,
             created=start.existing is None and done.pages > 0,
             reached_bound=not done.is_short,
+            odd_rows=done.odd_rows,
         ),
     )

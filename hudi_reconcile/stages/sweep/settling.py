@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
@@ -82,7 +83,8 @@ def _judged_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Fram
     if found.findings is None:
         return found
     pending = pending_range(lake.checkpoint, waiting, sides, found.moment)
-    findings = sides.comparer.judge_again(found.findings, Look(source, lake.kept), lake.segments, pending)
+    look, whole_lake = Look(source, lake.kept), partial(sides.lake.read_rows, lake.pin)
+    findings = sides.comparer.judge_again(found.findings, look, lake.segments, pending, whole_lake=whole_lake)
     return replace(found, findings=findings, kinds=sides.comparer.count(findings, "kind"))
 
 

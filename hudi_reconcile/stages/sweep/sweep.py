@@ -32,6 +32,7 @@ from hudi_reconcile.stages.comparison import (
     tell_altered,
 )
 from hudi_reconcile.stages.job import PartialSweep, TableJob
+from hudi_reconcile.stages.odd_keys import unjudged_keys
 from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
 from hudi_reconcile.stages.requirements import lineage_requirements, schema_text
 from hudi_reconcile.stages.stage_log import Laps
@@ -262,7 +263,7 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
 def _result(
     job: TableJob, ground: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
-    unsettled = _unsettled(job, found)
+    unsettled = (*_unsettled(job, found), *unjudged_keys(job.name, found.kinds.get("odd_key", 0)))
     drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
     outcome = Outcome.DRIFT if any(drift.values()) else Outcome.UNVERIFIED if unsettled else Outcome.CLEAN
     if unverified:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.pull.cursor import next_window
@@ -126,7 +127,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     pending = pending_range(checkpoint, waiting, sides, moment)
     with one_moment(sides):
         look = Look(sides.source_rows(unequal), kept)
-        findings, kinds = _second_look(sides, first.candidates, look, unequal, pending)
+        findings, kinds = _second_look(sides, first.candidates, look, unequal, (pending, later))
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     steady = all(sides.lake.is_intact(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
@@ -139,9 +140,11 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
 
 
 def _second_look(
-    sides: Sides, candidates: Frame, look: Look, segments: SegmentSet, pending: PendingRange | None
+    sides: Sides, candidates: Frame, look: Look, segments: SegmentSet, at: tuple[PendingRange | None, LakePin]
 ) -> tuple[Frame, Mapping[str, int]]:
-    findings = sides.comparer.judge_candidates(candidates, look, segments, pending)
+    pending, pin = at
+    whole_lake = partial(sides.lake.read_rows, pin)
+    findings = sides.comparer.judge_candidates(candidates, look, segments, pending, whole_lake=whole_lake)
     kinds = sides.comparer.count(findings, "kind")
     if not kinds.get("settled"):
         return findings, kinds

@@ -15,7 +15,7 @@ from hudi_reconcile.core.tables.partitions import (
     near,
     scope_of_paths,
 )
-from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
+from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, PathForm, SourceTable
 from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.sql.reads import near_predicate
 
@@ -34,7 +34,16 @@ def lake(*fields: str, hive_style: bool = True) -> LakeTable:
     names = ("placed_on", "region", "shop", "placed_on_month", "elsewhere")
     columns = tuple(LakeColumn(name, "string") for name in names)
     return LakeTable(
-        "/l", "t", "copy_on_write", 9, columns, ("shop",), fields, ("_hr_read_seq",), "tool", hive_style, hive_style
+        "/l",
+        "t",
+        "copy_on_write",
+        9,
+        columns,
+        ("shop",),
+        fields,
+        ("_hr_read_seq",),
+        "tool",
+        PathForm(hive_style, hive_style),
     )
 
 

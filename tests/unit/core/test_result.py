@@ -29,7 +29,7 @@ def test_document_holds_the_contracts_keys_even_where_nothing_was_found() -> Non
     assert table["findings"] == {
         "late_arriving": 0, "updated_without_watermark": 0, "deleted": 0, "regressed": 0, "duplicate_key": 0,
     }  # fmt: skip
-    assert table["not_drift"] == {"pending": 0, "settled": 0, "moving": 0}
+    assert table["not_drift"] == {"pending": 0, "settled": 0, "moving": 0, "odd_key": 0}
     assert table["corrections"] == {
         "upserts": 0, "deletes": 0, "applied": 0, "superseded": 0, "moved": 0, "failed": 0, "instants": [], "savepoint": None,
             "held": 0, "applied_before": 0, "steps": [],

@@ -1,0 +1,44 @@
+"""What `core/tables/odd_keys.py` says of a key, as Spark's SQL over its parts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hudi_reconcile.core.tables.odd_keys import EMPTY_WORD, NULL_WORD, KeyMixing, joint_names
+
+
+def text_literal(text: str) -> str:
+    """A text as SQL. By its bytes: how a quote or a backslash is escaped depends on a setting of Spark's."""
+    return f"cast(X'{text.encode().hex()}' as string)"
+
+
+def render_odd(names: Sequence[str], parts: Sequence[tuple[str, str]], mixing: KeyMixing) -> str:
+    """Whether a key is odd: its parts as SQL, each with its Spark type; never NULL."""
+    texts = [(place, part) for place, (part, type_text) in enumerate(parts) if type_text == "string"]
+    if mixing is KeyMixing.NONE or not texts:
+        return "false"
+    if len(parts) == 1:
+        return f"coalesce({parts[0][0]} = '', false)"
+    blank = " and ".join(f"coalesce(cast({part} as string), '') = ''" for part, _ in parts)
+    words = [f"{text} in ('{NULL_WORD}', '{EMPTY_WORD}')" for _, text in texts]
+    joints = [
+        f"contains({text}, {text_literal(f',{name}:')})"
+        for place, text in texts
+        for name in joint_names(names, place, mixing)
+    ]
+    return f"({blank} or {' or '.join(f'coalesce({one}, false)' for one in (*words, *joints))})"
+
+
+def render_words(parts: Sequence[str]) -> str:
+    """The parts as Hudi writes them, as an array of texts."""
+    texts = [f"cast({part} as string)" for part in parts]
+    words = [
+        f"case when {one} is null then '{NULL_WORD}' when {one} = '' then '{EMPTY_WORD}' else {one} end"
+        for one in texts
+    ]
+    return f"array({', '.join(words)})"
+
+
+def render_worded(parts: Sequence[str]) -> str:
+    """Whether a part is written as a word, since it is NULL or empty; as SQL, never NULL."""
+    return " or ".join(f"coalesce(cast({part} as string), '') = ''" for part in parts)

@@ -1,0 +1,132 @@
+"""Keys that Hudi's record key does not tell apart, in tables without our spelling of them: held back, named, never written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.tables.odd_keys import record_key
+from tests.integration.foreign import KEYGEN, Maker
+from tests.integration.project import Project, Ran, in_lake
+from tests.support.postgres import Database
+
+COMPLEX = {
+    "hoodie.datasource.write.keygenerator.class": KEYGEN + "ComplexKeyGenerator",
+    "hoodie.datasource.write.partitionpath.field": "",
+}
+MADE_BY_SPARK = Maker("plain Spark", "copy_on_write", 9, "updated_at", key=("a", "b"), options=COMPLEX)
+# Of the first two Hudi makes one record key, of the next two as well, and the last it does not take.
+ODD = (("__null__", "x"), ("1,b:2", "3"), ("", ""))
+ALIKE = ((None, "x"), ("1", "2,b:3"))
+PLAIN = (("plain", "one"), ("gone", "z"), ("", "y"), (None, "quiet"))
+LAKE_ONLY = ("__empty__", "q")
+EQUAL, LIKE_EQUAL = ("__null__", "same"), (None, "same")
+
+
+def sql(text: str | None) -> str:
+    return "null" if text is None else f"'{text}'"
+
+
+def values(*keys: tuple[str | None, ...]) -> str:
+    rows = (f"({sql(a)}, {sql(b)}, 'old', timestamp '2025-01-01 00:00:00')" for a, b in keys)
+    columns = ", ".join(f"cast({name} as {{text}}) {name}" for name in ("a", "b", "note"))
+    return f"select {columns}, updated_at from (values {', '.join(rows)})"
+
+
+def odd_table(spark: SparkSession, pg: Database, folder: Path, captured: pytest.CaptureFixture[str]) -> Project:
+    """The source has every key; the lake has what plain Spark makes of them, and one key more."""
+    project = Project.of(folder, pg, captured)
+    source = values(*ODD, *ALIKE, *PLAIN, EQUAL, LIKE_EQUAL).format(text="text")
+    pg.execute(f"create table orders as {source} t(a, b, note, updated_at)")
+    lake = values(*ALIKE, ODD[1], *PLAIN, LAKE_ONLY, EQUAL).format(text="string")
+    MADE_BY_SPARK.make(spark, project, f"{lake} as t(a, b, note, updated_at)")
+    project.settings["lake"]["adopt"] = True
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%", "savepoint": "never"}
+    return project
+
+
+def odd_keys(project: Project, kind: str = "odd_key") -> set[tuple[str | None, str | None]]:
+    return {(one["key"]["a"], one["key"]["b"]) for one in project.findings("--kind", kind)}
+
+
+def held(ran: Ran) -> tuple[int, list[str]]:
+    return ran.table["not_drift"]["odd_key"], [one["what"] for one in ran.table["unverified"]]
+
+
+def notes(spark: SparkSession, project: Project) -> dict[tuple[str | None, str | None], str]:
+    return {(a, b): note for a, b, note in in_lake(spark, project, "a", "b", "note")}
+
+
+def test_odd_keys_of_a_table_of_plain_spark_are_held_back_and_the_rest_is_corrected(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = odd_table(spark, pg, tmp_path, capsys)
+    was = notes(spark, project)
+    for a, b, text in in_lake(spark, project, "a", "b", "_hoodie_record_key"):
+        assert text == record_key(("a", "b"), (a, b))
+    pg.execute("update orders set note = 'new' where a = 'plain'", "delete from orders where a = 'gone'")
+    pg.execute("delete from orders where a is null and b = 'x'")  # in the lake under the odd source row's record key
+
+    swept = project.json("sweep")
+    named = odd_keys(project)
+    applied = project.json("apply", "latest", "--yes", "--accept", "same_column_share")
+    again = project.json("sweep")
+
+    left = {ODD[1], ALIKE[1]} - was.keys()
+    assert len(left) == 1, "Hudi made one row of both"
+    assert named == {ODD[0], ODD[2], ALIKE[0], LAKE_ONLY, LIKE_EQUAL} | left
+    assert (swept.code, swept.drift) == (1, {"updated_without_watermark": 1, "deleted": 1})
+    assert (applied.code, applied.table["outcome"], applied.table["corrections"]["applied"]) == (3, "unverified", 2)
+    assert (again.code, again.table["outcome"]) == (3, "unverified")
+    assert held(swept) == held(again) == (6, ["rows"])
+    expected = {**was, PLAIN[0]: "new"}
+    del expected[PLAIN[1]]
+    assert notes(spark, project) == expected
+
+
+def test_pull_holds_odd_keys_back_and_those_that_would_overwrite_an_odd_row_of_the_lake(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = odd_table(spark, pg, tmp_path, capsys)
+    was = notes(spark, project)
+    new, odd, like_lake_only = ("new", "row"), ("__null__", "later"), ("", "q")
+    rows = ", ".join(f"({sql(a)}, {sql(b)}, 'new', timestamp '2025-01-02')" for a, b in (new, odd, like_lake_only))
+    pg.execute(f"insert into orders values {rows}")
+
+    pulled = project.json("pull")
+    nightly = project.json("run")
+
+    counts = pulled.table["pull"]
+    assert (pulled.code, pulled.table["outcome"], counts["rows"], counts["odd_rows"]) == (3, "unverified", 1, 2)
+    (gap,) = pulled.table["unverified"]
+    assert gap["what"] == "rows"
+    assert '["__null__","later"]' in gap["why"]
+    assert notes(spark, project) == {**was, new: "new"}
+    assert (nightly.code, nightly.table["outcome"]) == (3, "unverified")
+    assert {odd, like_lake_only, LAKE_ONLY} < odd_keys(project)
+
+    # An older row than the lake's: its partition is written anew, the odd rows in it as they are.
+    pg.execute("update orders set note = 'older', updated_at = '2024-12-31' where a = 'plain'")
+    assert project.json("sweep").code == 1
+    applied = project.json("apply", "latest", "--yes", "--accept", "same_column_share")
+    assert (applied.code, applied.table["corrections"]["applied"]) == (3, 1)
+    assert notes(spark, project) == {**was, new: "new", PLAIN[0]: "older"}
+
+
+def test_key_that_became_alike_to_an_odd_row_since_the_sweep_is_not_written_over_it(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = odd_table(spark, pg, tmp_path, capsys)
+    pg.execute("delete from orders where a is null and b = 'quiet'")
+    assert project.json("sweep").drift == {"deleted": 1}
+    rows = values(("__null__", "quiet")).format(text="string")
+    MADE_BY_SPARK.write(spark.sql(f"{rows} as t(a, b, note, updated_at)"), str(project.lake))
+    was = notes(spark, project)
+
+    applied = project.json("apply", "latest", "--yes", "--accept", "same_column_share")
+
+    assert applied.code in (4, 5), applied
+    assert notes(spark, project) == was
+    assert project.json("sweep").table["findings"]["deleted"] == 0
