@@ -141,11 +141,14 @@ def hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unver
     )
 
 
-def settings_notes(columns: ColumnSettings) -> tuple[str, ...]:
-    """What the config leaves out, maps and allows for, one line each."""
-    notes = []
-    if columns.exclude:
-        notes.append(f"left out on purpose (compare.exclude): {', '.join(sorted(columns.exclude))}")
+def settings_notes(columns: ColumnSettings, scope: Scope) -> tuple[str, ...]:
+    """What the config leaves out, maps and allows for, one line each; and what it would leave out that is nowhere."""
+    notes = list[str]()
+    there = {one.name for one in scope.described.columns} | {one.name for one in scope.lake_table.columns}
+    if absent := sorted(columns.exclude - there):
+        notes.append(Note(Stake.PROOF, f"compare.exclude names what neither side has: {', '.join(absent)}"))
+    if left_out := sorted(columns.exclude & there):
+        notes.append(f"left out on purpose (compare.exclude): {', '.join(left_out)}")
     if columns.rename:
         pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in columns.rename.items())
         notes.append(f"compared under another name (compare.rename): {pairs}")
@@ -174,6 +177,11 @@ def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | N
             f"table {job.name}: mask names {absent}, which neither the source nor the lake has: it would hide nothing",
             fix=f"correct the name under mask, or remove it (columns: {', '.join(column.name for column in described.columns)})",
         )
+    refuse_masked_key(job, described)
+
+
+def refuse_masked_key(job: TableJob, described: SourceTable) -> None:
+    """Raises UsageError for a mask on a column of the key."""
     found = ", ".join(sorted(job.columns.masking.named_among(described.key)))
     if found:
         raise UsageError(

@@ -77,7 +77,7 @@ MUTANTS = {
         test_sweep.test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_unverified_and_not_clean,
     ),
     "wrong partition path": Mutant(
-        options._identity,
+        options._index,
         (("GLOBAL_SIMPLE", "SIMPLE"),),
         test_options.test_partitioned_tables_are_searched_whole_for_a_row_that_moved,
     ),

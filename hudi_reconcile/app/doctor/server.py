@@ -20,6 +20,7 @@ from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.schema import names_fault
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.sql.dialect import Dialect
+from hudi_reconcile.stages.comparison import refuse_masked_key, refuse_tolerance
 from hudi_reconcile.stages.pull.start import sign_notes, zone_notes
 from hudi_reconcile.stages.watermark import choose_watermark
 
@@ -127,6 +128,7 @@ def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, 
         yield Check(
             f"{table.name}: mask", status, f"mask names {absent}: {where}", f"columns are: {', '.join(columns)}"
         )
+    yield from _settings_checks(table, found)
     derived = {field.lake_name for field in table.lake.partition_by}
     known = {name.lower() for name in ({column.lake_name for column in found.columns} | derived | {READ_SEQ})}
     for rule in rules.rules if rules is not None else ():
@@ -139,6 +141,23 @@ def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, 
             )
             fix = f"correct {table.rules}, by the names of the lake: {', '.join(column.lake_name for column in found.columns)}"
             yield Check(f"{table.name}: rules", status, detail, fix)
+
+
+def _settings_checks(table: TableConfig, found: SourceTable) -> Iterator[Check]:
+    """What a sweep or pull refuses by the columns alone: masked keys, tolerances, two columns under one lake name."""
+    job = build_job(table, "doctor")
+    for refuse, what in ((refuse_masked_key, "mask"), (refuse_tolerance, "tolerance")):
+        try:
+            refuse(job, found)
+        except UsageError as error:
+            yield failed_check(f"{table.name}: {what}", error)
+    names: dict[str, list[str]] = {}
+    for column in found.columns:
+        names.setdefault(column.lake_name.lower(), []).append(column.name)
+    for lake_name, columns in names.items():
+        if len(columns) > 1:
+            detail = f"{' and '.join(columns)} would both be {lake_name} in the lake; case does not count"
+            yield Check(f"{table.name}: columns", "fail", detail, "correct compare.rename, one name for each column")
 
 
 def is_hudis(name: str) -> bool:

@@ -40,7 +40,7 @@ from hudi_reconcile.stages.apply.recovery import (
 )
 from hudi_reconcile.stages.apply.result import Done, done_result, failed_result, refused_result
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
-from hudi_reconcile.stages.comparison import Sides, agree_scope, hidden_digits, measure_precision
+from hudi_reconcile.stages.comparison import Sides, agree_scope, hidden_digits, measure_precision, settings_notes
 from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.odd_keys import unjudged_keys
@@ -141,7 +141,7 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
         if isinstance(error, ReconcileError):
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
-    notes = (*found.notes, *describe_writers(writers))
+    notes = (*settings_notes(job.columns, work.scope), *found.notes, *describe_writers(writers))
     cost = found.cost + Cost(phases_seconds=laps.seconds)
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
 
@@ -168,7 +168,8 @@ def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None, cour
     )
     found = _with_list(work, done, found, listing)
     cost = found.cost + Cost(phases_seconds=laps.seconds)
-    return replace(found, schema=work.scope.schema, columns=work.scope.types, cost=cost)
+    notes = (*settings_notes(work.job.columns, work.scope), *found.notes)
+    return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
 
 
 def _shrunken(policy: Policy, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:

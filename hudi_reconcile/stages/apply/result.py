@@ -16,7 +16,6 @@ from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.apply.progress import Tally
 from hudi_reconcile.stages.apply.recovery import Earlier
-from hudi_reconcile.stages.comparison import settings_notes
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, unequal_of
 
@@ -100,7 +99,7 @@ def done_result(
         segments={}
         if verified is None
         else {"verified": len(verified.digests), "unequal": len(unequal_of(verified.digests).ids)},
-        notes=(*settings_notes(job.columns), *earlier.notes, *_kept(done.savepoint), *done.notes, *why),
+        notes=(*earlier.notes, *_kept(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 

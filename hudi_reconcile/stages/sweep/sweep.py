@@ -303,7 +303,7 @@ def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
 
 def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, ...]:
     found = settled.found
-    notes = [*settings_notes(job.columns), *masked_notes(job, ground.scope)]
+    notes = [*settings_notes(job.columns, ground.scope), *masked_notes(job, ground.scope)]
     if ground.keeper and ground.keeper.note:
         notes.append(Note(Stake.PROOF, f"{ground.keeper.note}; every segment was compared"))
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]

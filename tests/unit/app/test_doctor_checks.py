@@ -220,3 +220,28 @@ def test_mask_and_rule_on_a_column_that_the_source_has_not_fail_until_there_is_a
     assert "rule r3 names amuont" in found[1].detail
     assert {one.status for one in named_checks(table, TABLE, rules, is_new=False)} == {"warn"}
     assert list(named_checks(table.model_copy(update={"mask": {}}), TABLE, None, is_new=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "label", "said"),
+    [
+        ({"mask": {"order_id": "hmac"}}, "orders: mask", "part of the key"),
+        ({"compare": {"tolerance": {"updated_at": 0.1}}}, "orders: tolerance", "compare.tolerance names updated_at"),
+        (
+            {"compare": {"rename": {"updated_at": "Place"}}},
+            "orders: columns",
+            "updated_at and place would both be place",
+        ),
+    ],
+)
+def test_setting_that_a_sweep_refuses_by_the_columns_fails_here_already(
+    settings: dict[str, object], label: str, said: str
+) -> None:
+    values = {"name": "orders", "source": {"table": "orders"}, "lake": {"path": "/lake"}, **settings}
+    renamed = replace(CHANGED, lake_name="Place") if "rename" in str(settings) else CHANGED
+    found = replace(TABLE, columns=(ID, renamed, ODD))
+
+    (check,) = named_checks(TableConfig.model_validate(values), found, None, is_new=False)
+
+    assert (check.name, check.status) == (label, "fail")
+    assert said in check.detail

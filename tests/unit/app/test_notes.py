@@ -37,3 +37,12 @@ def test_rows_that_pulls_miss_need_a_person_and_a_setting_that_is_meant_does_not
     meant = [note for note in swept(world, exclude=frozenset({"v"})).result.notes if "compare.exclude" in note]
 
     assert [find_stake(note) for note in missed + meant] == [Stake.ROWS, Stake.RECORD]
+
+
+def test_excluded_column_that_is_nowhere_is_not_called_left_out() -> None:
+    notes = swept(pulled((1, 10, 100)), exclude=frozenset({"v", "nope"})).result.notes
+
+    assert [note for note in notes if "compare.exclude" in note] == [
+        "compare.exclude names what neither side has: nope",
+        "left out on purpose (compare.exclude): v",
+    ]
