@@ -77,7 +77,7 @@ def find(lister: Lister, facts: DriverFacts, name: str, place: str) -> Relation:
     there = [one.name for one in lister.relations(catalog, schema, None)]
     raise UsageError(
         f"table {name} does not exist in {place}" + (f", schema {schema}" if schema else "") + _hint(parts[-1], there),
-        fix="correct tables[].source.table in reconcile.yaml; names that are not in the database's own case need quotes",
+        fix="correct tables[].source.table in the config; names that are not in the database's own case need quotes",
     )
 
 

@@ -250,10 +250,10 @@ class MysqlEngine(ServerEngine):
         if not rows:
             raise UsageError(
                 f"table {name} does not exist in {self.place} (or the user may not see it)",
-                fix="correct tables[].source.table in reconcile.yaml",
+                fix="correct tables[].source.table in the config",
             )
         if rows[0]["type"] not in READABLE:
-            raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in reconcile.yaml")
+            raise UsageError(f"{name} is not a table or view", fix="correct tables[].source.table in the config")
         return rows[0]
 
     def _identity(self) -> str:

@@ -271,7 +271,7 @@ def _own_schemas(connection: Connection, arguments: Mapping[str, Any]) -> tuple[
         raise error_of_sqlstate(error, connection) from None
 
 
-_INSTEAD = "use strategy timestamp, or full: pull.strategy of this table in reconcile.yaml"
+_INSTEAD = "use strategy timestamp, or full: pull.strategy of this table in the config"
 
 
 def version_lineage(plane: ControlPlane, request: TableRequest, oid: int) -> str:

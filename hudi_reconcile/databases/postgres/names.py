@@ -19,7 +19,7 @@ from hudi_reconcile.sql.reads import strip_end
 
 # Ordinary, partitioned, foreign tables, views, materialised views.
 _READABLE = {"r", "p", "f", "v", "m"}
-_FIX = "correct tables[].source.table in reconcile.yaml"
+_FIX = "correct tables[].source.table in the config"
 
 
 class PostgresNames:

@@ -274,10 +274,11 @@ def error_of_sqlstate(error: BaseException | None, connection: Connection) -> So
         return control.password_error(connection)
     if is_poolers_refusal(reason):
         return pooler_error(connection.place, reason)
+    # psycopg has no SQLSTATE of a connection that did not come about.
+    if state == "3D000" or f'database "{connection.database}" does not exist' in reason:
+        return control.missing_database_error(connection)
     if state is None or state.startswith("08"):
         return control.unreachable_error(connection, reason)
-    if state == "3D000":
-        return control.missing_database_error(connection)
     if state == "42501":
         hides = "row-level security" in reason
         return (control.hidden_rows_error if hides else control.not_granted)(connection, reason)

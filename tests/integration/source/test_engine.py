@@ -61,7 +61,10 @@ def test_unreachable_port_names_the_place(pg: Database) -> None:
 
 
 def test_missing_database_is_named(pg: Database) -> None:
-    assert "does not exist" in fails(Database(pg.server, "nowhere")).message
+    error = fails(Database(pg.server, "nowhere"))
+
+    assert "this database does not exist" in error.message
+    assert "database name in source.url" in error.fix
 
 
 def test_missing_privilege_tells_whom_to_grant(pg: Database) -> None:
