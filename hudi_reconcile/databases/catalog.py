@@ -79,7 +79,7 @@ def _key(request: TableRequest, unique: Sequence[UniqueKey], columns: tuple[Colu
         if by_name[name].kind not in KEY_KINDS:
             raise UsageError(
                 f"table {request.name}: {name} is {by_name[name].declared}, which cannot identify a row",
-                fix=f"choose other columns for tables[{request.name}].source.key",
+                fix=f"choose other columns for tables[{request.name}].source.key, or name a view that shows it as text",
             )
     return key
 

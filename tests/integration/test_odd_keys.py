@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,6 +17,7 @@ COMPLEX = {
     "hoodie.datasource.write.keygenerator.class": KEYGEN + "ComplexKeyGenerator",
     "hoodie.datasource.write.partitionpath.field": "",
 }
+PLAIN_KEYS = COMPLEX | {"hoodie.datasource.write.keygenerator.class": KEYGEN + "NonpartitionedKeyGenerator"}
 MADE_BY_SPARK = Maker("plain Spark", "copy_on_write", 9, "updated_at", key=("a", "b"), options=COMPLEX)
 # Of the first two Hudi makes one record key, of the next two as well, and the last it does not take.
 ODD = (("__null__", "x"), ("1,b:2", "3"), ("", ""))
@@ -130,3 +132,21 @@ def test_key_that_became_alike_to_an_odd_row_since_the_sweep_is_not_written_over
     assert applied.code in (4, 5), applied
     assert notes(spark, project) == was
     assert project.json("sweep").table["findings"]["deleted"] == 0
+
+
+def test_hudi_makes_two_record_keys_of_one_zero_so_that_a_double_is_no_key_of_a_table_of_another_tool(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project.of(tmp_path, pg, capsys)
+    pg.execute("create table orders (k double precision primary key, note text, updated_at timestamp)")
+    zeros = "select k, 'old' note, timestamp'2025-01-01' updated_at from values (0.0D), (-0.0D) t(k)"
+    Maker("plain Spark", "copy_on_write", 9, "updated_at", key=("k",), options=PLAIN_KEYS).make(spark, project, zeros)
+
+    swept = project.json("sweep")
+
+    assert sorted(in_lake(spark, project, "_hoodie_record_key")) == [("-0.0",), ("0.0",)]
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        pg.execute("insert into orders (k) values (0), ('-0')")
+    assert (swept.code, swept.table["error"]["type"]) == (2, "UsageError")
+    assert "k is double precision, which cannot identify a row" in swept.table["error"]["message"]
+    assert "a view that shows it as text" in swept.table["error"]["fix"]

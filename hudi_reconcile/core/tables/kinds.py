@@ -55,7 +55,7 @@ def _row(stored: str, meets: str, *uses: Use) -> KindTraits:
     return KindTraits(stored, frozenset(meets.split()), frozenset(uses))
 
 
-# No float is a key: equality of floats is by bits while SQL engines match them by value, so a float cannot name a row.
+# No float is a key: SQL matches them by value, Hudi by a text of each Java's own (docs/adr/0031-floats-are-no-keys.md).
 # Of numbers two can be close (tolerance); docs say how each is held against the other.
 TRAITS: Final[Mapping[Kind, KindTraits]] = {
     Kind.INTEGER: _row("", "tinyint smallint int bigint", "key", "watermark", "incrementing", "tolerance", "partition"),
