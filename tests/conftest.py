@@ -15,6 +15,8 @@ from hypothesis import settings
 
 from tests.support import fault_count, fuzzed
 
+pytest.register_assert_rewrite("tests.contracts")
+
 # No deadline: a test that fails because the machine is busy says nothing of the code.
 settings.register_profile("look", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)

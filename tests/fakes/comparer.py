@@ -11,7 +11,7 @@ from zlib import crc32
 
 from hudi_reconcile.core.sweep.drift import Facts, FindingKind, PendingRange, choose_repair, classify
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell
-from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.canonical_text import SegmentSum, sum_digests
 from hudi_reconcile.core.tables.key_encoding import Key
@@ -26,7 +26,7 @@ from hudi_reconcile.ports import (
     SegmentDigest,
     WholeLake,
 )
-from tests.fakes.rows import SEQNO, Journal, Row, rows_of, spread_bits
+from tests.fakes.rows import SEQNO, Journal, Row, rows_of, segment_of, spread_bits
 
 RowKey = tuple[Any, ...]
 
@@ -45,12 +45,12 @@ class FakeComparer:
             self._images([row for row in rows_of(frame) if row.get(IN_SCOPE, True)], side)
             for frame, side in ((look.source, "c"), (look.lake, "lake"))
         ]
-        touched = {self._segment(key) for side in sides for key in side}
+        touched = {segment_of(self.cut, key) for side in sides for key in side}
         found = []
         for segment in sorted(touched if segments is None else touched & set(segments.ids)):
             ours, theirs = (
                 sorted((repr((key, image)) for key, images in side.items() for image, _, _ in images
-                        if self._segment(key) == segment))
+                        if segment_of(self.cut, key) == segment))
                 for side in sides
             )  # fmt: skip
             (told,) = sum_digests((segment, spread_bits(one)) for one in theirs) or (SegmentSum(segment, 0, 0, 0),)
@@ -60,7 +60,9 @@ class FakeComparer:
     def sums(self, rows: list[Row], side: str) -> tuple[SegmentSum, ...]:
         images = self._images(rows, side).items()
         return sum_digests(
-            (self._segment(key), crc32(repr((key, image)).encode())) for key, all_ in images for image, _, _ in all_
+            (segment_of(self.cut, key), crc32(repr((key, image)).encode()))
+            for key, all_ in images
+            for image, _, _ in all_
         )
 
     def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
@@ -302,7 +304,7 @@ class FakeComparer:
 
     def _facts(self, look: Look, segments: SegmentSet) -> list[Row]:
         source, lake = self._images(rows_of(look.source), "c"), self._images(rows_of(look.lake), "lake")
-        keys = [key for key in {**source, **lake} if self._segment(key) in segments.ids]
+        keys = [key for key in {**source, **lake} if segment_of(self.cut, key) in segments.ids]
         return [self._fact(key, source.get(key, []), lake.get(key, [])) for key in keys]
 
     def _fact(self, key: RowKey, source: list[Any], lake: list[Any]) -> Row:
@@ -310,7 +312,7 @@ class FakeComparer:
         ours = source[0] if source else (None, None, None)
         return {
             "key": key,
-            "segment": self._segment(key),
+            "segment": segment_of(self.cut, key),
             "in_source": bool(source),
             "source_rows": len(source),
             "in_scope": any(row.get(IN_SCOPE, True) for _, _, row in (*source, *lake)),
@@ -327,11 +329,6 @@ class FakeComparer:
     def _id(self, row: Row | None) -> Any:
         item = self.agreement.incrementing
         return None if row is None or item is None else row[f"c{item.index}"]
-
-    def _segment(self, key: RowKey) -> int:
-        if isinstance(self.cut, RangeSegments):
-            return self.cut.segment_of(key[0])
-        return crc32(repr(key).encode()) % self.cut.count
 
 
 def _is_delete(row: Row) -> bool:

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
+from zlib import crc32
 
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import (
     Frame,
@@ -77,3 +79,8 @@ class FakeClock:
 def spread_bits(text: str) -> int:
     """63 bits: sums of CRCs of texts that are alike are often equal."""
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def segment_of(cut: Segmentation, key: tuple[Any, ...]) -> int:
+    """The segment that a key falls into: a hash of the fakes' own, whatever the cut calls it."""
+    return cut.segment_of(key[0]) if isinstance(cut, RangeSegments) else crc32(repr(key).encode()) % cut.count

@@ -15,7 +15,7 @@ from hudi_reconcile.core.pull.read_plan import PlannedPart, ReadPlan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage
 from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing
-from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.sweep.segments import KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Column
@@ -42,7 +42,7 @@ from hudi_reconcile.ports import (
     Survey,
 )
 from tests.fakes.comparer import FakeComparer
-from tests.fakes.rows import COLUMNS, FakeClock, Journal, Row, rows_of, spread_bits
+from tests.fakes.rows import COLUMNS, FakeClock, Journal, Row, rows_of, segment_of, spread_bits
 
 
 @dataclass(slots=True)
@@ -169,12 +169,9 @@ class FakeSource:
         near: Near | None = None,
     ) -> int:
         self.journal.reached("source.count_rows")
-        if segments is not None and isinstance(cut, HashSegments) and cut.by == "xxhash64":
-            raise ValueError("a database cannot tell segments by Spark's own hash")
-        held = [row for row in self._now().values() if is_near(row, near)]
-        if segments is not None and isinstance(cut, RangeSegments):
-            held = [row for row in held if cut.segment_of(row["id"]) in segments.ids]
-        return len(held)
+        if segments is not None and cut is not None and not _serves_segments(cut):
+            raise ValueError("segments of Spark's own hash cannot be counted by the source")
+        return sum(is_near(row, near) and _lies_in(row, cut, segments) for row in self._now().values())
 
     def find_named_rows(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         self.journal.reached("source.find_named_rows")
@@ -207,7 +204,13 @@ class FakeSource:
         near: Near | None = None,
     ) -> Frame:
         self.journal.reached("source.read_rows")
-        held = Frame(self._positional(table, lambda row: row["id"] not in self.lost_in_reads and is_near(row, near)))
+        served = segments if _serves_segments(segmentation) else None
+
+        def is_read(row: Row) -> bool:
+            is_lost = row["id"] in self.lost_in_reads
+            return not is_lost and is_near(row, near) and _lies_in(row, segmentation, served)
+
+        held = Frame(self._positional(table, is_read))
         self.reads.append((None if segments is None else segments.ids, len(rows_of(held))))
         return held
 
@@ -270,6 +273,15 @@ class FakeSource:
             for row in (self.table if self.snapshot is None else self.snapshot).values()
             if wanted(row)
         ]
+
+
+def _serves_segments(cut: Segmentation) -> bool:
+    """A database knows key ranges and its own hash, and not Spark's."""
+    return isinstance(cut, RangeSegments) or cut.by == "md5"
+
+
+def _lies_in(row: Row, cut: Segmentation | None, segments: SegmentSet | None) -> bool:
+    return cut is None or segments is None or segment_of(cut, (row["id"],)) in segments.ids
 
 
 def is_near(row: Row, near: Near | None) -> bool:
