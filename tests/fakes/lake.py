@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.tables import kinds
 from hudi_reconcile.core.tables.kinds import Column
@@ -185,6 +185,8 @@ class FakeLake:
 
     def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         self._writes("lake.create")
+        if self.commits:
+            raise LakeError("the table is there", fix="pull into it")
         self.key = table.record_key
         self.spelled = table.spelled and any(row["id"] == "" for row in rows_of(rows))
         return self.plant([self.stamped(row) for row in rows_of(rows)], checkpoint, **labels)
@@ -192,7 +194,7 @@ class FakeLake:
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         self._writes("lake.upsert")
         self._become(table, rows)
-        return self.plant(self._merged(rows_of(rows), set()), checkpoint, **labels)
+        return self.plant(self._merged(self._newest(rows_of(rows)), set()), checkpoint, **labels)
 
     def compare_overwrite(self, rows: Frame, table: LakeTable) -> Replaced:
         there = {row["id"] for row in rows_of(rows)}
@@ -223,7 +225,9 @@ class FakeLake:
         doubled = Counter(row["id"] for row in self.now)
         assert all(doubled[row["id"]] < 2 for row in rows_of(batch.expected)), "Hudi would write every copy"
         self._become(table, batch.upserts)
-        return self._corrected(batch, checkpoint, labels)
+        # In another tool's table, rows that its ordering would drop are written by `replace` (`lake/hudi_lake.py`).
+        merged = self._newest(rows_of(batch.upserts)) if table.owned else rows_of(batch.upserts)
+        return self._corrected(replace(batch, upserts=Frame(merged)), checkpoint, labels)
 
     def replace(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -340,6 +344,14 @@ class FakeLake:
         self.wrote = self.wrote or bool(self.commits)
         if self.holders and self.held_by != self.holders[-1]:
             raise SupersededError("the lease was lost", fix="run it again")
+
+    def _newest(self, upserts: list[Row]) -> list[Row]:
+        """Those that Hudi's merge does not drop: no row of the lake stands above them in the ordering."""
+        ranks = {row["id"]: self._rank(row) for row in self.now}
+        return [row for row in upserts if row["id"] not in ranks or self._rank(row) >= ranks[row["id"]]]
+
+    def _rank(self, row: Row) -> tuple[tuple[bool, Any], ...]:
+        return tuple((row.get(name) is not None, row.get(name) or 0) for name in self.ordering)
 
     def _merged(self, upserts: list[Row], gone: set[Any]) -> list[Row]:
         replaced = {row["id"] for row in upserts} | gone
