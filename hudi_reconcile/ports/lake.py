@@ -168,6 +168,7 @@ class Lake(Protocol):
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Write full images in one commit that carries checkpoint and labels; an empty frame commits those alone.
 
+        Where the lake's row stands above an image in the table's ordering, the lake's row stays.
         `table.columns` are the table's from this commit on: they may be wider or more than it has now, never fewer.
         """
         ...
@@ -195,7 +196,10 @@ class Lake(Protocol):
     def correct(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
     ) -> Instant:
-        """Upserts and deletes in one commit, only if every key is still as expected. Raises SupersededError."""
+        """Upserts and deletes in one commit, only if every key is still as expected. Raises SupersededError.
+
+        In a table of ours upserts are merged by the ordering as `upsert` does it; `Comparer.read_back` tells what was dropped.
+        """
         ...
 
     def replace(
@@ -203,7 +207,8 @@ class Lake(Protocol):
     ) -> Instant:
         """Reduce keys that the lake holds more than once to their right row, or to none, in one commit.
 
-        Raises SupersededError where anything was committed meanwhile, RefusedError where it cannot be one commit.
+        Raises SupersededError where a key is not as expected, or anything is committed while it writes, and RefusedError where
+        it cannot be one commit. What was committed before, to other keys, stays.
         """
         ...
 

@@ -13,6 +13,7 @@ from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, Instant, Lak
 from hudi_reconcile.ports import BatchShape, Corrective, Frame, Lake, NewTable
 
 Image = tuple[int, int | None, int]  # id, v, and the number of the read that brought it
+NO_VERSION: tuple[str | None, ...] = (None,)  # of a key that was absent
 TABLE = NewTable("t", "copy_on_write", ("id",), ())
 COLUMNS = (
     Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64),

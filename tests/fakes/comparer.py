@@ -72,7 +72,10 @@ class FakeComparer:
         return self.sums(rows_of(lake), "lake")
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
-        return Frame(list(rows_of(lake)))
+        return Frame([row for row in rows_of(lake) if self._segment_of_row(row) in segments.ids])
+
+    def _segment_of_row(self, row: Row) -> int:
+        return segment_of(self.cut, tuple(row[item.column.lake_name] for item in self.agreement.key))
 
     def find_candidates(self, look: Look, segments: SegmentSet) -> Frame:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])

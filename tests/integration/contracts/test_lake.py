@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
-from tests.contracts.lake import Image, LakeContract
+from tests.contracts.lake import NO_VERSION, Image, LakeContract
 from tests.integration.lake.support import table_of
 
 SCHEMA = "id bigint, v bigint, at timestamp_ntz, _hr_read_seq bigint"
@@ -33,7 +33,7 @@ class HudiGround:
         return Frame(self._frame("c0 bigint, c1 bigint, c2 timestamp_ntz", [(*row, None) for row in rows]))
 
     def expected(self, versions: Mapping[int, list[str]]) -> Frame:
-        pairs = [(key, one) for key, seqnos in versions.items() for one in (seqnos or [None])]
+        pairs = [(key, one) for key, seqnos in versions.items() for one in seqnos or NO_VERSION]
         return Frame(self._frame("id bigint, _hr_seqno string", pairs))
 
     def keep(self, rows: Frame, *keys: int) -> Frame:

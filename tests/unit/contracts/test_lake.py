@@ -9,7 +9,7 @@ import pytest
 
 from hudi_reconcile.core.tables.values import READ_SEQ
 from hudi_reconcile.ports import Frame
-from tests.contracts.lake import Image, LakeContract
+from tests.contracts.lake import NO_VERSION, Image, LakeContract
 from tests.fakes.lake import FakeLake
 from tests.fakes.rows import Journal, rows_of
 
@@ -25,7 +25,7 @@ class FakeGround:
         return Frame([{"c0": key, "c1": value, "c2": 5} for key, value in rows])
 
     def expected(self, versions: Mapping[int, list[str]]) -> Frame:
-        pairs = [(key, one) for key, seqnos in versions.items() for one in (seqnos or [None])]
+        pairs = [(key, one) for key, seqnos in versions.items() for one in seqnos or NO_VERSION]
         return Frame([{"id": key, "_hr_seqno": one} for key, one in pairs])
 
     def keep(self, rows: Frame, *keys: int) -> Frame:

@@ -1,0 +1,71 @@
+"""The comparer of Spark frames keeps the contract of `tests/contracts/comparer.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_reconcile.compare.comparer import SparkComparer
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
+from hudi_reconcile.ports import Frame
+from tests.contracts.comparer import CUT, ComparerContract, Held, Shown
+from tests.fakes.rows import COLUMNS
+from tests.integration.compare.support import comparer, spark_frame
+
+HUDIS = "_hoodie_commit_seqno string, _hoodie_commit_time string, _hoodie_partition_path string"
+
+
+def time_at(micros: int) -> datetime:
+    return datetime(1970, 1, 1) + timedelta(microseconds=micros)  # noqa: DTZ001 - the column has no zone
+
+
+@dataclass(frozen=True, slots=True)
+class SparkGround:
+    port: SparkComparer
+    spark: SparkSession
+    folder: Path
+
+    def _frame(self, schema: str, rows: Sequence[tuple[Any, ...]]) -> DataFrame:
+        return self.spark.createDataFrame(list(rows), schema).coalesce(1)
+
+    def source(self, *rows: Held) -> Frame:
+        held = [(row[0], row[1], time_at(row[2])) for row in rows]
+        return Frame(self._frame("c0 bigint, c1 bigint, c2 timestamp_ntz", held))
+
+    def lake(self, *rows: Shown) -> Frame:
+        held = [(row[0], row[1], time_at(row[2]), row[3], "20260101000000000", "") for row in rows]
+        return Frame(self._frame(f"id bigint, v bigint, at timestamp_ntz, {HUDIS}", held))
+
+    def told(self, frame: Frame, column: str) -> dict[int, str]:
+        rows = spark_frame(frame).select("k0", column).collect()
+        found = {row[0]: row[1] for row in rows}
+        assert len(found) == len(rows)
+        return found
+
+    def ids(self, frame: Frame, column: str) -> list[int]:
+        return sorted(row[0] for row in spark_frame(frame).select(column).collect())
+
+    def versions(self, expected: Frame) -> set[tuple[int, str | None]]:
+        return {(row[0], row[1]) for row in spark_frame(expected).select("id", "_hr_seqno").collect()}
+
+    def kept(self, frame: Frame, rows: int) -> Frame:
+        path = self.folder / "findings"
+        self.port.save(frame, str(path), rows)
+        return self.port.load(str(path), [one.name for one in path.glob("*.parquet")])
+
+
+@pytest.fixture
+def ground(spark: SparkSession, tmp_path: Path) -> SparkGround:
+    types = ("bigint", "bigint", "timestamp_ntz")
+    items = tuple(ComparedColumn(i, column, types[i]) for i, column in enumerate(COLUMNS))
+    return SparkGround(comparer(spark, CUT, Agreement(items, items[:1], items[2:], ())), spark, tmp_path)
+
+
+class TestSparkComparer(ComparerContract):
+    pass

@@ -1,0 +1,50 @@
+"""The fake comparer keeps the contract of `tests/contracts/comparer.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
+from hudi_reconcile.ports import Frame
+from tests.contracts.comparer import CUT, ComparerContract, Held, Shown
+from tests.fakes.comparer import FakeComparer
+from tests.fakes.rows import COLUMNS, SEQNO, Journal, rows_of
+
+
+@dataclass(frozen=True, slots=True)
+class FakeGround:
+    port: FakeComparer
+
+    def source(self, *rows: Held) -> Frame:
+        return Frame([{"c0": row[0], "c1": row[1], "c2": row[2]} for row in rows])
+
+    def lake(self, *rows: Shown) -> Frame:
+        return Frame([{"id": row[0], "v": row[1], "at": row[2], SEQNO: row[3]} for row in rows])
+
+    def told(self, frame: Frame, column: str) -> dict[int, str]:
+        found = {row["key"][0]: row[column] for row in rows_of(frame)}
+        assert len(found) == len(rows_of(frame))
+        return found
+
+    def ids(self, frame: Frame, column: str) -> list[int]:
+        return sorted(row[column] for row in rows_of(frame))
+
+    def versions(self, expected: Frame) -> set[tuple[int, str | None]]:
+        return {(row["id"], row["_hr_seqno"]) for row in rows_of(expected)}
+
+    def kept(self, frame: Frame, rows: int) -> Frame:
+        self.port.save(frame, "findings", rows)
+        return self.port.load("findings", ["part"])
+
+
+@pytest.fixture
+def ground() -> FakeGround:
+    types = ("bigint", "bigint", "timestamp_ntz")
+    items = tuple(ComparedColumn(i, column, types[i]) for i, column in enumerate(COLUMNS))
+    return FakeGround(FakeComparer(Journal(), {}, Agreement(items, items[:1], items[2:], ()), CUT))
+
+
+class TestFakeComparer(ComparerContract):
+    pass
