@@ -236,5 +236,5 @@ class LakeContract:
         whole = ground.port.build_batch(rows, COLUMNS, (), 7)
         shaped = ground.port.build_batch(rows, COLUMNS, (), 7, shape)
 
-        assert ground.read(whole, "id", "v", READ_SEQ) == [(1, 10, 7), (2, None, 7)]
-        assert ground.read(shaped, "id", "old", READ_SEQ) == [(1, None, 7), (2, None, 7)]
+        assert ground.read(whole.rows, "id", "v", READ_SEQ) == [(1, 10, 7), (2, None, 7)]
+        assert ground.read(shaped.rows, "id", "old", READ_SEQ) == [(1, None, 7), (2, None, 7)]
