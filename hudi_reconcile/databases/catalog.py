@@ -94,7 +94,25 @@ def _wanted(request: TableRequest, columns: tuple[Column, ...], key: tuple[str, 
     else:
         needed = {*request.columns, *key, *request.moving, *request.partition_columns}
         kept = tuple(column for column in columns if column.name in needed)
-    return tuple(request.renamed(column) for column in kept)
+    wanted = tuple(request.renamed(column) for column in kept)
+    _refuse_lake_twins(request, wanted)
+    return wanted
+
+
+def _refuse_lake_twins(request: TableRequest, columns: tuple[Column, ...]) -> None:
+    """Raises UsageError where two columns would be one in the lake: each would be compared with the other's values."""
+    named: dict[str, list[Column]] = {}
+    for column in columns:
+        named.setdefault(column.lake_name.lower(), []).append(column)
+    for twins in named.values():
+        if len(twins) > 1:
+            names = " and ".join(column.name for column in twins)
+            other = next((column for column in twins if column.name == column.lake_name), twins[-1])
+            raise UsageError(
+                f"table {request.name}: {names} would both be {twins[0].lake_name} in the lake (compare.rename; case does "
+                "not count)",
+                fix=f"give one another name, such as compare: {{rename: {{{other.name}: {other.name}_2}}}}",
+            )
 
 
 def _known(request: TableRequest, setting: str, name: str, columns: Mapping[str, Column]) -> None:

@@ -144,20 +144,13 @@ def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, 
 
 
 def _settings_checks(table: TableConfig, found: SourceTable) -> Iterator[Check]:
-    """What a sweep or pull refuses by the columns alone: masked keys, tolerances, two columns under one lake name."""
+    """What a sweep refuses by the columns alone: masked keys and tolerances."""
     job = build_job(table, "doctor")
     for refuse, what in ((refuse_masked_key, "mask"), (refuse_tolerance, "tolerance")):
         try:
             refuse(job, found)
         except UsageError as error:
             yield failed_check(f"{table.name}: {what}", error)
-    names: dict[str, list[str]] = {}
-    for column in found.columns:
-        names.setdefault(column.lake_name.lower(), []).append(column.name)
-    for lake_name, columns in names.items():
-        if len(columns) > 1:
-            detail = f"{' and '.join(columns)} would both be {lake_name} in the lake; case does not count"
-            yield Check(f"{table.name}: columns", "fail", detail, "correct compare.rename, one name for each column")
 
 
 def is_hudis(name: str) -> bool:

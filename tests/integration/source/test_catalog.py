@@ -133,6 +133,7 @@ def test_generated_columns_views_partitioned_and_materialised_tables_can_be_read
         ("t", {"watermark": ("update_at",)}, UsageError, r"did you mean updated_at\?"),
         ("t", {"columns": ("nope",)}, UsageError, "source.columns names column nope"),
         ("t", {"key": ("ratio",)}, UsageError, "double precision, which cannot identify a row"),
+        ("t", {"rename": {"updated_at": "RATIO"}}, UsageError, "updated_at and ratio would both be RATIO in the lake"),
         ("twins", {}, RefusedError, "2 columns differ only by case: Note, note"),
     ],
 )
