@@ -33,6 +33,10 @@ class Note(str):
         note.stake = stake
         return note
 
+    def __getnewargs__(self) -> tuple[Stake, str]:  # type: ignore[override]
+        """What a copy is made of: `dataclasses.asdict` copies every value."""
+        return self.stake, str(self)
+
 
 def rank_notes(notes: Iterable[str]) -> tuple[str, ...]:
     """Each note once, by what is at stake; those with the same stake stay in their order.

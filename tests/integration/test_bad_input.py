@@ -211,7 +211,7 @@ def test_line_that_renames_an_odd_column_carries_the_partition_that_is_derived_f
     project.database.execute("update orders set \"seen at\" = timestamp '2025-03-04' where order_id = 7")
     assert project.json("sweep").drift == {"updated_without_watermark": 1}
     assert project.json("apply", "latest", "--yes").document["outcome"] == "corrected"
-    assert {path.name for path in project.lake.iterdir() if not path.name.startswith(".")} == {
-        "2025-01-02",
-        "2025-03-04",
+    assert {path.name for path in project.lake.iterdir() if "=" in path.name} == {
+        "seen_at_day=2025-01-02",
+        "seen_at_day=2025-03-04",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from hudi_reconcile.app.run import add_provenance
@@ -37,6 +38,14 @@ def test_rows_that_pulls_miss_need_a_person_and_a_setting_that_is_meant_does_not
     meant = [note for note in swept(world, exclude=frozenset({"v"})).result.notes if "compare.exclude" in note]
 
     assert [find_stake(note) for note in missed + meant] == [Stake.ROWS, Stake.RECORD]
+
+
+def test_copy_of_a_note_keeps_its_text_and_what_is_at_stake() -> None:
+    result = TableResult("orders", Outcome.CLEAN, notes=(Note(Stake.ROWS, "3 rows have no at"),))
+
+    (copied,) = asdict(result)["notes"]
+
+    assert (copied, find_stake(copied)) == ("3 rows have no at", Stake.ROWS)
 
 
 def test_excluded_column_that_is_nowhere_is_not_called_left_out() -> None:
