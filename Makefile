@@ -19,7 +19,7 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -86,8 +86,8 @@ lowest: ## the fast tests of what uses libraries, on the lowest versions that py
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-lowest.lock
 	@$(LOWEST)/bin/python -m pytest -q -n 2 -p no:cacheprovider $(LIBRARY_TESTS)
 
-kills: setup ## a paged pull killed with its JVM at each of twelve places: the same command again ends right
-	@$(BIN)/pytest -q tests/long/test_kills.py
+kills: setup ## a paged pull killed at twelve places, and a run over ten tables ended at twenty: the same command again ends right
+	@$(BIN)/pytest -q -s tests/long/test_kills.py tests/long/test_kill_table.py
 
 consumer-kills: setup ## a consumer of changes killed with its JVM twenty times at random: its PostgreSQL table ends as the lake
 	@$(BIN)/pytest -q tests/long/test_consumer_kills.py
@@ -129,6 +129,9 @@ bench-pull: setup ## a million rows into Hudi beside hand-tuned Spark, and 1,000
 
 bench-losses: setup ## six kinds of writers for a minute: what each way to pull loses, and that the sweep finds it
 	@$(BIN)/python bench/losses.py
+
+bench-index: setup ## 1,000 changed rows into a table with each of Hudi's indexes, beside each other
+	@$(BIN)/python bench/bench_index.py
 
 bench-changes: setup ## change queries beside Hudi's own incremental and CDC queries
 	@$(BIN)/python bench/bench_changes.py
