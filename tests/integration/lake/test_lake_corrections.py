@@ -276,11 +276,7 @@ def test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(
 def test_row_looked_for_in_the_wrong_partition_would_be_noticed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    identity = options._identity
-
-    def by_its_own_partition(*given: Any) -> dict[str, str]:
-        return {**identity(*given), "hoodie.index.type": "SIMPLE"}
-
-    monkeypatch.setattr(options, "_identity", by_its_own_partition)
+    # By each row's own partition alone.
+    monkeypatch.setattr(options, "_index", lambda *_: {"hoodie.index.type": "SIMPLE"})
     with pytest.raises((AssertionError, NotBuiltError, SupersededError)):
         test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(spark, tmp_path, "copy_on_write")
