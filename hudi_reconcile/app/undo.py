@@ -51,11 +51,9 @@ def _is_killed(table: Mapping[str, Any]) -> bool:
 
 
 def _rows(table: Mapping[str, Any]) -> int | None:
-    return (
-        None
-        if _is_killed(table)
-        else int(table["corrections"]["applied"] + table["corrections"].get("applied_before", 0))
-    )
+    if _is_killed(table):
+        return None
+    return int(table["corrections"]["applied"] + table["corrections"].get("applied_before", 0))
 
 
 def run_undo(call: Call, run_id: str) -> Finished:

@@ -181,8 +181,8 @@ class SparkComparer:
         return Frame(corrections.find_rewritten(_frame(plan), action, around, self._shape))
 
     def find_newest_seq(self, rechecked: Frame) -> int | None:
-        """The greatest read sequence among the lake's rows of these corrections; one job."""
-        return corrections.newest_seq(_frame(rechecked))
+        """The greatest read sequence among the lake's rows that these corrections replace; one job."""
+        return corrections.find_newest_seq(_frame(rechecked))
 
     def build_corrective(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
         """The ready corrections, or the doubled ones."""

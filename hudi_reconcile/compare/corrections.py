@@ -90,11 +90,13 @@ def count_by(frame: DataFrame, column: str) -> dict[str, int]:
     return {row[0]: row["count"] for row in frame.groupBy(F.col(column).cast("string")).count().collect()}
 
 
-def newest_seq(rechecked: DataFrame) -> int | None:
-    """The greatest read sequence of the lake's rows; None where there are no such rows, or another tool's order otherwise."""
+def find_newest_seq(rechecked: DataFrame) -> int | None:
+    """The greatest read sequence of the lake's rows that are to be replaced; None where there is none, or no such column."""
     if READ_SEQ not in rechecked.select("lake_row.*").columns:
         return None
-    greatest: int | None = rechecked.agg(F.max(f"lake_row.{READ_SEQ}")).collect()[0][0]
+    greatest: int | None = (
+        rechecked.where(F.col("status").isin(*WRITTEN)).agg(F.max(f"lake_row.{READ_SEQ}")).collect()[0][0]
+    )
     return greatest
 
 

@@ -57,5 +57,5 @@ def count_open(notes: Iterable[str]) -> int:
 
 
 def find_stake(note: str) -> Stake:
-    """What is at stake: of plain text, nothing."""
+    """What is lost where the note is passed over; plain text is for the record."""
     return note.stake if isinstance(note, Note) else Stake.RECORD

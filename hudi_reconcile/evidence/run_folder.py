@@ -235,8 +235,10 @@ def _settle(reports: Path, run_id: str, keys: KeyRing, mode: int) -> None:
             if building.is_dir() and logged.get("files") == tree_hashes(building):
                 publish(reports, run_id)
     elif building.is_dir():
-        with suppress(OSError):  # another user's: in nobody's way
+        try:
             _end_killed(reports, draft)
+        except OSError:  # another user's, and in nobody's way; or the disk refused, and a later run ends it
+            return
     draft.remove()
 
 

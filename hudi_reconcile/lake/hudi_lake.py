@@ -273,7 +273,9 @@ class HudiLake:
         with redact_failures(self._path):
             held = read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
             found = rewrite_partitions.build_replacement(batch, table, self._reader.rows(pin), held, plain)
-            self._writer.check(self._writer.exact(batch.upserts, table), table)  # the others stay what they are
+            self._writer.check(
+                as_table(_spark(batch.upserts), table.columns, table.path), table
+            )  # the others stay what they are
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}

@@ -270,10 +270,6 @@ class Writer:
                 self._refuse_alike(found.rows, table)
         return found
 
-    def exact(self, rows: Frame, table: LakeTable) -> DataFrame:
-        """Rows in the table's columns and types. Raises LakeError that lists the differences."""
-        return as_table(cast("DataFrame", rows), table.columns, table.path)
-
     def _refuse_alike(self, rows: DataFrame, table: LakeTable) -> None:
         """Raises RefusedError for a key that Hudi takes for an odd row's: another tool brought that row since the sweep."""
         found = hold_odd(rows, table, lambda: read_newest(self.spark, table.path))

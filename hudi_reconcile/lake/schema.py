@@ -202,9 +202,8 @@ def check_values(rows: DataFrame, keys: Sequence[str], partitions: Sequence[str]
 
 def has_mixed_keys(rows: DataFrame, keys: Sequence[str]) -> bool:
     """Whether Hudi would mix up keys of these rows that have a name. Reads rows only if it must."""
-    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    faults = [when for name in keys for why, when in _key_faults(name, keys, types).items() if why != _NULL_KEY]
-    return bool(faults) and not rows.where(reduce(lambda one, other: one | other, faults)).isEmpty()
+    odd = _render_odd(rows, keys, KeyMixing.ALONE)
+    return odd != "false" and not rows.where(odd).isEmpty()
 
 
 def _key_faults(name: str, keys: Sequence[str], types: dict[str, str]) -> dict[str, SparkColumn]:
@@ -241,9 +240,7 @@ def spell_keys(rows: DataFrame, options: Mapping[str, str]) -> DataFrame:
     first, *keys = options.get("hoodie.datasource.write.recordkey.field", "").split(",")
     if first != RECORD_KEY:
         return rows
-    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    faults = [when for name in keys for why, when in _key_faults(name, keys, types).items() if why != _NULL_KEY]
-    odd = reduce(lambda one, other: one | other, [F.coalesce(when, F.lit(False)) for when in faults])
+    odd = F.expr(_render_odd(rows, keys, KeyMixing.ALONE))
     texts = [F.col(f"`{name}`").cast("string") for name in keys]
     parts = [F.when(text.isNull(), F.lit("")).otherwise(F.concat(F.lit("="), F.url_encode(text))) for text in texts]
     return rows.withColumn(RECORD_KEY, F.when(odd, F.concat_ws("&", *parts)))
@@ -259,12 +256,14 @@ def hold_odd(images: DataFrame, table: LakeTable, lake: Callable[[], DataFrame])
     An odd row of the lake, which another tool wrote, has the record key of such a key: to write this one is to lose that one.
     """
     mixing = KeyMixing.SHARED if not table.owned else KeyMixing.NONE if table.spelled else KeyMixing.ALONE
-    odd, names = _render_odd(images, table, mixing), _names(table)
+    odd, names = _render_odd(images, table.record_key, mixing), [f"`{name}`" for name in table.record_key]
     marked = images.withColumn(_HELD, F.expr(odd))
     if mixing is KeyMixing.SHARED and len(names) > 1 and not images.where(render_worded(names)).isEmpty():
         there = lake()
         held = (
-            there.where(_render_odd(there, table, mixing)).selectExpr(f"{render_words(names)} as {_WORDS}").distinct()
+            there.where(_render_odd(there, table.record_key, mixing))
+            .selectExpr(f"{render_words(names)} as {_WORDS}")
+            .distinct()
         )
         alike = marked.join(F.broadcast(held), F.expr(f"{render_words(names)} = {_WORDS}"), "left")
         marked = alike.withColumn(_HELD, F.expr(f"{_HELD} or {_WORDS} is not null")).drop(_WORDS)
@@ -279,14 +278,9 @@ def hold_odd(images: DataFrame, table: LakeTable, lake: Callable[[], DataFrame])
     return Batch(Frame(left), held_rows, tuple(sorted(row["shown"] for row in shown)))
 
 
-def _render_odd(rows: DataFrame, table: LakeTable, mixing: KeyMixing) -> str:
+def _render_odd(rows: DataFrame, keys: Sequence[str], mixing: KeyMixing) -> str:
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    parts = [(quoted, types[name]) for name, quoted in zip(table.record_key, _names(table), strict=True)]
-    return render_odd(table.record_key, parts, mixing)
-
-
-def _names(table: LakeTable) -> list[str]:
-    return [f"`{name}`" for name in table.record_key]
+    return render_odd(keys, [(f"`{name}`", types[name]) for name in keys], mixing)
 
 
 def _partition_faults(name: str, types: dict[str, str]) -> dict[str, SparkColumn]:

@@ -177,7 +177,7 @@ class Comparer(Protocol):
         ...
 
     def find_newest_seq(self, rechecked: Frame) -> int | None:
-        """The greatest read sequence among the lake's rows of these corrections; None where it has none."""
+        """The greatest read sequence of the lake's rows that `ready` and `doubled` corrections replace; None without any."""
         ...
 
     def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:

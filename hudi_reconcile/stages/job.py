@@ -114,7 +114,7 @@ class SweepSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJob:
-    """One table's settings for the stages, a part for each of their concerns, in one run.
+    """One table's settings in one run, grouped by what the stages ask for.
 
     `policy` and `max_plan_age_micros` are the limits of plans, `savepoint` says before which applies one is made.
     `audit_head` is the head of the audit log when the run began.

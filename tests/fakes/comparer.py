@@ -253,7 +253,9 @@ class FakeComparer:
         return Frame(held)
 
     def find_newest_seq(self, rechecked: Frame) -> int | None:
-        rows = [row["lake_row"] for row in rows_of(rechecked) if row["lake_row"]]
+        rows = [
+            row["lake_row"] for row in rows_of(rechecked) if row["lake_row"] and row["status"] in ("ready", "doubled")
+        ]
         return max((row[READ_SEQ] for row in rows if READ_SEQ in row), default=None)
 
     def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:

@@ -165,30 +165,30 @@ def sign_notes(
     names, notes = ", ".join(watermark.order.columns), list[str]()
     if signs.unmarked_rows:
         way = "only a pull of the whole table brings such rows, sweeps find them"
-        told = f"{_rows(signs.unmarked_rows)} no {names} (NULL): {way}"
-        notes.append(Note(Stake.ROWS, told))
+        text = f"{_rows(signs.unmarked_rows)} no {names} (NULL): {way}"
+        notes.append(Note(Stake.ROWS, text))
     if signs.future_rows:
-        told = (
+        text = (
             f"{_rows(signs.future_rows)} {names} ahead of the database's clock (a client's clock?): "
             "incremental pulls bring them once that time has come"
         )
-        notes.append(Note(Stake.ROWS, told))
+        notes.append(Note(Stake.ROWS, text))
     if signs.greatest is not None and before is not None:
-        told = (
+        text = (
             f"the greatest {names} at the source is {signs.greatest}, below the checkpoint {before.checkpoint.text}: its "
             "newest rows were deleted, or the column started again below; then new rows are found by sweeps only"
         )
-        notes.append(Note(Stake.ROWS, told))
+        notes.append(Note(Stake.ROWS, text))
     if signs.id_cache > 1:
         name = watermark.id_name or names
-        told = (
+        text = (
             f"{name} comes from a sequence with CACHE {signs.id_cache}: sessions commit ids below those already pulled, which "
             "sweeps only find (needs sweep)"
         )
-        notes.append(Note(Stake.ROWS, told))
+        notes.append(Note(Stake.ROWS, text))
     if signs.is_indexed is False and table_rows >= _WORTH_AN_INDEX_ROWS:
-        told = f"{names} leads no index: every pull scans the whole table, about {table_rows:,} rows"
-        notes.append(Note(Stake.EFFORT, told))
+        text = f"{names} leads no index: every pull scans the whole table, about {table_rows:,} rows"
+        notes.append(Note(Stake.EFFORT, text))
     return tuple(notes)
 
 

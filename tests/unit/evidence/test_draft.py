@@ -14,6 +14,7 @@ import pytest
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.evidence import run_folder
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
 from hudi_reconcile.evidence.history import history
 from hudi_reconcile.evidence.store import Store
@@ -157,3 +158,22 @@ def test_run_that_is_finished_or_given_up_leaves_no_draft(tmp_path: Path) -> Non
         failed.draft.begin(facts)
 
     assert {path.name for path in store.reports.iterdir()} == {".lock", "audit.jsonl", finished.run_id}
+
+
+def test_killed_run_that_the_disk_does_not_let_end_is_ended_by_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "reports")
+    kill_a_run(store.reports)
+
+    def refused(_: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(run_folder, "sync_tree", refused)
+        store.begin(NOON_MICROS + 1_000_000).abandon()
+    assert store.run_ids() == []
+
+    (run_id,) = begin_next(store)
+
+    assert [table["outcome"] for table in store.result(run_id)["tables"]] == ["drift", "unverified"]
