@@ -30,7 +30,7 @@ from hudi_reconcile.evidence.run_folder import (
 )
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store, read_plan
 from hudi_reconcile.evidence.verify import Verified, verify
-from hudi_reconcile.report.words.scope import unlisted_reason
+from hudi_reconcile.report.words.scope import unlisted_reasons
 from hudi_reconcile.report.words.verdict import reasons as reasons_of
 
 Document = Mapping[str, Any]
@@ -113,7 +113,7 @@ class Room:
                 fix="name a run that applied a plan: hudi-reconcile history",
             )
         self._refuse_changed(run_id, chosen, UNCORRECTED_FOLDER)
-        warnings = [f"{one['name']}: {said}" for one in chosen if (said := unlisted_reason(document, one))]
+        warnings = [f"{one['name']}: {said}" for one in chosen for said in unlisted_reasons(document, one)]
         without = [one for one in select_tables(document, tables) if one not in chosen]
         warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
         return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), tuple(warnings))

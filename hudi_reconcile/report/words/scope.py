@@ -11,7 +11,7 @@ from hudi_reconcile.core.plan.apply_outcome import REASONS, WHOLE
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.report.safe import key_text, visible
 from hudi_reconcile.report.words.advice import command_prefix
-from hudi_reconcile.report.words.verdict import count_text, coverage_text, proven_text
+from hudi_reconcile.report.words.verdict import count_text, coverage_text, proven_text, still_differing
 
 Document = Mapping[str, Any]
 NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
@@ -128,12 +128,20 @@ def view_rest(run: Document, table: Document, sample: Sequence[Document] = ()) -
     )
 
 
-def unlisted_reason(run: Document, table: Document) -> str:
-    """Why not every row that was left is in the list, and where such rows are to be seen; empty where all are."""
-    left = table["uncorrected"]
-    if not left["why"]:
-        return ""
-    return f"{left['why']}; every row of the plan: {_command(run, table)}" if _is_whole(left) else str(left["why"])
+def unlisted_reasons(run: Document, table: Document) -> list[str]:
+    """Why not every row that differs is in the list of what was left, and how to see such rows; none where all are in it."""
+    left, again = table["uncorrected"], still_differing(table)
+    found = []
+    if left["why"]:
+        found.append(
+            f"{left['why']}; every row of the plan: {_command(run, table)}" if _is_whole(left) else str(left["why"])
+        )
+    if again:
+        found.append(
+            f"{count_text(again, 'row')} still differed when the touched segments were compared again; those that the plan does "
+            f"not hold are listed by a new sweep: {command_prefix(run)} sweep -t {shlex.quote(table['name'])}"
+        )
+    return found
 
 
 def _is_whole(left: Document) -> bool:

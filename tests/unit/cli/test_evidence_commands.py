@@ -177,6 +177,25 @@ def test_uncorrected_rows_of_an_apply_are_listed_with_their_reasons(
     assert row["reason"] == "superseded"
 
 
+def test_rows_that_differ_beside_an_empty_list_of_what_was_left_are_told_with_the_way_to_see_them(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = all_stories()["incomplete"]
+    (orders,) = story.run["tables"]
+    none_left = {**orders["uncorrected"], "rows": 0, "by_reason": {}, "listed_rows": 0, "path": None}
+    with Store(reports).begin(NOON_MICROS) as folder:
+        table = {**orders, "uncorrected": none_left, "findings_left": {"late_arriving": 3}}
+        folder.write_result({**story.run, "run_id": folder.run_id, "tables": [table]})
+        folder.finish()
+
+    assert run(["findings", "latest", "--uncorrected"]) == 0
+
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "note: orders: 3 rows still differed when the touched segments were compared again" in said.err
+    assert "sweep -t orders\n" in said.err
+
+
 def test_uncorrected_rows_that_are_not_complete_on_disk_exit_3(
     reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

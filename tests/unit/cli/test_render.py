@@ -93,6 +93,20 @@ def test_corrections_name_what_was_written_and_whether_it_was_verified() -> None
     assert "  verified    NO, not compared again" in lines
 
 
+def test_corrections_that_are_all_written_beside_rows_that_still_differ_say_both() -> None:
+    done = Corrections(6, 3, 9, instants=("20261121133002417",))
+    again = {"late_arriving": 3}
+    part = replace(
+        ORDERS, outcome=Outcome.INCOMPLETE, corrections=done, findings_left=again, verified_at="20261121133002417"
+    )
+
+    said = text_of(part, "apply")[0]
+
+    assert said.endswith(
+        "Corrected in part: 9 of 9 corrections of orders. 3 rows differ in the segments that were compared again."
+    )
+
+
 def test_undo_that_is_repeated_is_not_reported_as_an_applied_plan() -> None:
     lines = text_of(replace(ORDERS, outcome=Outcome.CORRECTED, already_applied=True, plan_id=None), "undo")
 
