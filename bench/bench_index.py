@@ -60,6 +60,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=1_000_000)
     arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--index", choices=list(INDEXES), action="append", help="default: all")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="hr-bench-") as folder:
         (Path(folder) / "reconcile.yaml").write_text(json.dumps({"version": 1, "source": SOURCE, "tables": [TABLE]}))
@@ -76,6 +77,7 @@ def bench(spark: SparkSession, folder: Path, given: argparse.Namespace) -> int:
             name, str(folder / name.split()[0]), {key: value.format(buckets=buckets) for key, value in index.items()}
         )
         for name, index in INDEXES.items()
+        if name in (given.index or INDEXES)
     ]
     for one in contenders:
         begun = time.monotonic()

@@ -57,7 +57,7 @@ def build_job(table: TableConfig, run_id: str, *, audit_head: str = "") -> Table
         lake=LakeSettings(
             path=table.lake.path,
             type=table.lake.type,
-            partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
+            partition_by=_partition_fields(table),
             adopt=table.lake.adopt,
             change_log=table.lake.cdc_logging if table.lake.cdc else None,
         ),
@@ -148,6 +148,7 @@ def build_table_request(table: TableConfig) -> TableRequest:
         incrementing=_incrementing(table),
         is_text_watermark=table.pull.watermark_text,
         partition_columns=tuple(field.column for field in table.lake.partition_by),
+        derived_columns=tuple(one.lake_name for one in _partition_fields(table) if one.transform != "identity"),
         exclude=tuple(table.compare.exclude),
         rename=dict(table.compare.rename),
         hidden=frozenset(name for name, how in table.mask.items() if how != SHOW),
@@ -162,6 +163,10 @@ def _watermark(table: TableConfig) -> tuple[str, ...]:
 
 def _incrementing(table: TableConfig) -> str | None:
     return table.pull.incrementing if "incrementing" in table.pull.strategy else None
+
+
+def _partition_fields(table: TableConfig) -> tuple[PartitionField, ...]:
+    return tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by)
 
 
 def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:

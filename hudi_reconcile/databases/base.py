@@ -279,7 +279,7 @@ class TableRequest:
 
     With a `query` its answer is the table, and there is no other.
     `hidden` are masked columns: none of their values may stand in a statement. `by_version`: pulls go by the database's own
-    number of each row's version.
+    number of each row's version. `derived_columns` are partition columns that only the lake has, such as `created_at_day`.
     """
 
     name: str
@@ -293,6 +293,7 @@ class TableRequest:
     is_text_watermark: bool = False
     by_version: bool = False
     partition_columns: tuple[str, ...] = ()
+    derived_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()

@@ -101,8 +101,15 @@ def _wanted(request: TableRequest, columns: tuple[Column, ...], key: tuple[str, 
 
 def _refuse_lake_twins(request: TableRequest, columns: tuple[Column, ...]) -> None:
     """Raises UsageError where two columns would be one in the lake: each would be compared with the other's values."""
+    derived = {name.lower() for name in request.derived_columns}
     named: dict[str, list[Column]] = {}
     for column in columns:
+        if column.lake_name.lower() in derived:
+            raise UsageError(
+                f"table {request.name}: {column.name} would be {column.lake_name} in the lake, as is the partition column that "
+                "lake.partition_by derives (case does not count)",
+                fix=f"give it another name, such as compare: {{rename: {{{column.name}: {column.name}_2}}}}",
+            )
         named.setdefault(column.lake_name.lower(), []).append(column)
     for twins in named.values():
         if len(twins) > 1:

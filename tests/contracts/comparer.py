@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from hudi_reconcile.core.pull.cursor import Mark
@@ -39,9 +40,19 @@ class ComparerGround(Protocol):
 
     def source(self, *rows: Held) -> Frame: ...
 
-    def lake(self, *rows: Shown) -> Frame: ...
+    def lake(self, *rows: Shown) -> Frame:
+        """The number of the read that brought a row is a hundred times its id."""
+        ...
 
-    def told(self, frame: Frame, column: str) -> dict[int, str]:
+    def held(self, rules: Mapping[int, Sequence[str]]) -> Frame:
+        """Ids, and the rules that their rows break, as `Quarantine` names them."""
+        ...
+
+    def mark(self, frame: Frame, *ids: int) -> Frame:
+        """Rows of either side, those of these ids marked as in the partitions that are compared."""
+        ...
+
+    def told(self, frame: Frame, column: str) -> dict[int, Any]:
         """What a column says of each key, which is there once."""
         ...
 
@@ -168,6 +179,13 @@ class ComparerContract:
         assert ground.versions(ready.expected) == {(4, None), (7, "g")}
         assert (ground.ids(doubled.upserts, "c0"), ground.versions(doubled.expected)) == ([8], {(8, "h"), (8, "i")})
 
+        held = port.hold(rechecked, ground.held({4: ["r-1", "r-2"], 7: ["r-3"], 99: ["r-1"]}))
+        assert ground.told(held, "status") == {**statuses, 4: "held"}, "a delete breaks no rule"
+        assert ground.told(held, "rules")[4] == ["r-1", "r-2"]
+        assert (ground.ids(port.build_corrective(held).upserts, "c0"), port.list_deletes(held, 1)) == ([], (("7",),))
+        assert port.find_newest_seq(rechecked) == 800, "of rows that are replaced, not of those that stay"
+        assert port.find_newest_seq(port.select_corrections(held, "upsert")) == 800
+
         written = look(ground, source, changed(lake, (4, 4, 4, "z"), (8, 9, 8, "z")))
         ends = port.read_back(rechecked, written, ALL)
         left = port.list_uncorrected(plan, [port.name_reasons(ends, "status", {"failed": "write_lost"})])
@@ -178,6 +196,33 @@ class ComparerContract:
         assert ground.told(left, "reason") == reasons
         some = port.read_back(rechecked, written, ALL, written=("doubled",))
         assert ground.told(some, "status") == {**statuses, 8: "failed"}
+
+    def test_rows_outside_of_the_partitions_are_no_drift_and_a_key_that_moved_into_them_is(
+        self, ground: ComparerGround
+    ) -> None:
+        port, whole = ground.port, look(ground, SOURCE, LAKE)
+        # 1 and 70 on both sides, 10 moves in, 20 moves out; 30 is the source's alone, 40 the lake's, both outside.
+        part = Look(ground.mark(whole.source, 1, 10, 70), ground.mark(whole.lake, 1, 20, 70))
+
+        digests = port.compare_digests(part, None)
+        candidates = port.find_candidates(part, ALL)
+        found = port.judge_candidates(candidates, part, ALL, PENDING)
+
+        assert [(one.segment, one.source_rows, one.lake_rows, one.equal) for one in digests] == [
+            (0, 1, 1, True), (1, 1, 0, False), (2, 0, 1, False), (7, 1, 1, False),
+        ]  # fmt: skip
+        assert ground.told(found, "kind") == {
+            10: "updated_without_watermark", 20: "updated_without_watermark", 70: "regressed",
+        }  # fmt: skip
+
+    def test_profile_counts_the_drift_by_kind_and_the_columns_that_differ(self, ground: ComparerGround) -> None:
+        plan = plan_of(ground)
+
+        told = ground.port.profile_drift(plan, 8, timed=False, reached_micros=None)
+
+        kinds = {"late_arriving": 2, "updated_without_watermark": 2, "regressed": 1, "deleted": 2, "duplicate_key": 1}
+        assert {one.kind: one.rows for one in told.cells} == kinds
+        assert (dict(told.columns), told.other_rows, told.lateness) == ({"v": 3, "at": 1}, 0, None)
 
     def test_corrections_have_landed_where_one_commit_made_them_and_nobody_touched_them_since(
         self, ground: ComparerGround

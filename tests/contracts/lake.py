@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, Instant, LakeColumn, LakePin, LakeTable
+from hudi_reconcile.core.tables.partitions import DEFAULT, PartitionRows, PartitionScope, PathField, PathRule
+from hudi_reconcile.core.tables.values import (
+    IN_SCOPE,
+    READ_SEQ,
+    Checkpoint,
+    Instant,
+    LakeColumn,
+    LakePin,
+    LakeTable,
+    PartitionField,
+)
 from hudi_reconcile.ports import BatchShape, Corrective, Frame, Lake, NewTable
 
 Image = tuple[int, int | None, int]  # id, v, and the number of the read that brought it
@@ -48,8 +59,16 @@ class LakeGround(Protocol):
         """Ordered by their text."""
         ...
 
+    def names(self, rows: Frame) -> set[str]:
+        """The columns that the rows have."""
+        ...
+
     def double(self, key: int, value: int) -> None:
         """Another writer adds a copy of a key."""
+        ...
+
+    def begin(self) -> str:
+        """Another writer begins a commit, keeps no heartbeat and does not end it; its instant as it was requested."""
         ...
 
 
@@ -82,8 +101,8 @@ def versions(ground: LakeGround) -> dict[int, list[str]]:
     return found
 
 
-def create(ground: LakeGround, *rows: Image) -> Instant:
-    return ground.port.create(ground.images(*rows), TABLE, checkpoint(1), {"run": "first"})
+def create(ground: LakeGround, *rows: Image, table: NewTable = TABLE) -> Instant:
+    return ground.port.create(ground.images(*rows), table, checkpoint(1), {"run": "first"})
 
 
 def upsert(ground: LakeGround, read_seq: int, *rows: tuple[int, int | None]) -> Instant:
@@ -222,6 +241,7 @@ class LakeContract:
         two = port.savepoint("newer", ("none such",))
         assert two == instant.requested
         assert (port.drop_savepoints(two), port.drop_savepoints(two)) == ((one,), ())
+        assert port.savepoint("kept", (one, two)) == two
         with pytest.raises(LakeError):
             create(ground, (1, 1, 1))
         port.correct(batch(ground, versions(ground), (2, 22, 1), (9, 91, 9)), table_of(ground), checkpoint(9), {})
@@ -238,3 +258,48 @@ class LakeContract:
 
         assert ground.read(whole.rows, "id", "v", READ_SEQ) == [(1, 10, 7), (2, None, 7)]
         assert ground.read(shaped.rows, "id", "old", READ_SEQ) == [(1, None, 7), (2, None, 7)]
+        assert ground.names(shaped.rows) == {"id", "old", "at", READ_SEQ}
+
+    def test_partitions_are_listed_by_path_with_their_rows_and_rows_of_both_sides_are_marked_by_them(
+        self, ground: LakeGround
+    ) -> None:
+        port = ground.port
+        in_parts = replace(TABLE, partition_by=(PartitionField("v"),))
+        create(ground, (1, 20, 1), (2, 10, 1), (3, 20, 1), (4, None, 1), table=in_parts)
+        pin = pinned(ground)
+        rule = PathRule((PathField("v", "bigint", COLUMNS[1], 1, "identity"),), hive_style=True, encoded=False)
+        scope = PartitionScope(rule, ("v=20", f"v={DEFAULT}"), None)
+
+        lake = port.mark_scope(port.read_rows(pin), "lake", scope)
+        source = port.mark_scope(ground.source_rows((1, 20), (2, None), (3, 10), (4, 2)), "source", scope)
+
+        assert port.list_partitions(pin, rule) == (
+            PartitionRows("v=10", 1),
+            PartitionRows("v=20", 2),
+            PartitionRows(f"v={DEFAULT}", 1),
+        )
+        assert ground.read(lake, "id", IN_SCOPE) == [(1, True), (2, False), (3, True), (4, True)]
+        assert ground.read(source, "c0", IN_SCOPE) == [(1, True), (2, True), (3, False), (4, False)]
+
+    def test_writer_that_does_not_end_is_pinned_and_named_and_keeps_corrections_out_until_it_is_rolled_back(
+        self, ground: LakeGround
+    ) -> None:
+        port = ground.port
+        assert port.list_silent_writers() == ()
+        create(ground, (1, 10, 1), (2, 20, 1))
+        assert (port.list_silent_writers(), port.list_writers().without_heartbeat) == ((), ())
+        seen = versions(ground)
+        other = ground.begin()
+        pin = pinned(ground)
+
+        with pytest.raises(SupersededError):
+            port.correct(batch(ground, seen, (1, 11, 3)), table_of(ground), checkpoint(3), {})
+
+        assert (pin.in_flight, port.list_silent_writers()) == ((other,), (other,))
+        assert port.list_writers().without_heartbeat == (other,)
+        assert port.is_intact(pin)
+        port.roll_back(other)
+        assert (port.list_silent_writers(), pinned(ground).in_flight) == ((), ())
+        assert port.is_intact(pin), "it did not complete"
+        port.correct(batch(ground, seen, (1, 11, 3)), table_of(ground), checkpoint(3), {})
+        assert shown(ground) == [(1, 11), (2, 20)]

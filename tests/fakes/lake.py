@@ -79,6 +79,7 @@ class FakeLake:
     held_by: str | None = None
     holders: list[str] = field(default_factory=list)  # who took the lease and has not ended, lost or not
     in_flight: set[str] = field(default_factory=set)
+    rolled_back: set[str] = field(default_factory=set)
     checks_versions: bool = True
     checks_conflicts: bool = True
     dropped_writes: set[int] = field(default_factory=set)
@@ -110,6 +111,12 @@ class FakeLake:
         self.writes += 1
         return {**row, SEQNO: f"s{self.writes:06d}"}
 
+    def begin(self, requested: str) -> str:
+        """A writer that keeps no heartbeat begins a commit."""
+        self.in_flight.add(requested)
+        self.others = replace(self.others, without_heartbeat=(*self.others.without_heartbeat, requested))
+        return requested
+
     # --- ports.Lake ---
 
     def look(self) -> LakeTable | None:
@@ -134,7 +141,7 @@ class FakeLake:
         return LakePin(self.commits[-1].instant, tuple(sorted(self.in_flight)))
 
     def is_intact(self, pin: LakePin) -> bool:
-        return all(writer in self.in_flight for writer in pin.in_flight)
+        return all(writer in self.in_flight | self.rolled_back for writer in pin.in_flight)
 
     def find_checkpoint(self) -> CheckpointAt | None:
         self.journal.reached("lake.find_checkpoint")
@@ -166,7 +173,8 @@ class FakeLake:
         """Of tables with one plain partition column."""
         (field_,) = rule.fields
         value = row[field_.lake_name if side == "lake" else f"c{field_.index}"]
-        return DEFAULT if value is None else str(value)
+        text = DEFAULT if value is None else str(value)
+        return f"{field_.lake_name}={text}" if rule.hive_style else text
 
     def build_batch(
         self,
@@ -188,6 +196,7 @@ class FakeLake:
         if self.commits:
             raise LakeError("the table is there", fix="pull into it")
         self.key = table.record_key
+        self.partition_fields = tuple(one.lake_name for one in table.partition_by) or self.partition_fields
         self.spelled = table.spelled and any(row["id"] == "" for row in rows_of(rows))
         return self.plant([self.stamped(row) for row in rows_of(rows)], checkpoint, **labels)
 
@@ -276,6 +285,8 @@ class FakeLake:
         self.journal.reached("lake.roll_back")
         left = tuple(one for one in self.others.without_heartbeat if one != requested)
         self.others = replace(self.others, without_heartbeat=left)
+        self.in_flight.discard(requested)
+        self.rolled_back.add(requested)
 
     def pin_around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         if self.cleaned:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
-from hudi_reconcile.ports import Frame
+from hudi_reconcile.core.tables.values import IN_SCOPE, READ_SEQ
+from hudi_reconcile.ports import HELD_RULES, Frame
 from tests.contracts.comparer import CUT, ComparerContract, Held, Shown
 from tests.fakes.rows import COLUMNS
 from tests.integration.compare.support import comparer, spark_frame
@@ -39,10 +40,17 @@ class SparkGround:
         return Frame(self._frame("c0 bigint, c1 bigint, c2 timestamp_ntz", held))
 
     def lake(self, *rows: Shown) -> Frame:
-        held = [(row[0], row[1], time_at(row[2]), row[3], "20260101000000000", "") for row in rows]
-        return Frame(self._frame(f"id bigint, v bigint, at timestamp_ntz, {HUDIS}", held))
+        held = [(k, v, time_at(at), 100 * k, seqno, "20260101000000000", "") for k, v, at, seqno in rows]
+        return Frame(self._frame(f"id bigint, v bigint, at timestamp_ntz, {READ_SEQ} bigint, {HUDIS}", held))
 
-    def told(self, frame: Frame, column: str) -> dict[int, str]:
+    def held(self, rules: Mapping[int, Sequence[str]]) -> Frame:
+        return Frame(self._frame(f"id bigint, {HELD_RULES} array<string>", [(k, list(r)) for k, r in rules.items()]))
+
+    def mark(self, frame: Frame, *ids: int) -> Frame:
+        rows = spark_frame(frame)
+        return Frame(rows.withColumn(IN_SCOPE, rows["c0" if "c0" in rows.columns else "id"].isin(*ids)))
+
+    def told(self, frame: Frame, column: str) -> dict[int, Any]:
         rows = spark_frame(frame).select("k0", column).collect()
         found = {row[0]: row[1] for row in rows}
         assert len(found) == len(rows)

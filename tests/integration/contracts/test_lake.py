@@ -44,10 +44,23 @@ class HudiGround:
         assert isinstance(rows, DataFrame)
         return sorted((tuple(row) for row in rows.select(*columns).collect()), key=str)
 
+    def names(self, rows: Frame) -> set[str]:
+        assert isinstance(rows, DataFrame)
+        return set(rows.columns)
+
     def double(self, key: int, value: int) -> None:
         options = {"hoodie.table.name": "t", "hoodie.datasource.write.operation": "bulk_insert"}
         rows = self._frame(SCHEMA, [(key, value, None, 1)])
         rows.write.format("hudi").options(**options).mode("append").save(table_of(self.port).path)
+
+    def begin(self) -> str:
+        pin = self.port.pin()
+        assert pin is not None
+        requested = str(int(pin.instant.requested) + 1)
+        timeline = Path(table_of(self.port).path) / ".hoodie" / "timeline"
+        (timeline / f"{requested}.commit.requested").write_bytes(b"")
+        (timeline / f"{requested}.inflight").write_bytes(b"")
+        return requested
 
 
 @pytest.fixture

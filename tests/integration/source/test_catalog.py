@@ -134,6 +134,12 @@ def test_generated_columns_views_partitioned_and_materialised_tables_can_be_read
         ("t", {"columns": ("nope",)}, UsageError, "source.columns names column nope"),
         ("t", {"key": ("ratio",)}, UsageError, "double precision, which cannot identify a row"),
         ("t", {"rename": {"updated_at": "RATIO"}}, UsageError, "updated_at and ratio would both be RATIO in the lake"),
+        (
+            "t",
+            {"rename": {"ratio": "Updated_At_Day"}, "derived_columns": ("updated_at_day",)},
+            UsageError,
+            "ratio would be Updated_At_Day in the lake, as is the partition column that lake.partition_by derives",
+        ),
         ("twins", {}, RefusedError, "2 columns differ only by case: Note, note"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.jobs import build_job
+from hudi_reconcile.app.jobs import build_job, build_table_request
 from hudi_reconcile.config.load import load_config
 
 
@@ -32,6 +32,7 @@ def test_partition_column_has_a_name_that_the_lake_can_hold(
     config = {"version": 1, "source": {"url": "postgresql+psycopg://r@h/d"}, "tables": [table]}
     (tmp_path / "reconcile.yaml").write_text(json.dumps(config))
 
-    job = build_job(load_config(tmp_path / "reconcile.yaml", {}).tables[0], "run")
+    (found,) = load_config(tmp_path / "reconcile.yaml", {}).tables
 
-    assert [field.lake_name for field in job.lake.partition_by] == [name]
+    assert [field.lake_name for field in build_job(found, "run").lake.partition_by] == [name]
+    assert build_table_request(found).derived_columns == (() if partition == column else (name,))

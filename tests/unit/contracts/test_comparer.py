@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
-from hudi_reconcile.ports import Frame
+from hudi_reconcile.core.tables.values import IN_SCOPE, READ_SEQ
+from hudi_reconcile.ports import HELD_RULES, Frame
 from tests.contracts.comparer import CUT, ComparerContract, Held, Shown
 from tests.fakes.comparer import FakeComparer
 from tests.fakes.rows import COLUMNS, SEQNO, Journal, rows_of
@@ -21,9 +24,15 @@ class FakeGround:
         return Frame([{"c0": row[0], "c1": row[1], "c2": row[2]} for row in rows])
 
     def lake(self, *rows: Shown) -> Frame:
-        return Frame([{"id": row[0], "v": row[1], "at": row[2], SEQNO: row[3]} for row in rows])
+        return Frame([{"id": k, "v": v, "at": at, SEQNO: seqno, READ_SEQ: 100 * k} for k, v, at, seqno in rows])
 
-    def told(self, frame: Frame, column: str) -> dict[int, str]:
+    def held(self, rules: Mapping[int, Sequence[str]]) -> Frame:
+        return Frame([{"id": key, HELD_RULES: list(broken)} for key, broken in rules.items()])
+
+    def mark(self, frame: Frame, *ids: int) -> Frame:
+        return Frame([{**row, IN_SCOPE: row["c0" if "c0" in row else "id"] in ids} for row in rows_of(frame)])
+
+    def told(self, frame: Frame, column: str) -> dict[int, Any]:
         found = {row["key"][0]: row[column] for row in rows_of(frame)}
         assert len(found) == len(rows_of(frame))
         return found

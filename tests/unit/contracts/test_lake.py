@@ -34,9 +34,15 @@ class FakeGround:
     def read(self, rows: Frame, *columns: str) -> list[tuple[object, ...]]:
         return sorted((tuple(row[name] for name in columns) for row in rows_of(rows)), key=str)
 
+    def names(self, rows: Frame) -> set[str]:
+        return {name for row in rows_of(rows) for name in row}
+
     def double(self, key: int, value: int) -> None:
         copy = self.port.stamped({"id": key, "v": value, "at": 5, READ_SEQ: 1})
         self.port.plant([*self.port.now, copy])
+
+    def begin(self) -> str:
+        return self.port.begin("9" * 17)
 
 
 @pytest.fixture
