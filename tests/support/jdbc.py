@@ -1,4 +1,4 @@
-"""Databases that live in Spark's own JVM, for tests: H2, Derby and DuckDB, their drivers checked by sha256."""
+"""Databases that live in Spark's own JVM, for tests: H2, Derby, DuckDB and HSQLDB, their drivers checked by sha256."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ _LOCK = read_lock(
     """
 com.h2database:h2:2.3.232      h2-2.3.232.jar         8dae62d22db8982c3dcb3826edb9c727c5d302063a67eef7d63d82de401f07d3
 org.duckdb:duckdb_jdbc:1.3.2.0 duckdb_jdbc-1.3.2.0.jar f327f63e15e49b827966756d8ccc504f615e6abc382b131dcade415b4a920421
+org.hsqldb:hsqldb:2.7.4        hsqldb-2.7.4.jar      5fab2bb4384ac06b762638c8fa2740c944b8d080e4796c0c6c2af8b90dd4e5ad
 """
 )
 _TAKERS = {
     "h2": "org.h2.Driver",
     "derby": "org.apache.derby.jdbc.EmbeddedDriver",
     "duckdb": "org.duckdb.DuckDBDriver",
+    "hsqldb": "org.hsqldb.jdbc.JDBCDriver",
 }
 
 
