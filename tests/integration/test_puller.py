@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.config.hoodiestreamer.properties import parse_properties
+from hudi_reconcile.config.load import load_config
 from hudi_reconcile.demo.shop import Shop, open_shop
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.docs import ROOT
@@ -97,6 +98,39 @@ def _same_as_java(spark: SparkSession) -> None:
         found.load(jvm.java.io.StringReader(text))
         java = {str(name): str(found.getProperty(name)) for name in found.stringPropertyNames().toArray()}
         assert {one.key: one.value for one in parse_properties(text)} == java
+
+
+@pytest.mark.parametrize("strategy", ["incrementing", "timestamp"])
+def test_incremental_column_of_a_properties_file_is_a_number_or_a_time_as_the_database_says(
+    pg: Database,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    strategy: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    column = "order_id" if strategy == "incrementing" else "updated_at"
+    fill(pg)
+    (tmp_path / "password").write_text(pg.server.password)
+    (tmp_path / "password").chmod(0o600)
+    keys = {
+        "url": f"jdbc:postgresql://{pg.server.host}:{pg.server.port}/{pg.name}",
+        "user": pg.server.user,
+        "password.file": "password",
+        "table.name": "public.orders",
+        "incremental.pull": "true",
+        "table.incremental.column.name": column,
+    }
+    lines = [f"hoodie.datasource.jdbc.{key}={value}" for key, value in keys.items()]
+    lines += ["hoodie.table.name=orders", "hoodie.base.path=lake/orders"]
+    (tmp_path / "orders.properties").write_text("\n".join(lines))
+
+    assert called(capsys, "init", "--from-props", "orders.properties")[0] == 0
+
+    (table,) = load_config(tmp_path / "reconcile.yaml", {}).tables
+    assert (table.pull.strategy, table.pull.incrementing, table.pull.watermark) == (
+        (strategy, column, ()) if strategy == "incrementing" else (strategy, None, (column,))
+    )
 
 
 @pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
