@@ -16,10 +16,10 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 	tests/unit $(filter-out tests/property/test_core_%,$(wildcard tests/property/test_*.py))
 
 # What make test has no time for. faults runs again what make test ran, and counts.
-LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign writers examples soak soak-hot duel containers
+LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign hdfs writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -100,6 +100,9 @@ strategies: setup ## every pull strategy, into both types of tables, plain and p
 
 foreign: setup ## the tables of other tools that make test has no time for: corrected in one commit, and their own tool goes on
 	@$(BIN)/pytest -q tests/long/test_foreign_tables.py
+
+hdfs: setup ## a lake on a real HDFS, in two processes of this machine: the whole story, a kill, and two hosts that race
+	@$(BIN)/pytest -q tests/long/test_hdfs.py
 
 writers: setup ## apply beside a second writer process, either held at each point of its write, on both types of tables
 	@$(BIN)/pytest -q tests/long/test_second_writer.py

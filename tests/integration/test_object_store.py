@@ -6,7 +6,7 @@ import json
 import socket
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,14 @@ def project(store: ObjectStore, pg: Database, tmp_path: Path, capsys: pytest.Cap
 def test_lake_on_a_store_goes_through_pull_sweep_apply_undo_and_changes_and_survives_a_kill(
     project: Project, store: ObjectStore, tmp_path: Path
 ) -> None:
+    goes_through(project, tmp_path, lambda: LEASE in store.names())
+    assert "s3-canary" not in (tmp_path / "session.log").read_text()
+
+
+def goes_through(project: Project, folder: Path, is_leased: Callable[[], bool]) -> None:
+    """Pull, sweep, apply, undo, changes; then a pull that is killed in its commit, and a night that ends right."""
     config = project.write_config()
-    with OneSession(config, tmp_path / "session.log") as session:
+    with OneSession(config, folder / "session.log") as session:
         assert session.json("pull")["outcome"] == "pulled"
         project.database.execute(
             "update orders set note = 'silent' where order_id <= 3",
@@ -71,13 +77,12 @@ def test_lake_on_a_store_goes_through_pull_sweep_apply_undo_and_changes_and_surv
     assert (applied["outcome"], applied["tables"][0]["corrections"]["applied"]) == ("corrected", 5)
     assert undone["exit_code"] == 0
     assert (code, Counter(json.loads(line)["op"] for line in changes.splitlines())) == (0, {"i": 200})
-    assert LEASE not in store.names()
-    assert "s3-canary" not in (tmp_path / "session.log").read_text()
+    assert not is_leased()
     project.database.execute(FILL.format(401, 403))
     killed_at(project, [place.name for place in PLACES].index("before a page is written to a table that is there"))
-    assert LEASE in store.names()
+    assert is_leased()
     again = finished(
-        begin(config, "run", "--apply", "--format", "json", host=socket.gethostname(), log=tmp_path / "again.log")
+        begin(config, "run", "--apply", "--format", "json", host=socket.gethostname(), log=folder / "again.log")
     )
     assert (again["outcome"], again["tables"][0]["pull"]["rows"]) == ("corrected", 8)
     assert again["tables"][0]["corrections"]["applied"] == 5
