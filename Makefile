@@ -92,8 +92,8 @@ kills: setup ## a paged pull killed at twelve places, and a run over ten tables 
 consumer-kills: setup ## a consumer of changes killed with its JVM twenty times at random: its PostgreSQL table ends as the lake
 	@$(BIN)/pytest -q tests/long/test_consumer_kills.py
 
-change-histories: setup ## random histories of tables with and without each change log: every range of them is told right
-	@$(BIN)/pytest -q tests/long/test_change_histories.py tests/long/test_change_story.py
+change-histories: setup ## random histories of tables with and without each change log, and what Hudi 0.15 wrote: told right
+	@$(BIN)/pytest -q tests/long/test_change_histories.py tests/long/test_change_story.py tests/long/test_hudi_015.py
 
 strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
 	@$(BIN)/pytest -q tests/long/test_strategies.py

@@ -97,6 +97,12 @@ def fruit_table(spark: SparkSession, folder: Path, kind: str, table_options: Map
         frame.write.format("hudi").options(**options, **{"hoodie.datasource.write.operation": operation}).mode(
             "append"
         ).save(str(path))
+    return configured(spark, folder)
+
+
+def configured(spark: SparkSession, folder: Path) -> tuple[str, ...]:
+    """Makes a config for the table `fruit` of a folder; gives when its commits completed."""
+    path = folder / "fruit"
     config = {
         "version": 1,
         "source": {"url": "postgresql+psycopg://nobody@127.0.0.1:1/none"},
