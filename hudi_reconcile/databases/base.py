@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.core.tables.values import Moment, SourceTable
-from hudi_reconcile.sql.dialect import Dialect, Digests, Ranks
+from hudi_reconcile.sql.dialect import Buckets, Dialect, Digests, Ranks
 from hudi_reconcile.sql.statement_text import hide_values
 
 log = logging.getLogger("hudi_reconcile")
@@ -81,6 +81,10 @@ class Engine(Protocol):
     @property
     def digests(self) -> Digests | None:
         """What it takes to digest rows inside the database; None where rows must come to Spark."""
+        ...
+
+    def buckets(self, key: tuple[Column, ...]) -> Buckets | None:
+        """What it takes to tell the md5 bucket of such a key inside the database; None where that is not known."""
         ...
 
     @property
@@ -157,6 +161,10 @@ class Engine(Protocol):
 
 class Untold:
     """What an engine does not tell, unless it knows better."""
+
+    def buckets(self, key: tuple[Column, ...]) -> Buckets | None:  # noqa: ARG002 - the signature is the engines'
+        """Not known beyond the digests."""
+        return None
 
     def timeline(self) -> str | None:
         """Not told."""

@@ -206,6 +206,10 @@ class Source(Protocol):
         """Why the source cannot digest its own rows; empty where it can."""
         ...
 
+    def tells_buckets(self, table: SourceTable, agreement: Agreement) -> bool:
+        """True where the rows of some md5 buckets of the key can be read without the others."""
+        ...
+
     def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
         """Measure link and digest on a sample of rows; three small statements."""
         ...

@@ -28,6 +28,16 @@ def pushdown_blocker(engine: Engine, table: SourceTable, agreement: Agreement) -
     """Why this database cannot digest these rows; empty where it can."""
     if engine.digests is None:
         return f"{engine.dialect.NAME} cannot digest its own rows here"
+    return _wide_key(table, agreement)
+
+
+def tells_buckets(engine: Engine, table: SourceTable, agreement: Agreement) -> bool:
+    """True where this database itself knows which md5 bucket a key is in, as Spark has it."""
+    known = engine.digests or engine.buckets(table.key_columns)
+    return known is not None and not _wide_key(table, agreement)
+
+
+def _wide_key(table: SourceTable, agreement: Agreement) -> str:
     narrow = key_items(table)
     wide = [ours.column.name for item, ours in zip(agreement.key, narrow, strict=True) if item.digits != ours.digits]
     if wide:

@@ -88,6 +88,10 @@ class TableSource:
         """Why the source cannot digest its own rows; empty where it can."""
         return pushdown.pushdown_blocker(self._engine, table, agreement)
 
+    def tells_buckets(self, table: SourceTable, agreement: Agreement) -> bool:
+        """True where some md5 buckets of the key can be read alone."""
+        return pushdown.tells_buckets(self._engine, table, agreement)
+
     def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
         """Measure link and digest on a sample of rows."""
         return pushdown.probe(self._engine, table, agreement, self._request.predicates)
@@ -265,10 +269,10 @@ class TableSource:
 
     def _buckets(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None) -> str | None:
         """Some md5 buckets as a predicate that the source itself decides; None where Spark filters."""
-        dialect = self._engine.digests
-        if segments is None or dialect is None or not isinstance(cut, HashSegments) or cut.by != "md5":
+        if segments is None or not isinstance(cut, HashSegments) or cut.by != "md5":
             return None
-        return bucket_predicate(dialect, pushdown.key_items(table), cut.count, segments)
+        known = self._engine.digests or self._engine.buckets(table.key_columns)
+        return None if known is None else bucket_predicate(known, pushdown.key_items(table), cut.count, segments)
 
     def _near(self, near: Near | None) -> tuple[str, ...]:
         return () if near is None else (near_predicate(self._dialect, near),)

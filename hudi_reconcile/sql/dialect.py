@@ -91,12 +91,10 @@ class Dialect(Protocol):
         ...
 
 
-class Digests(Protocol):
-    """What a database needs beside its dialect to digest its own rows. Each module of `sql/pushdown` is one.
+class Buckets(Protocol):
+    """What a database needs beside its dialect to tell by itself which md5 bucket a key is in.
 
-    The texts are those of core/tables/canonical_text.py; `sql/digests.py` makes the statements. `text` and
-    `number` are SQL expressions.
-    The rows of a database without these are digested in Spark.
+    The texts are those of core/tables/canonical_text.py. `text` and `number` are SQL expressions.
     """
 
     DIALECT: Dialect
@@ -117,16 +115,23 @@ class Digests(Protocol):
         """The first 8 or 15 hex digits of the md5 of the text in UTF-8, as an integer that is not negative."""
         ...
 
-    def floored(self, number: str, divisor: int, /) -> str:
-        """Integer division that rounds down, exact for every signed 64-bit number."""
-        ...
-
     def remainder(self, number: str, divisor: int, /) -> str:
         """What is left of a number that is not negative."""
         ...
 
     def absent(self, value: str, /) -> str:
         """True where the value is NULL and nothing else."""
+        ...
+
+
+class Digests(Buckets, Protocol):
+    """What a database needs to digest its own rows: `sql/digests.py` makes the statements.
+
+    The rows of a database without these are digested in Spark.
+    """
+
+    def floored(self, number: str, divisor: int, /) -> str:
+        """Integer division that rounds down, exact for every signed 64-bit number."""
         ...
 
     def filler(self, octets: int, /) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
 from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import ComparedColumn
-from hudi_reconcile.sql.dialect import Digests
+from hudi_reconcile.sql.dialect import Buckets, Digests
 from hudi_reconcile.sql.reads import where_clause
 
 
@@ -93,7 +93,7 @@ def parse_sums(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -
     return tuple(sorted(kept, key=lambda one: one.segment))
 
 
-def bucket_predicate(database: Digests, key: tuple[ComparedColumn, ...], count: int, segments: SegmentSet) -> str:
+def bucket_predicate(database: Buckets, key: tuple[ComparedColumn, ...], count: int, segments: SegmentSet) -> str:
     """The rows of some hash segments; their number is computed for every row of the table."""
     if not segments.ids:
         return "1 = 0"
@@ -139,17 +139,17 @@ def _segment(database: Digests, what: Digested) -> str:
     return f"case {absent} {ends} else {database.floored(key, cut.width)} - ({cut.start // cut.width}) end"
 
 
-def _bucket(database: Digests, key: tuple[ComparedColumn, ...], count: int) -> str:
+def _bucket(database: Buckets, key: tuple[ComparedColumn, ...], count: int) -> str:
     fields = (
         _field(database, database.DIALECT.quote(item.column.name), database.canonical(item), item) for item in key
     )
     return _modulo(database, tuple(fields), count)
 
 
-def _modulo(database: Digests, fields: tuple[str, ...], count: int) -> str:
+def _modulo(database: Buckets, fields: tuple[str, ...], count: int) -> str:
     return database.remainder(database.md5_number(database.joined(fields), canonical_text.BUCKET_HEX_DIGITS), count)
 
 
-def _field(database: Digests, value: str, text: str, item: ComparedColumn) -> str:
+def _field(database: Buckets, value: str, text: str, item: ComparedColumn) -> str:
     written = database.joined((database.octets(text, item.column), "':'", text))
     return f"(case when {database.absent(value)} then '{canonical_text.NULL_FIELD}' else {written} end)"

@@ -79,6 +79,7 @@ class SourceContract:
         table = ground.port.describe()
         parts = [held_in(ground, MD5, one) for one in range(MD5.count)]
 
+        assert ground.port.tells_buckets(table, agreement_of(table))
         assert in_order([row for part in parts for row in part]) == in_order(ROWS)
         assert max(map(len, parts)) < len(ROWS)
         assert held_in(ground, MD5, 0, 2) == in_order(parts[0] + parts[2])

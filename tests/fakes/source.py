@@ -110,6 +110,9 @@ class FakeSource:
     def find_hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         return self.no_digests
 
+    def tells_buckets(self, table: SourceTable, agreement: Agreement) -> bool:
+        return not self.no_digests
+
     def probe(self, table: SourceTable, agreement: Agreement) -> Probe:
         self.journal.reached("source.probe")
         return self.measured

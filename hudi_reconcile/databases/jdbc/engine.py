@@ -26,7 +26,7 @@ from hudi_reconcile.core.source.jdbc import (
     strip_url,
 )
 from hudi_reconcile.core.source.proposal import UniqueKey
-from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Moment, SourceTable
 from hudi_reconcile.databases.base import (
     Catalogued,
@@ -40,6 +40,7 @@ from hudi_reconcile.databases.base import (
     log_statement,
 )
 from hudi_reconcile.databases.catalog import describe_table
+from hudi_reconcile.databases.jdbc.buckets import KeyBuckets, find_buckets
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.names import find, split_name
 from hudi_reconcile.databases.jdbc.products import ANY_LIMIT, product
@@ -135,6 +136,10 @@ class JdbcEngine(Untold):
     def digests(self) -> None:
         """Rows come to Spark: nothing is known of what this database computes."""
         return None
+
+    def buckets(self, key: tuple[Column, ...]) -> KeyBuckets | None:
+        """Of products with md5 that were run, and keys whose text they write as Spark does."""
+        return find_buckets(self._dialect, self._product.buckets, key)
 
     @property
     def place(self) -> str:

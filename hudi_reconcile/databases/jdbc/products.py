@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from hudi_reconcile.core.tables.canonical_text import BUCKET_HEX_DIGITS
 from hudi_reconcile.core.tables.kinds import Kind
 
 # Drivers may count days before it by the Julian calendar, as java.sql.Date does.
@@ -22,6 +23,11 @@ ROWNUM = "select * from ({select}) where rownum <= {rows}"
 # Of a product that is not known: the first that it understands.
 ANY_LIMIT: Final = (FETCH_FIRST, LIMIT, TOP, ROWNUM)
 _TEXT = Kind.OWN_TEXT
+_BUCKET_TEXTS: Final[Mapping[Kind, str]] = {
+    Kind.TEXT: "{c}",
+    **dict.fromkeys((Kind.INTEGER, Kind.DECIMAL), "cast({c} as varchar)"),
+    Kind.UUID: "lower(cast({c} as varchar))",
+}
 _DUCKDB_KINDS = {
     "FLOAT": Kind.REAL, "HUGEINT": Kind.NUMBER, "UHUGEINT": Kind.NUMBER, "UBIGINT": Kind.NUMBER,
     "VARINT": Kind.NUMBER, "BIGNUM": Kind.NUMBER, "UUID": Kind.UUID, "BIT": _TEXT, "INTERVAL": _TEXT, "JSON": _TEXT,
@@ -72,6 +78,20 @@ class KeySql:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BucketSql:
+    """How the md5 bucket of a key is computed.
+
+    `texts` is the canonical text of a column `{c}` by its kind. `octets` is the length of a text `{t}` in UTF-8, itself as text,
+    and `md5` the first hex digits of its md5 as a number.
+    """
+
+    texts: Mapping[Kind, str]
+    octets: str
+    md5: str
+    hex_digits: int = BUCKET_HEX_DIGITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """One product. Templates hold `{c}`, a quoted column; None where the product has no such form or we know none.
 
@@ -97,6 +117,7 @@ class Product:
     literals: Literals = Literals()
     texts: Texts = Texts()
     keys: KeySql = KeySql()
+    buckets: BucketSql | None = None
     exact: str = "{c}"
     utc: str | None = None
     finer: str | None = None
@@ -122,6 +143,13 @@ _H2 = Product(
     literals=Literals(zoned="timestamp with time zone '{v}+00:00'"),
     texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(rawtohex({c}))"),
     keys=KeySql(hash="ora_hash({c}, 4294967295)"),
+    buckets=BucketSql(
+        texts={**_BUCKET_TEXTS, Kind.CHAR: "trim(trailing ' ' from {c})", Kind.BYTES: "lower(rawtohex({c}))",
+               Kind.DATE: "cast(datediff('DAY', date '1970-01-01', {c}) as varchar)"},
+        octets="cast(octet_length(stringtoutf8({t})) as varchar)",
+        # Eight bytes are a bigint, and the first four keep it from being negative.
+        md5="cast(X'00000000' || substring(hash('MD5', stringtoutf8({t})) from 1 for 4) as bigint)",
+    ),
 )  # fmt: skip
 
 _DERBY = Product(
@@ -159,6 +187,15 @@ _DUCKDB = Product(
     literals=Literals(zoned="timestamptz '{v}+00:00'"),
     texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(hex({c}))"),
     keys=KeySql(hash="hash({c}) % 4294967296"),
+    buckets=BucketSql(
+        texts={
+            **_BUCKET_TEXTS,
+            Kind.BYTES: "lower(hex({c}))",
+            Kind.DATE: "cast(datediff('day', date '1970-01-01', {c}) as varchar)",
+        },
+        octets="cast(strlen({t}) as varchar)",
+        md5="cast('0x' || left(md5({t}), 8) as bigint)",
+    ),
 )
 
 _HANA = Product(

@@ -55,7 +55,7 @@ def cut_portion(
     if part.budget_seconds is None and part.max_duty >= 1:
         cut = cut_keys(job.sweep, scope.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.sweep.segments), partitions, listed)
-    in_parts = not source.find_hindrance(scope.table, scope.agreement)
+    in_parts = source.tells_buckets(scope.table, scope.agreement)
     fresh = cut_keys(job.sweep, scope.table, source, md5=in_parts)
     cut, earlier = continue_coverage(part.earlier, subject, fresh, job.sweep.segments)
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"

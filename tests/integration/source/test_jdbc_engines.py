@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -259,6 +260,45 @@ def test_query_is_described_as_its_table_and_its_rows_are_pulled(
     assert project.json("pull").table["pull"]["rows"] == rows
     swept = project.json("sweep")
     assert (swept.code, swept.document["outcome"]) == (0, "clean"), swept
+
+
+@pytest.mark.parametrize(
+    ("product", "moment"), [("h2", "timestamp"), ("h2", "varchar(10)"), ("duckdb", "varchar"), ("derby", "varchar(10)")]
+)
+def test_budget_of_a_key_that_is_no_integer_is_spent_in_parts_where_the_product_tells_them_and_else_not(
+    driven: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], product: str, moment: str
+) -> None:
+    database = JdbcDatabase(driven, product, tmp_path)
+    project = Project(tmp_path, cast("Any", database), capsys)
+    old = OLD.get(product, OLD["h2"])
+    key = "'k' || trim(cast({n} as char(5)))" if moment != "timestamp" else "timestamp '2024-01-01 00:00:{n:02}'"
+    rows = ", ".join(f"({key.format(n=n)}, {n}, {old})" for n in range(60))
+    database.execute(
+        f'create table "t" ("k" {moment} not null, "v" integer, "seen" timestamp)', f'insert into "t" values {rows}'
+    )
+    project.source = {"url": database.url}
+    project.settings = {
+        "name": "t",
+        "source": {"table": '"t"', "key": ["k"]},
+        "pull": {"strategy": "timestamp", "watermark": ["seen"]},
+        "lake": {"path": "lake/t", "type": "copy_on_write"},
+        "sweep": {"segments": 4},
+    }
+    assert project.json("pull").code == 0
+    database.execute('update "t" set "v" = -1 where "v" = 7', 'delete from "t" where "v" in (20, 40)')
+
+    swept = [project.json("sweep", "--budget", "1ms") for _ in range(4)]
+
+    read = [ran.table["source"]["rows"] for ran in swept]
+    notes = [any("all were compared at once" in note for note in ran.table["notes"]) for ran in swept]
+    found = sum((Counter(ran.drift) for ran in swept), Counter())
+    if product == "derby" or moment == "timestamp":
+        assert (read, notes, {ran.code for ran in swept}) == ([58] * 4, [True] * 4, {1})
+        return
+    assert (sum(read), notes, {ran.code for ran in swept}) == (58, [False] * 4, {3}), read
+    assert max(read) < 40
+    assert found == {"updated_without_watermark": 1, "deleted": 2}
+    assert swept[-1].table["coverage"]["never_compared"] == 0
 
 
 ZONED = {"h2": "timestamp with time zone", "derby": "timestamp", "duckdb": "timestamptz"}

@@ -5,16 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
+from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet
+from hudi_reconcile.core.tables.canonical_text import bucket, render_canonical_text
+from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
 from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, read
+from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.spark.jdbc_catalog import open_database
 from tests.support.jdbc import JdbcDatabase, add_drivers
 
@@ -137,3 +144,74 @@ def test_text_that_the_database_sorts_by_a_language_comes_once_a_row(
         assert (plan.how, len(plan.parts)) == ("rank", PARTS)
         assert max(sizes) * len(sizes) <= 1.5 * sum(sizes), sizes
         assert once
+
+
+HOSTILE = ("", " ", "a ", "A", "a", "ä", "a\u0308", "~", "1:é", "😀", "\uffff", "x" * 300, "it's", "\\", "é" * 9)
+UUIDS = (
+    "018e2fb8-97c5-7000-8000-00805f9b34fb",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    "0a0b0c0d-0000-4000-8000-0123456789ab",
+)
+MADE: dict[str, tuple[str, str, tuple[Any, ...]]] = {
+    "txt": ("varchar(400)", "'{}'", HOSTILE),
+    "num": ("bigint", "{}", (0, -7, 2**63 - 1, -(2**63), 10**12)),
+    "amount": ("decimal(20,6)", "{}", tuple(map(Decimal, ("0", "-0.000001", "0.1", "12345678901234.5", "7")))),
+    "dt": (
+        "date",
+        "date '{}'",
+        tuple(map(date, (1, 1582, 1582, 1969, 9999), (1, 10, 10, 12, 12), (1, 10, 15, 31, 31))),
+    ),
+    "id": ("uuid", "'{}'", UUIDS),
+    "raw": ("varbinary(20)", "'{}'", (b"", b"\x00", b"\xff\x80", bytes(range(20)))),
+    "part": ("char(4)", "'{}'", ("", "a", "ab", " x")),
+}
+BUCKETS = 7
+
+
+@pytest.mark.parametrize("product", ["h2", "duckdb"])
+@pytest.mark.parametrize("name", MADE)
+def test_hash_segment_that_a_product_tells_holds_the_keys_that_python_and_spark_put_there(
+    spark: SparkSession, tmp_path: Path, product: str, name: str
+) -> None:
+    """Alone, and beside a number that is NULL in every other row."""
+    add_drivers(spark)
+    database = JdbcDatabase(spark, product, tmp_path)
+    kind, form, values = MADE[name]
+    kind = {"varbinary(20)": "blob"}.get(kind, kind) if product == "duckdb" else kind
+    written = [_written(product, form, value) for value in values]
+    numbers = [None if at % 2 else at for at in range(len(values))]
+    rows = [f"({sql}, {'null' if numbers[at] is None else at}, {at})" for at, sql in enumerate(written)]
+    database.execute(f'create table "t" ("k" {kind}, "n" integer, "at" integer)')
+    database.execute(f'insert into "t" values {", ".join(rows)}')
+    for key, parts in ((("k",), [(value,) for value in values]), (("n", "k"), list(zip(numbers, values, strict=True)))):
+        kinds, scale, found = _rows_by_segment(spark, database, key)
+        expected = [
+            bucket([render_canonical_text(one, value, scale) for one, value in zip(kinds, row, strict=True)], BUCKETS)
+            for row in parts
+        ]
+        assert found == dict(enumerate(expected)), (product, name, key)
+
+
+def _rows_by_segment(
+    spark: SparkSession, database: JdbcDatabase, key: tuple[str, ...]
+) -> tuple[list[Kind], int, dict[int, int]]:
+    """The key's kinds, its scale, and in which segments a read of that segment alone finds each row; every row once."""
+    jvm = spark._jvm
+    engine = JdbcEngine(JdbcSource(url=database.url), lambda login: open_database(jvm, login))
+    found: list[tuple[int, int]] = []
+    try:
+        source = TableSource(engine, TableRequest("t", '"t"', key=key), spark, zone="UTC")
+        table = source.describe()
+        for segment in range(BUCKETS):
+            frame = source.read_rows(table, HashSegments(key, BUCKETS, "md5"), SegmentSet.of([segment]))
+            found += [(int(row["c2"]), segment) for row in cast("DataFrame", frame).select("c2").collect()]
+    finally:
+        engine.close()
+    assert len(dict(found)) == len(found)
+    return [column.kind for column in table.key_columns], table.key_columns[-1].scale or 0, dict(found)
+
+
+def _written(product: str, form: str, value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'" if product == "h2" else "'" + "".join(f"\\x{one:02x}" for one in value) + "'::blob"
+    return form.format(str(value).replace("'", "''"))
