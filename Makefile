@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 LOWEST := .venv-lowest
+STREAMER := .venv-streamer
 LOCKS  := requirements-build.lock requirements.lock
 # --no-build-isolation: what builds a package is locked too, and not fetched at its newest beside the lock.
 PIP     := -m pip install --quiet --disable-pip-version-check
@@ -16,10 +17,10 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 	tests/unit $(filter-out tests/property/test_core_%,$(wildcard tests/property/test_*.py))
 
 # What make test has no time for. faults runs again what make test ran, and counts.
-LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign hdfs writers examples soak soak-hot duel containers
+LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign hdfs streamer writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -104,6 +105,12 @@ foreign: setup ## the tables of other tools that make test has no time for: corr
 hdfs: setup ## a lake on a real HDFS, in two processes of this machine: the whole story, a kill, and two hosts that race
 	@$(BIN)/pytest -q tests/long/test_hdfs.py
 
+streamer: setup ## HoodieStreamer itself, 0.14 on a Spark 3.4 of its own: its tables are corrected, and it goes on
+	@$(PYTHON) -m venv $(STREAMER)
+	@$(STREAMER)/bin/python $(INSTALL) -r requirements-build.lock
+	@$(STREAMER)/bin/python $(INSTALL) -r requirements-streamer.lock
+	@$(BIN)/pytest -q tests/long/test_hoodie_streamer.py
+
 writers: setup ## apply beside a second writer process, either held at each point of its write, on both types of tables
 	@$(BIN)/pytest -q tests/long/test_second_writer.py
 
@@ -186,5 +193,5 @@ man: setup ## the man page docs/hudi-reconcile.1, made of the commands' own help
 	@$(BIN)/python -m tests.support.man > docs/hudi-reconcile.1
 
 clean: ## remove what setup, tests and demo made
-	rm -rf $(VENV) $(LOWEST) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) $(STREAMER) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
