@@ -19,6 +19,7 @@ from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import LARGEST_SECRET_BYTES, Environment, ReadFile, read_text_file
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.plan.catalog_sync import choose_sync, leave_out_sync
 from hudi_reconcile.core.source.jdbc import JdbcLogin, is_jdbc
 from hudi_reconcile.core.sweep.segments import Segmentation
 from hudi_reconcile.core.tables.agreement import Agreement
@@ -28,6 +29,7 @@ from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc.engine import Connect, JdbcEngine, JdbcSource
 from hudi_reconcile.databases.registry import find_own_jars
 from hudi_reconcile.databases.urls import build_connection, open_engine
+from hudi_reconcile.lake.catalog import sync_catalog
 from hudi_reconcile.lake.files import read_address
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.lake.options import retention
@@ -69,13 +71,15 @@ class World:
             raise RuntimeError("edges were asked for before the Spark session was opened")
         spark = self.session.spark
         kept = {} if table.lake.adopt else retention(table.lake.keep_commits)
-        options, adopt = {**kept, **table.lake.options}, table.lake.adopt
+        options, adopt = {**kept, **leave_out_sync(table.lake.options)}, table.lake.adopt
         alone = self.session.alone
         index = table.lake.index
         lake = HudiLake(spark, table.lake.path, name=table.name, options=options, adopt=adopt, index=index, alone=alone)
         make = partial(_comparer, self.session, table, secrets.token_bytes(32))
         whole_commit = partial(STOP.hold, partial(cancel_jobs, spark))
-        return Edges(self._source(table), lake, make, self.clock, whole_commit, lambda: bool(STOP.signal))
+        sync = choose_sync(table.lake.options)
+        catalog = (lambda: None) if sync is None else partial(sync_catalog, spark, table.lake.path, sync)
+        return Edges(self._source(table), lake, make, self.clock, whole_commit, lambda: bool(STOP.signal), catalog)
 
     def _jvm(self) -> object:
         if self.session is None:

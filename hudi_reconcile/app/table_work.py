@@ -23,6 +23,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.deadline import Deadline, first_deadline, unbegun_error
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan.catalog_sync import tell_of_sync
 from hudi_reconcile.core.pull.retry import table_wait_seconds
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
@@ -78,6 +79,7 @@ class Work:
     """What is done with each table, and where results and provenance are put as they come. `begun` are the tables' names.
 
     `keep` writes a result down as soon as it stands, for a run that is killed. `until` is the end of the run's own time.
+    `writes`: the lake may be another afterwards, which a catalog is to show.
     """
 
     act: Act
@@ -90,6 +92,7 @@ class Work:
     keep: Callable[[TableResult], None]
     begun: set[str] = field(default_factory=set)
     until: Deadline | None = None
+    writes: bool = False
 
 
 def share_lanes(config: Config, tables: Sequence[TableConfig], jobs: int) -> Lanes:
@@ -243,6 +246,8 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         earlier = result
         one, result, ending = _try(world, session, table, work, limit)
         result = add_earlier(result, earlier)
+    if work.writes and one is not None and not isinstance(ending, STOPS) and not has_lost_java(session):
+        result, ending = _synced(one, result, ending)
     with STOP.hold():  # what was done is told, whenever the signal comes
         seconds = world.clock.monotonic_seconds() - begun
         _end(
@@ -250,6 +255,19 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         )
     if isinstance(ending, STOPS):
         raise ending
+
+
+def _synced(
+    one: TableRun, result: TableResult, ending: BaseException | None
+) -> tuple[TableResult, BaseException | None]:
+    """The result with what became of the catalog. A stop while it is brought up to date takes nothing from the result."""
+    try:
+        return tell_of_sync(result, one.edges.sync_catalog()), ending
+    except STOPS as stop:
+        error = describe_stop(
+            stop, "while the catalog was brought up to date, after the work was done", what="the run was "
+        )
+        return replace(result, outcome=Outcome.UNVERIFIED, error=result.error or error), stop
 
 
 def _try(

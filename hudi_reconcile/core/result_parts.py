@@ -68,6 +68,7 @@ class CompareSettings:
 
 
 KILLED = "Killed"  # the type of the error of a table whose run was killed: what it committed, the lake alone knows
+UNSYNCED = "CatalogSyncError"  # the error of a table with which all went well but its catalog
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import Failure, Unverified
+from hudi_reconcile.core.result_parts import UNSYNCED, Failure, Unverified
 from hudi_reconcile.core.sweep.coverage import are_outside
 
 Document = Mapping[str, Any]
@@ -29,12 +29,17 @@ def is_wholly_corrected(table: Document) -> bool:
     done = table["corrections"]
     planned = done["upserts"] + done["deletes"]
     return (
-        table["outcome"] in _VERIFIED_FULLY
+        (table["outcome"] in _VERIFIED_FULLY or lacks_catalog(table))
         and bool(table["verified_at"])
         and done["applied"] + done.get("applied_before", 0) == planned > 0
         and not any(done.get(status, 0) for status in _LEFT)
         and sum(table["findings"].values()) <= planned
     )
+
+
+def lacks_catalog(table: Document) -> bool:
+    """True where all went well, but that the catalog was not brought up to date."""
+    return (table.get("error") or {}).get("type") == UNSYNCED
 
 
 def describe_result(result: TableResult) -> str:
@@ -101,7 +106,7 @@ def result_without_plan(table: Mapping[str, Any], run_id: str) -> TableResult | 
     Without it, an apply of the other tables would be `corrected`, and a table that nobody compared would seem right.
     """
     outcome = Outcome(table["outcome"])
-    if outcome in _RIGHT:
+    if outcome in _RIGHT or lacks_catalog(table):
         return None
     error = table.get("error")
     if outcome is Outcome.DRIFT:

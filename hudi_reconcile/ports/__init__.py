@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+from hudi_reconcile.core.plan.catalog_sync import SyncOutcome
 from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, SegmentDigest, WholeLake
 from hudi_reconcile.ports.lake import (
     AS_SOURCE,
@@ -79,7 +80,8 @@ class Edges:
     """All that one table's work may touch.
 
     `whole_commit` guards a block that makes a commit and notes it: a wish to stop the process waits until its end.
-    `is_stopping` says that the process was asked to stop, of which an error may have come.
+    `is_stopping` says that the process was asked to stop, of which an error may have come. `sync_catalog` brings the catalog up
+    to date with the lake, and says what became of it; None where no catalog is to show the table.
     """
 
     source: Source
@@ -88,3 +90,4 @@ class Edges:
     clock: Clock
     whole_commit: Callable[[], AbstractContextManager[None]] = nullcontext
     is_stopping: Callable[[], bool] = bool
+    sync_catalog: Callable[[], SyncOutcome | None] = lambda: None

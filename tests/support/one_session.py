@@ -64,14 +64,22 @@ class OneSession:
 
         `kill` is a place at which the executors of a cluster in that folder are killed, once.
         """
+        return self._ask({"line": ["-c", str(self.config), *arguments], "kill": kill and (kill[0], str(kill[1]))})
+
+    def _ask(self, asked: dict[str, Any]) -> tuple[int, str]:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        asked = {"line": ["-c", str(self.config), *arguments], "kill": kill and (kill[0], str(kill[1]))}
         print(json.dumps(asked), file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
         assert answer, self.log.read_text()[-5000:]
         code, out = json.loads(answer)
         return code, out
+
+    def query(self, sql: str) -> list[list[str | None]]:
+        """The rows of a query in that Spark, each value as text."""
+        _, out = self._ask({"sql": sql})
+        found: list[list[str | None]] = json.loads(out)
+        return found
 
     def json(self, *arguments: str, kill: tuple[str, Path] | None = None) -> dict[str, Any]:
         """The document of a command line."""
@@ -85,9 +93,16 @@ def main(config: str) -> None:
     request = request_session(load(config).config)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    with open_session(request):
+    with open_session(request) as session:
         for line in sys.stdin:
             said, asked = io.StringIO(), json.loads(line)
+            if "sql" in asked:
+                rows = [
+                    [None if one is None else str(one) for one in row]
+                    for row in session.spark.sql(asked["sql"]).collect()
+                ]
+                print(json.dumps([0, json.dumps(rows)]), file=answers, flush=True)
+                continue
             with ExitStack() as stack:
                 if asked["kill"]:
                     place, folder = asked["kill"]

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from hudi_reconcile.app.connections import open_engine_for_doctor, reader_of, request_session
+from hudi_reconcile.app.doctor.catalog import catalog_checks
 from hudi_reconcile.app.doctor.lake import (
     folder_check,
     lake_checks,
@@ -179,6 +180,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
         yield from lake_checks(build_job(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
         yield from lock_check(table.name, build_job(table, "doctor").lake.path, table.lake.options, config.jars.paths)
         yield from writers_check(build_job(table, "doctor"))
+        yield from catalog_checks(table.name, table.lake.options, config.spark.conf, config.jars.paths)
 
 
 def _origin(config: Config, environ: Environment, path: str) -> Origin:

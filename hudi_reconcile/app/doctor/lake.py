@@ -94,7 +94,7 @@ def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[
         return
     check = f"{name}: lock"
     try:
-        way = choose_lock(path, options, has_client=_hold_classes(jars, client_classes(path)))
+        way = choose_lock(path, options, has_client=hold_classes(jars, client_classes(path)))
     except ReconcileError as error:
         yield failed_check(check, error)
         return
@@ -104,7 +104,8 @@ def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[
     yield Check(check, "ok", f"{way.provider} keeps writers of {path} apart (not tried){lease}")
 
 
-def _hold_classes(jars: Sequence[Path], names: Sequence[str]) -> bool:
+def hold_classes(jars: Sequence[Path], names: Sequence[str]) -> bool:
+    """Whether these jars hold every one of these classes; False for none."""
     wanted = {name.replace(".", "/") + ".class" for name in names}
     if not wanted:
         return False

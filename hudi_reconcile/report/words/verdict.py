@@ -7,7 +7,7 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.core.result_queries import open_drift
+from hudi_reconcile.core.result_queries import lacks_catalog, open_drift
 from hudi_reconcile.report.words.rules import of_status, rule_errors, rules_sentence
 
 Document = Mapping[str, Any]
@@ -87,6 +87,11 @@ def verdict(run: Document) -> str:
 
 
 def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
+    stale = [table["name"] for table in tables if lacks_catalog(table)]
+    if stale:
+        others = [table for table in tables if not lacks_catalog(table)]
+        rest = f" {_not_verified(run, others, list_text([one['name'] for one in others]))}" if others else ""
+        return f"The lake is as this run left it, but the catalog may not show that: {list_text(stale)}.{rest}"
     if run["command"] == "pull":
         return f"Not pulled: {names}."
     if run["command"] == "apply" and all(map(_is_written, tables)):

@@ -1,0 +1,74 @@
+"""Brings a catalog up to date with a lake table, by Hudi's own sync tools. Writes the catalog alone, and may be repeated.
+
+Only schema and partitions that changed since the last sync are sent; a table that the catalog shows as it is costs a look at it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from hudi_reconcile.core.errors import LakeError
+from hudi_reconcile.core.plan.catalog_sync import CatalogSync, SyncOutcome
+from hudi_reconcile.core.plan.lake_failures import describe_causes
+from hudi_reconcile.lake.bridge import Timeline, list_causes
+from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table
+
+# A metastore that takes the connection and says nothing would hold a run for Hive's 600 s, several times over.
+_PATIENCE = {"hive.metastore.client.socket.timeout": "60s"}
+_LONGEST_SCHEMA = "spark.sql.sources.schemaStringLengthThreshold"
+
+
+def sync_catalog(spark: SparkSession, path: str, sync: CatalogSync) -> SyncOutcome | None:
+    """Run every tool, whether or not one before it failed; None where there is no table yet."""
+    path = path.rstrip("/") or path
+    try:
+        if not has_table(Files(spark, path), path):
+            return None
+        properties = Timeline(spark, path).properties()
+    except (Py4JError, LakeError) as error:
+        return SyncOutcome(path, (_describe(error),), sync.forgives)
+    failures, name = [], sync.name(properties)
+    for tool in sync.tools:
+        try:
+            _run_tool(spark, path, tool, {**_facts(spark, properties), **sync.settings(properties)})
+        except (Py4JError, PySparkException) as error:
+            failures.append(f"{tool.rpartition('.')[2]}: {_describe(error)}")
+    return SyncOutcome(name, tuple(failures), sync.forgives)
+
+
+def _run_tool(spark: SparkSession, path: str, tool: str, settings: dict[str, str]) -> None:
+    jvm: Any = spark._jvm  # noqa: SLF001  py4j has no public door
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    hadoop = session.sessionState().newHadoopConf()
+    for key, value in _PATIENCE.items():
+        if hadoop.get(key) is None:
+            hadoop.set(key, value)
+    properties = jvm.org.apache.hudi.common.config.TypedProperties()
+    for key, value in settings.items():
+        properties.setProperty(key, value)
+    place = jvm.org.apache.hadoop.fs.Path(path)
+    files = place.getFileSystem(hadoop)
+    # With its scheme, since the metastore would give a bare path its own.
+    full = files.makeQualified(place).toString()
+    kind = settings.get("hoodie.datasource.hive_sync.base_file_format", "PARQUET")
+    jvm.org.apache.hudi.sync.common.util.SyncUtilHelpers.runHoodieMetaSync(tool, properties, hadoop, files, full, kind)
+
+
+def _facts(spark: SparkSession, properties: dict[str, str]) -> dict[str, str]:
+    """What Hudi's writer adds to the table's properties."""
+    return {
+        "hoodie.meta_sync.spark.version": spark.version,
+        "hoodie.datasource.hive_sync.schema_string_length_thresh": spark.conf.get(_LONGEST_SCHEMA) or "4000",
+        "hoodie.meta.sync.metadata_file_listing": str(bool(properties.get(METADATA_PARTITIONS))).lower(),
+    }
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, Py4JJavaError):
+        return describe_causes(list_causes(error))
+    return error.message if isinstance(error, LakeError) else type(error).__name__
