@@ -5,6 +5,7 @@ Only schema and partitions that changed since the last sync are sent; a table th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -38,6 +39,7 @@ def sync_catalog(spark: SparkSession, path: str, sync: CatalogSync) -> SyncOutco
             _run_tool(spark, path, tool, {**_facts(spark, properties), **sync.settings(properties)})
         except (Py4JError, PySparkException) as error:
             failures.append(f"{tool.rpartition('.')[2]}: {_describe(error)}")
+    _forget_reads(spark, name)
     return SyncOutcome(name, tuple(failures), sync.forgives)
 
 
@@ -57,6 +59,14 @@ def _run_tool(spark: SparkSession, path: str, tool: str, settings: dict[str, str
     full = files.makeQualified(place).toString()
     kind = settings.get("hoodie.datasource.hive_sync.base_file_format", "PARQUET")
     jvm.org.apache.hudi.sync.common.util.SyncUtilHelpers.runHoodieMetaSync(tool, properties, hadoop, files, full, kind)
+
+
+def _forget_reads(spark: SparkSession, name: str) -> None:
+    """Let a session that read the table by name, and shares ours, look anew: Spark keeps the files that it saw then."""
+    for one in (name, f"{name}_ro", f"{name}_rt"):  # those of a merge_on_read table
+        with suppress(Py4JError, PySparkException):  # no catalog of this session's, or one that does not answer
+            if spark.catalog.tableExists(one):
+                spark.catalog.refreshTable(one)
 
 
 def _facts(spark: SparkSession, properties: dict[str, str]) -> dict[str, str]:

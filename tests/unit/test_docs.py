@@ -112,7 +112,7 @@ def test_config_of_many_tables_is_valid_and_means_what_the_page_says(tmp_path: P
     assert [table.name for table in found.choose(TableChoice(tags=("finance",)))] == ["invoices"]
 
 
-@pytest.mark.parametrize("name", ["cluster.md", "stopping.md"])
+@pytest.mark.parametrize("name", ["catalogs.md", "cluster.md", "stopping.md"])
 def test_whole_configs_of_a_page_are_valid(tmp_path: Path, name: str) -> None:
     configs = [text for text in blocks(ROOT / "docs" / name, "yaml") if text.startswith("version:")]
 
