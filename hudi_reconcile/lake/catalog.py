@@ -21,6 +21,7 @@ from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table
 
 # A metastore that takes the connection and says nothing would hold a run for Hive's 600 s, several times over.
 _PATIENCE = {"hive.metastore.client.socket.timeout": "60s"}
+_UNREACHED = "Could not connect to meta store"  # of Hive's client, whose other messages may hold a partition's value
 _LONGEST_SCHEMA = "spark.sql.sources.schemaStringLengthThreshold"
 
 
@@ -80,5 +81,7 @@ def _facts(spark: SparkSession, properties: dict[str, str]) -> dict[str, str]:
 
 def _describe(error: Exception) -> str:
     if isinstance(error, Py4JJavaError):
-        return describe_causes(list_causes(error))
+        causes = list_causes(error)
+        is_deaf = any(_UNREACHED in one.message for one in causes)
+        return f"{describe_causes(causes)}{'; no metastore answers' if is_deaf else ''}"
     return error.message if isinstance(error, LakeError) else type(error).__name__

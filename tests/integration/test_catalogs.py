@@ -6,21 +6,25 @@ One process of its own has a session with Hive's catalog; the commands and the r
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from ruamel.yaml import YAML
 
-from tests.integration.project import Project
+from tests.integration.project import Project, in_lake, in_source
 from tests.support.docs import ROOT, blocks
 from tests.support.one_session import OneSession
 from tests.support.postgres import Database
 
 PAGE = ROOT / "docs" / "catalogs.md"
 URIS = "hoodie.datasource.hive_sync.metastore.uris"
+CANARY, SOON_SECONDS = "catalog-canary", 180.0
+STALE = "UNVERIFIED  The lake is as this run left it, but the catalog may not show that: orders."
 PASSWORD = "hoodie.datasource.hive_sync.password"
 MAKE = """create table {} (order_id bigint primary key, region text, note text, placed_at timestamp not null,
                          updated_at timestamp not null)"""
@@ -112,7 +116,14 @@ def test_readers_of_a_catalog_get_new_columns_partitions_and_corrected_rows_afte
         shown = catalog.rows("shop.orders", *columns)
         return shown == sorted(map(tuple, found), key=str)
 
+    options = project.settings["lake"]["options"]
+    options[URIS] = f"thrift://127.0.0.1:{closed_port()}"
+    project.write_config()
+    deaf = session.json("pull", "-t", "orders")
+    del options[URIS]
+    project.write_config()
     first = session.json("pull")
+    assert (deaf["exit_code"], first["tables"][0]["pull"]["rows"]) == (3, 0)  # it syncs though it commits nothing
     assert agree("order_id", "region", "note", "placed_at")
     assert {len(catalog.rows(f"shop.{name}", "order_id")) for name in ("items", "items_ro", "items_rt")} == {20}
     assert catalog.own_columns("orders")["placed_at"] == "timestamp"
@@ -150,3 +161,77 @@ def test_readers_of_a_catalog_get_new_columns_partitions_and_corrected_rows_afte
     assert ended == ["pulled", "pulled", "corrected", "corrected"]
     notes = [one["tables"][0]["notes"] for one in (first, second, applied, undone)]
     assert all("catalog: shop.orders shows the table as this run left it" in one for one in notes)
+
+
+def test_commands_beside_a_metastore_that_is_down_say_that_their_commits_stand_and_end_soon(
+    spark: SparkSession, project: Project
+) -> None:
+    options = project.settings["lake"]["options"]
+    options |= {URIS: f"thrift://127.0.0.1:{closed_port()}", PASSWORD: CANARY}
+    project.more = []
+    begun = time.monotonic()
+
+    pulled = project.run("pull")
+    ended_seconds = time.monotonic() - begun
+    project.database.execute("update orders set note = 'silent' where order_id = 3")
+    swept = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes")
+    options["hoodie.datasource.hive_sync.ignore_exceptions"] = "true"
+    ignored = project.json("pull")
+    said = "".join(ran.out + ran.err for ran in (pulled, applied, ignored, project.run("config", "show")))
+
+    assert (pulled.code, pulled.out.splitlines()[0]) == (3, STALE)
+    assert "is in the lake and stands" in pulled.out
+    assert "shop.orders in the catalog was not brought up to date" in pulled.out
+    assert "no metastore answers" in pulled.out
+    assert ended_seconds < SOON_SECONDS
+    assert (swept.code, swept.table["notes_open"]) == (1, 0)  # it writes nothing, so it syncs nothing
+    done = applied.table["corrections"]
+    assert (applied.code, applied.table["error"]["type"], done["applied"]) == (3, "CatalogSyncError", 1)
+    assert f"commit {done['instants'][0]} is in the lake" in applied.table["error"]["message"]
+    assert applied.table["verified_at"]
+    assert in_lake(spark, project, "order_id", "note") == in_source(project, "order_id", "note")
+    assert (ignored.code, ignored.table["error"], ignored.table["notes_open"]) == (0, None, 1)
+    files = [path for folder in ("reports", "lake") for path in (project.folder / folder).rglob("*") if path.is_file()]
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
+    assert CANARY not in said
+    assert f"{PASSWORD}: '***'" in said
+
+
+def test_sparks_own_catalog_shows_new_columns_partitions_and_corrected_rows_and_a_plain_location_only_rows(
+    spark: SparkSession, project: Project
+) -> None:
+    project.settings["lake"]["options"] = YAML(typ="safe").load(blocks(PAGE, "yaml")[1])["lake"]["options"]
+    project.more = []
+    name, *location = blocks(PAGE, "sql")[0].split("/data/lake/orders")
+    spark.sql("create database shop")
+    try:
+        assert project.json("pull").code == 0
+        spark.sql(str(project.lake).join([name, *location]))
+        assert spark.table("shop.orders").count() == spark.table("orders").count() == 20
+        project.database.execute(
+            "alter table orders add column paid numeric(10,2)",
+            FILL.format("orders", "late", 21, 25),
+            "update orders set paid = 7.5 where order_id > 20",
+        )
+        assert project.json("pull").code == 0
+        project.database.execute(
+            "update orders set paid = 1 where order_id = 3", "delete from orders where order_id = 4"
+        )
+        assert project.json("sweep").code == 1
+        assert project.json("apply", "latest", "--yes").code == 0
+
+        shown = spark.table("shop.orders").selectExpr("order_id", "region", "paid").collect()
+        spark.sql("refresh table orders")
+        plain = spark.table("orders")
+        assert sorted(map(tuple, shown)) == in_source_by_key(project, "order_id", "region", "paid")
+        assert len(spark.sql("show partitions shop.orders").collect()) == 2
+        assert (plain.count(), "paid" in plain.columns) == (24, False)
+    finally:
+        spark.sql("drop table if exists orders")
+        spark.sql("drop database shop cascade")
+    assert len(in_lake(spark, project, "order_id")) == 24  # a catalog's entry is no more than that
+
+
+def in_source_by_key(project: Project, *columns: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in project.database.query(f"select {', '.join(columns)} from orders"))

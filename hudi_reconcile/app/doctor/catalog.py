@@ -14,6 +14,7 @@ from hudi_reconcile.core.plan.catalog_sync import HIVE_TOOL, URIS, choose_sync
 
 _METASTORE = "spark.hadoop.hive.metastore.uris"
 _EMBEDDED = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_OF_SPARK = "hoodie.datasource.hive_sync.use_spark_catalog"
 _IN_BUNDLE = "org.apache.hudi.hive."
 _PORT, _PATIENCE_SECONDS = 9083, 3.0
 
@@ -30,7 +31,9 @@ def catalog_checks(
     if missing:
         fix = "name the jar that holds it in jars.paths: docs/catalogs.md"
         yield Check(check, "fail", f"{', '.join(missing)} is in no jar of jars.paths", fix)
-    if HIVE_TOOL in sync.tools and sync.mode == "hms":
+    if HIVE_TOOL in sync.tools and options.get(_OF_SPARK, "").lower() == "true":
+        yield Check(check, "ok", "the catalog of the session that runs the command (not tried)")
+    elif HIVE_TOOL in sync.tools and sync.mode == "hms":
         yield _metastore(check, options.get(URIS) or spark_conf.get(_METASTORE, ""), spark_conf)
     elif HIVE_TOOL in sync.tools:
         fix = "lake: {options: {hoodie.datasource.hive_sync.mode: hms}}"

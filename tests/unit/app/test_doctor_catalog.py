@@ -56,6 +56,7 @@ def test_metastore_that_takes_none_fails_and_one_of_two_is_a_warning(metastore: 
 def test_metastore_within_the_session_and_hiveserver2_are_named_as_not_tried() -> None:
     assert "not tried" in only_check(HMS, {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:x"}).detail
     assert only_check({ON: "true"}).status == "warn"
+    assert "not tried" in only_check({**HMS, "hoodie.datasource.hive_sync.use_spark_catalog": "true"}).detail
 
 
 def test_tool_of_another_jar_fails_until_that_jar_is_named(tmp_path: Path) -> None:
