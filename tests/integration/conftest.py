@@ -30,6 +30,7 @@ _LONGEST = (
     "test_cluster.py",
     "test_histories.py",
     "test_strategies.py",
+    "test_catalogs.py",
     "test_every_kind.py",
     "source/test_jdbc_engines.py",
     "source/test_jdbc_parts.py",

@@ -23,6 +23,7 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.deadline import Deadline, table_key
 from hudi_reconcile.core.errors import RefusedError, SourceError, Terminated, TimeLimitError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.plan.catalog_sync import SyncOutcome
 from hudi_reconcile.core.result import RunResult, TableResult
 from hudi_reconcile.core.result_parts import Failure
 from hudi_reconcile.evidence.verify import verify
@@ -162,9 +163,19 @@ Work = Callable[[TableRun, Spark], TableResult]
 
 
 def performed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: str, act: Work, *, jobs: int = 1
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limits: str,
+    act: Work,
+    *,
+    jobs: int = 1,
+    command: str = "sweep",
+    sync: Callable[[], SyncOutcome | None] = lambda: None,
 ) -> tuple[RunResult, list[bool]]:
-    """A run of three tables with the real evidence, and how the database was closed: at once, or not."""
+    """A run of three tables with the real evidence, and how the database was closed: at once, or not.
+
+    `sync` is what the catalog of each table does.
+    """
     own = dict(one.split("=") for one in limits.split())
     entries = [
         f"  - {{name: {name}, source: {{table: {name}}}, lake: {{path: {name}}}, time_limit: {own.get(name, 'null')}}}\n"
@@ -182,7 +193,7 @@ def performed(
         clock=HostClock(),
         engine=SimpleNamespace(sent=(), close=close),
         expect_rows=lambda _: 0,
-        edges=lambda _: World.new().edges,
+        edges=lambda _: replace(World.new().edges, sync_catalog=sync),
     )
 
     @contextmanager
@@ -195,7 +206,7 @@ def performed(
     monkeypatch.setattr(table_work, "open_world", lambda _: nullcontext(opened))
     monkeypatch.setattr(table_work, "hold_session", session)
     call = Call(config, "reconcile.yaml", config.tables, jobs=jobs)
-    done = perform("sweep", call, lambda one: act(one, spark), asks_source=False)
+    done = perform(command, call, lambda one: act(one, spark), asks_source=False)
     assert verify(tmp_path / "reports").flaws == []
     return done.result, closed
 
