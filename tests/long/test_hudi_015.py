@@ -13,6 +13,7 @@ from tests.integration.changes.test_published_example import (
     LOGGING,
     Fruit,
     assert_cdc_as_published,
+    assert_full_delta_as_published,
     configured,
     rows,
 )
@@ -59,11 +60,10 @@ def test_table_that_hudi_0_15_wrote_gives_what_was_published_of_it(
     assert rows(table.changes("--type", "min-delta")) == {("i", "sarah", "orange"): 1, ("i", "jack", "banana"): 1}
     net = table.changes("--type", "min-delta", "--from", first, "--to", last)
     assert rows(net) == {("u", "jack", "banana"): 1, ("d", "john", "pineapple"): 1}
-    if mode:  # Hudi's own query, the oracle, needs a log
+    if mode and kind == "COPY_ON_WRITE":
         assert_cdc_as_published(spark, table)
-    else:
-        full = table.changes("--type", "full-delta")
-        assert [one["op"] for one in full] == ["i", "i", "i", "u", "d"]
+    else:  # no oracle: of 0.15 and merge_on_read, the CDC query of Hudi 1.2.0 fails with "Not an Avro data file"
+        assert_full_delta_as_published(table)
 
 
 ORDERS = "order_id int, note string, region string, updated_at int"

@@ -230,16 +230,25 @@ def test_consumer_gets_what_came_after_its_position_and_its_lag_is_told(
 
 
 def assert_cdc_as_published(spark: SparkSession, table: Fruit) -> list[dict[str, Any]]:
+    everything = assert_full_delta_as_published(table)
+    assert Counter(map(images_of, everything)) == hudis_own(spark, table)
+    return everything
+
+
+def assert_full_delta_as_published(table: Fruit) -> list[dict[str, Any]]:
     first, second, last = table.completed
     everything = table.changes("--type", "full-delta")
     inserts = [("i", None, row) for row in BATCHES[0]]
     later = [("u", BATCHES[0][0], BATCHES[1][0]), ("d", BATCHES[0][2], None)]
-    told = [(one["op"], tuple_of(one["before"]), tuple_of(one["after"])) for one in everything]
+    told = list(map(images_of, everything))
     assert sorted(told[:3], key=str) == sorted(inserts, key=str)
     assert told[3:] == later
     assert [one["instant"] for one in everything] == [first, first, first, second, last]
-    assert Counter(told) == hudis_own(spark, table)
     return everything
+
+
+def images_of(change: dict[str, Any]) -> tuple[Any, ...]:
+    return (change["op"], tuple_of(change["before"]), tuple_of(change["after"]))
 
 
 def hudis_own(spark: SparkSession, table: Fruit) -> Counter[Any]:
