@@ -19,7 +19,7 @@ from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import LARGEST_SECRET_BYTES, Environment, ReadFile, read_text_file
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.plan.catalog_sync import choose_sync, leave_out_sync
+from hudi_reconcile.core.catalog_sync import choose_sync, leave_out_sync
 from hudi_reconcile.core.source.jdbc import JdbcLogin, is_jdbc
 from hudi_reconcile.core.sweep.segments import Segmentation
 from hudi_reconcile.core.tables.agreement import Agreement

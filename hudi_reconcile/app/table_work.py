@@ -20,10 +20,10 @@ from hudi_reconcile.app.stop import STOP, describe_stop, run_lanes
 from hudi_reconcile.app.time_limit import TimeLimit, limit_edges, set_deadline
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
+from hudi_reconcile.core.catalog_sync import tell_of_sync
 from hudi_reconcile.core.deadline import Deadline, first_deadline, unbegun_error
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.catalog_sync import tell_of_sync
 from hudi_reconcile.core.pull.retry import table_wait_seconds
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure

@@ -35,8 +35,8 @@ from hudi_reconcile.config.fields import (
 )
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.table_rules import format_partition, parse_partition, pull_findings, table_findings
+from hudi_reconcile.core.catalog_sync import flag_problems
 from hudi_reconcile.core.errors import UsageError, fold
-from hudi_reconcile.core.plan.catalog_sync import flag_problems
 from hudi_reconcile.core.plan.lake_ownership import lake_option_problems
 from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, ChangeLog, PartitionField, TableType
 

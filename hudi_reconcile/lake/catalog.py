@@ -12,8 +12,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from hudi_reconcile.core.catalog_sync import CatalogSync, SyncOutcome
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.catalog_sync import CatalogSync, SyncOutcome
 from hudi_reconcile.core.plan.lake_failures import describe_causes
 from hudi_reconcile.lake.bridge import Timeline, list_causes
 from hudi_reconcile.lake.files import Files

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from hudi_reconcile.core.plan.catalog_sync import SyncOutcome
+from hudi_reconcile.core.catalog_sync import SyncOutcome
 from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, SegmentDigest, WholeLake
 from hudi_reconcile.ports.lake import (
     AS_SOURCE,

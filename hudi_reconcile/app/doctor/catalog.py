@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from hudi_reconcile.app.doctor.lake import hold_classes
 from hudi_reconcile.app.doctor.server import Check, Status
-from hudi_reconcile.core.plan.catalog_sync import HIVE_TOOL, URIS, choose_sync
+from hudi_reconcile.core.catalog_sync import HIVE_TOOL, URIS, choose_sync
 
 _METASTORE = "spark.hadoop.hive.metastore.uris"
 _EMBEDDED = "spark.hadoop.javax.jdo.option.ConnectionURL"

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.notes import count_open
-from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.catalog_sync import (
+from hudi_reconcile.core.catalog_sync import (
     GLUE_TOOL,
     HIVE_TOOL,
     CatalogSync,
@@ -17,6 +15,8 @@ from hudi_reconcile.core.plan.catalog_sync import (
     leave_out_sync,
     tell_of_sync,
 )
+from hudi_reconcile.core.notes import count_open
+from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled
 from hudi_reconcile.core.result_queries import is_wholly_corrected, result_without_plan
