@@ -38,6 +38,20 @@ RESOLVER_FIX = (
     " Offline: jars: {mode: paths, paths: [...]}"
 )
 
+# What pyspark and we ask for most: a pull, a sweep and an apply look a thousand names up.
+_KEPT_NAMES = (
+    "functions",
+    "PythonUtils",
+    "SparkSession",
+    "java.lang.System",
+    "java.util",
+    "py4j.reflection.TypeUtil",
+    "org.apache.hadoop.fs.Path",
+    "org.apache.hudi.common.table.HoodieTableMetaClient",
+    "org.apache.hudi.hadoop.fs.HadoopFSUtils",
+    "org.apache.spark.util.Utils",
+)
+
 
 class JvmOutput:
     """Reads what the JVM prints, keeps the end of it, and passes it on to stderr once told to."""
@@ -132,6 +146,19 @@ def has_ended(jvm: Jvm, *, patience_seconds: float = 0) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return True
+
+
+def keep_names(view: Any) -> None:
+    """Bind names to the view of a JVM, so that each is looked up once. Safe to repeat.
+
+    py4j asks Java each time, and Java, which does not remember what it lacks, looks for a class `org` in each of the jars.
+    """
+    for name in _KEPT_NAMES:
+        place = view
+        for part in name.split("."):
+            if part not in vars(place):
+                setattr(place, part, getattr(place, part))
+            place = vars(place)[part]
 
 
 def refuse_nameless(user_id: int, find: Callable[[int], object] = pwd.getpwuid) -> None:

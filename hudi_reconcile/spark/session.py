@@ -336,6 +336,7 @@ def _join(request: SessionRequest) -> SparkSession:
 
 
 def _describe(spark: SparkSession, started: float, class_path: Iterable[Path] = ()) -> Session:
+    gateway.keep_names(get_jvm(spark))
     _require_hudi(spark)
     return Session(
         spark=spark,

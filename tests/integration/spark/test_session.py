@@ -128,6 +128,18 @@ def test_session_has_the_settings_that_correctness_needs(spark: SparkSession) ->
     assert spark.sparkContext._jvm.java.util.TimeZone.getDefault().getID() == "UTC"
 
 
+def test_names_that_are_asked_for_often_are_looked_up_in_java_once_and_others_are_found_as_before(
+    spark: SparkSession,
+) -> None:
+    jvm: Any = spark._jvm
+
+    assert jvm.functions is jvm.functions
+    assert jvm.org.apache.hadoop.fs.Path is jvm.org.apache.hadoop.fs.Path
+    assert str(jvm.org.apache.hadoop.fs.Path("/a/b").getName()) == "b"
+    assert jvm.org.apache.hadoop.io is not jvm.org.apache.hadoop.io
+    assert jvm.java.util.ArrayList().size() == 0
+
+
 def test_session_names_every_loaded_jar_with_its_locked_hash(spark_session: Session) -> None:
     expected = [(jar.coordinate, jar.sha256) for jar in locked_jars()]
 
