@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 LOWEST := .venv-lowest
 STREAMER := .venv-streamer
 LOCKS  := requirements-build.lock requirements.lock
+# --no-compile: what is never imported, most of it, is not compiled; the first import compiles the rest.
 # --no-build-isolation: what builds a package is locked too, and not fetched at its newest beside the lock.
-PIP     := -m pip install --quiet --disable-pip-version-check
+PIP     := -m pip install --quiet --disable-pip-version-check --no-compile
 INSTALL := $(PIP) --require-hashes --no-deps --no-build-isolation
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
@@ -20,7 +21,7 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign hdfs streamer writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -48,7 +49,7 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -q -n 2 --doctest-modules hudi_reconcile $(FAST_TESTS)
 
-test: check integration conformance ## check, then the tests on real Spark, Hudi and databases; says what it leaves out
+test: check real ## check, then the tests on real Spark, Hudi and databases; says what it leaves out
 	@echo "left out, run by make everything: $(LEFT_OUT)" >&2
 	@echo "left out, no tests: the figures of make bench and its kin" >&2
 
@@ -60,6 +61,9 @@ everything: export REQUIRE_CHROMIUM = 1
 ##@ Longer tests
 
 # Three processes on two cores: each of them waits a third of its time, for the database or for files.
+real: setup ## integration and conformance, whose files share three processes, so that none of them ends alone
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests/integration tests/conformance
+
 integration: setup ## the tests on real Spark, Hudi and databases
 	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests/integration
 

@@ -13,9 +13,14 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 
-from tests.support import fault_count, fuzzed
+from tests.support import fault_count, fuzzed, real_parts
 
 pytest.register_assert_rewrite("tests.contracts")
+
+# One of each in a process, whichever folders its tests are in.
+postgres_server, pg = real_parts.postgres_server, real_parts.pg
+maria_server, maria = real_parts.maria_server, real_parts.maria
+spark_session, spark = real_parts.spark_session, real_parts.spark
 
 # No deadline: a test that fails because the machine is busy says nothing of the code.
 settings.register_profile("look", deadline=None)

@@ -1,38 +1,24 @@
-"""Real parts as in tests/integration, below a JVM whose machine is in another zone, and the table that is printed at the end."""
+"""A process and a JVM whose machine is in another zone, and the table that is printed at the end."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hudi_reconcile.spark.session import Session
 from tests.conformance import tally
 from tests.conformance.support import page_of
-from tests.integration import conftest as real
 from tests.support.postgres import Database
-
-postgres_server, maria_server, pg, maria, spark = (
-    real.postgres_server,
-    real.maria_server,
-    real.pg,
-    real.maria,
-    real.spark,
-)
+from tests.support.real_parts import ZONE
 
 
-@pytest.fixture(scope="session")
-def spark_session() -> Iterator[Session]:
-    """The tests' session; the machine around it is in a zone with summer time."""
-    before = os.environ.get("TZ")
-    os.environ["TZ"] = "Europe/Berlin"
-    try:
-        with real.small_session() as session:
-            yield session
-    finally:
-        os.environ.pop("TZ") if before is None else os.environ.update(TZ=before)
+@pytest.fixture(autouse=True)
+def summer_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process is where its JVM is: in a zone with summer time."""
+    monkeypatch.setenv("TZ", ZONE)
 
 
 @pytest.fixture
@@ -44,6 +30,17 @@ def latin_pg(pg: Database) -> Iterator[Database]:
             yield Database(pg.server, name)
         finally:
             admin.execute(f"drop database {name} with (force)")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput[tally.KEY] = tally.counts()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker's counts, which came home with it."""
+    tally.add(getattr(node, "workeroutput", {}).get(tally.KEY, {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

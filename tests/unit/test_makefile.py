@@ -38,10 +38,11 @@ def test_descriptions_begin_in_one_column(lines: list[str]) -> None:
 
 
 def test_everything_runs_all_that_make_test_leaves_out_and_make_test_names_it() -> None:
-    parts = ("check", "integration", "conformance")
+    parts = ("check", "real")
+    of_real = ("integration", "conformance")
     (left_out,) = re.findall(r"^LEFT_OUT := (.*)$", MAKEFILE, re.MULTILINE)
     longer = MAKEFILE.split("##@ Longer tests")[1].split("##@")[0]
-    names = [name for name in re.findall(r"^([a-z-]+):.*##", longer, re.MULTILINE) if name not in parts]
+    names = [name for name in re.findall(r"^([a-z-]+):.*##", longer, re.MULTILINE) if name not in (*parts, *of_real)]
 
     assert sorted(left_out.split()) == sorted(names)
     done = subprocess.run(["make", "-n", "everything"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
@@ -49,3 +50,5 @@ def test_everything_runs_all_that_make_test_leaves_out_and_make_test_names_it() 
     for name in (*parts, *names):
         (recipe,) = re.findall(rf"^{name}:.*##.*\n\t@?(.+)$", MAKEFILE, re.MULTILINE)
         assert re.sub(r"\$\(\w+\).*", "", recipe.replace("$(BIN)", ".venv/bin")) in done.stdout, name
+        if name == "real":
+            assert all(f" tests/{folder}" in recipe for folder in of_real), recipe
