@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -35,43 +34,64 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def process(store: ObjectStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneSession]:
+    """A process whose Spark is set up for the store: each test asks it with its own config."""
+    folder = tmp_path_factory.mktemp("process")
+    write_secret(folder)
+    table = {"name": "none", "source": {"table": "none"}, "lake": {"path": f"s3a://{BUCKET}/none"}}
+    source = {"url": "postgresql+psycopg://nobody@127.0.0.1:1/none"}
+    config = {"version": 1, "source": source, **sections(store), "tables": [table]}
+    (folder / "reconcile.yaml").write_text(json.dumps(config))
+    with OneSession(folder / "reconcile.yaml", folder / "session.log") as found:
+        yield found
+
+
+def write_secret(folder: Path) -> None:
+    (folder / "s3-secret").write_text("s3-canary")
+    (folder / "s3-secret").chmod(0o600)
+
+
+def sections(store: ObjectStore) -> dict[str, Any]:
+    """Of a config: what reaches the store."""
+    return {
+        "spark": {"master": "local[2]", "conf": {**store.conf, "spark.driver.memory": "1g"}},
+        "jars": {"paths": [str(path) for path in store_jars()]},
+    }
+
+
 @pytest.fixture
 def project(store: ObjectStore, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
     """A table of 200 rows, and a lake on the store that is empty."""
     pg.execute(MAKE, FILL.format(1, 200))
     project = Project.of(tmp_path, pg, capsys)
-    (tmp_path / "s3-secret").write_text("s3-canary")
-    (tmp_path / "s3-secret").chmod(0o600)
+    write_secret(tmp_path)
     project.settings["lake"] |= {"path": f"s3a://{BUCKET}/wh/orders", "options": store.lock_options("orders")}
-    project.top = {
-        "spark": {"master": "local[2]", "conf": {**store.conf, "spark.driver.memory": "1g"}},
-        "jars": {"paths": [str(path) for path in store_jars()]},
-    }
+    project.top = sections(store)
     return project
 
 
 def test_lake_on_a_store_goes_through_pull_sweep_apply_undo_and_changes_and_survives_a_kill(
-    project: Project, store: ObjectStore, tmp_path: Path
+    project: Project, store: ObjectStore, process: OneSession
 ) -> None:
-    goes_through(project, tmp_path, lambda: LEASE in store.names())
-    assert "s3-canary" not in (tmp_path / "session.log").read_text()
+    session = process.of(project.write_config())
+    goes_through(project, session, lambda: LEASE in store.names())
+    assert "s3-canary" not in session.log.read_text()
 
 
-def goes_through(project: Project, folder: Path, is_leased: Callable[[], bool]) -> None:
+def goes_through(project: Project, session: OneSession, is_leased: Callable[[], bool]) -> None:
     """Pull, sweep, apply, undo, changes; then a pull that is killed in its commit, and a night that ends right."""
-    config = project.write_config()
-    with OneSession(config, folder / "session.log") as session:
-        assert session.json("pull")["outcome"] == "pulled"
-        project.database.execute(
-            "update orders set note = 'silent' where order_id <= 3",
-            "delete from orders where order_id in (10, 11)",
-            FILL.format(301, 305),
-        )
-        swept = session.json("sweep")
-        applied = session.json("apply", "latest", "--yes")
-        undone = session.json("undo", applied["run_id"], "--yes")
-        code, changes = session.run("changes", "-t", "orders", "--type", "min-delta", "--format", "ndjson")
-        assert session.run("audit", "verify")[0] == 0
+    assert session.json("pull")["outcome"] == "pulled"
+    project.database.execute(
+        "update orders set note = 'silent' where order_id <= 3",
+        "delete from orders where order_id in (10, 11)",
+        FILL.format(301, 305),
+    )
+    swept = session.json("sweep")
+    applied = session.json("apply", "latest", "--yes")
+    undone = session.json("undo", applied["run_id"], "--yes")
+    code, changes = session.run("changes", "-t", "orders", "--type", "min-delta", "--format", "ndjson")
+    assert session.run("audit", "verify")[0] == 0
 
     assert (swept["outcome"], swept["tables"][0]["findings"]["deleted"]) == ("drift", 2)
     assert (applied["outcome"], applied["tables"][0]["corrections"]["applied"]) == ("corrected", 5)
@@ -81,15 +101,13 @@ def goes_through(project: Project, folder: Path, is_leased: Callable[[], bool]) 
     project.database.execute(FILL.format(401, 403))
     killed_at(project, [place.name for place in PLACES].index("before a page is written to a table that is there"))
     assert is_leased()
-    again = finished(
-        begin(config, "run", "--apply", "--format", "json", host=socket.gethostname(), log=folder / "again.log")
-    )
+    again = session.json("run", "--apply")
     assert (again["outcome"], again["tables"][0]["pull"]["rows"]) == ("corrected", 8)
     assert again["tables"][0]["corrections"]["applied"] == 5
 
 
 def test_of_two_hosts_that_pull_into_a_store_one_writes_and_the_other_says_who_and_nothing_is_doubled(
-    project: Project, store: ObjectStore, tmp_path: Path
+    project: Project, store: ObjectStore, process: OneSession, tmp_path: Path
 ) -> None:
     project.settings["lake"]["path"] = f"s3a://{BUCKET}/wh/raced"
     project.settings["lake"]["options"] = store.lock_options("raced")
@@ -103,14 +121,14 @@ def test_of_two_hosts_that_pull_into_a_store_one_writes_and_the_other_says_who_a
     project.database.execute(FILL.format(301, 305))
     stalled = begin(config, *pull, host="east", log=tmp_path / "stalled.log", hold=gate)
     gate.wait()
-    with OneSession(config, tmp_path / "session.log") as session:
-        kept_out = session.json("pull")
-        held = json.loads(store.get(lease))
-        store.put(lease, json.dumps(held | {"expires_ms": 0}))  # as if the host had stood still for five minutes
-        heir = session.json("pull")
-        gate.open()
-        late = finished(stalled)
-        swept = session.json("sweep")
+    session = process.of(config)
+    kept_out = session.json("pull")
+    held = json.loads(store.get(lease))
+    store.put(lease, json.dumps(held | {"expires_ms": 0}))  # as if the host had stood still for five minutes
+    heir = session.json("pull")
+    gate.open()
+    late = finished(stalled)
+    swept = session.json("sweep")
 
     assert (kept_out["outcome"], held["holder"]["host"]) == ("refused", "east")
     assert "host east" in kept_out["tables"][0]["error"]["message"]

@@ -38,7 +38,8 @@ def project(hdfs: Hdfs, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_lake_on_hdfs_goes_through_pull_sweep_apply_undo_and_changes_and_survives_a_kill(
     project: Project, hdfs: Hdfs, tmp_path: Path
 ) -> None:
-    goes_through(project, tmp_path, lambda: LEASE in hdfs.names(f"/{tmp_path.name}"))
+    with OneSession(project.write_config(), tmp_path / "session.log") as session:
+        goes_through(project, session, lambda: LEASE in hdfs.names(f"/{tmp_path.name}"))
 
 
 def test_of_two_hosts_that_pull_into_hdfs_one_writes_and_the_other_says_who_and_nothing_is_doubled(

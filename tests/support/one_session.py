@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack, redirect_stdout
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -58,6 +59,12 @@ class OneSession:
             self.process.kill()
             if self.process.stdout is not None:
                 self.process.stdout.close()
+
+    def of(self, config: Path) -> OneSession:
+        """The same process and its Spark as it began, asked with another config."""
+        other = copy(self)
+        other.config = config
+        return other
 
     def run(self, *arguments: str, kill: tuple[str, Path] | None = None) -> tuple[int, str]:
         """The exit code of a command line, and what it printed to stdout.
