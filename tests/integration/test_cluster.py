@@ -61,14 +61,12 @@ def submitted(project: Project, cluster: SparkCluster, *arguments: str) -> dict[
     script = project.folder / "nightly.py"
     script.write_text("from hudi_reconcile.__main__ import main\n\nmain()\n")
     jars = ",".join(str(jar.path) for jar in list_jars(JarRequest(), {}))
-    zone = [f"spark.{side}.extraJavaOptions=-Duser.timezone=UTC" for side in ("driver", "executor")]
-    conf = [
-        word
-        for line in (*zone, *(f"{key}={value}" for key, value in cluster.conf.items()))
-        for word in ("--conf", line)
-    ]
+    conf = dict(cluster.conf)
+    for key in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
+        conf[key] = f"-Duser.timezone=UTC {conf[key]}"
+    told = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     home = Path(pyspark.__file__).parent
-    submit = [str(home / "bin" / "spark-submit"), "--master", cluster.master, "--jars", jars, *conf, str(script)]
+    submit = [str(home / "bin" / "spark-submit"), "--master", cluster.master, "--jars", jars, *told, str(script)]
     done = subprocess.run(
         [*submit, "-c", str(project.write_config()), *arguments],
         env={**os.environ, "JAVA_HOME": str(find_java(os.environ).home), "PYSPARK_PYTHON": sys.executable},

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from contextlib import ExitStack, redirect_stdout
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -97,7 +97,7 @@ class OneSession:
 
 
 def main(config: str) -> None:
-    request = request_session(load(config).config)
+    request = replace(request_session(load(config).config), short=True)  # as commands over few rows ask for it
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     with open_session(request) as session:

@@ -23,6 +23,8 @@ from hudi_reconcile.spark.jvm import find_java
 _START_SECONDS = 90.0
 _HOME = Path(pyspark.__file__).parent
 _EXECUTOR = b"CoarseGrainedExecutorBackend"
+# As in sessions over few rows: none of these JVMs lives long enough for the second compiler to pay.
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 
 @dataclass(slots=True)
@@ -45,6 +47,8 @@ class SparkCluster:
             "spark.executor.memory": "600m",
             "spark.driver.memory": "800m",
             "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": _QUICK,
+            "spark.executor.extraJavaOptions": _QUICK,
         }
 
 
@@ -72,7 +76,7 @@ def any_cluster(folder: Path, hidden: Path, workers: int = 2) -> Iterator[SparkC
     Where the machine allows no mount namespaces the test fails: it is not skipped.
     """
     cluster = SparkCluster(free_port(), folder)
-    java = [str(find_java(os.environ).home / "bin" / "java"), "-Xmx256m", "-cp", f"{_HOME}/jars/*"]
+    java = [str(find_java(os.environ).home / "bin" / "java"), "-Xmx256m", *_QUICK.split(), "-cp", f"{_HOME}/jars/*"]
     environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(_HOME), "SPARK_SCALA_VERSION": "2.12"}
     master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(cluster.port)]
     with ExitStack() as stack:
