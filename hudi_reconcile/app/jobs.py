@@ -57,7 +57,7 @@ def build_job(table: TableConfig, run_id: str, *, audit_head: str = "") -> Table
         lake=LakeSettings(
             path=table.lake.path,
             type=table.lake.type,
-            partition_by=_partition_fields(table),
+            partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
             adopt=table.lake.adopt,
             change_log=table.lake.cdc_logging if table.lake.cdc else None,
         ),
@@ -147,8 +147,7 @@ def build_table_request(table: TableConfig) -> TableRequest:
         by_version=by_version,
         incrementing=_incrementing(table),
         is_text_watermark=table.pull.watermark_text,
-        partition_columns=tuple(field.column for field in table.lake.partition_by),
-        derived_columns=tuple(one.lake_name for one in _partition_fields(table) if one.transform != "identity"),
+        partition_by=tuple(_choose_stem(field, table.compare.rename) for field in table.lake.partition_by),
         exclude=tuple(table.compare.exclude),
         rename=dict(table.compare.rename),
         hidden=frozenset(name for name, how in table.mask.items() if how != SHOW),
@@ -165,17 +164,17 @@ def _incrementing(table: TableConfig) -> str | None:
     return table.pull.incrementing if "incrementing" in table.pull.strategy else None
 
 
-def _partition_fields(table: TableConfig) -> tuple[PartitionField, ...]:
-    return tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by)
-
-
 def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:
-    if field.column not in rename:
+    if field.transform != "identity":
+        return _choose_stem(field, rename)
+    return replace(field, column=rename.get(field.column, field.column))
+
+
+def _choose_stem(field: PartitionField, rename: dict[str, str]) -> PartitionField:
+    """The field of the source's own column. `<column>_day` is a promise to readers, which only an unholdable name breaks."""
+    if field.transform == "identity" or field.column not in rename or is_lake_name(field.column):
         return field
-    if field.transform == "identity":
-        return replace(field, column=rename[field.column])
-    # `<column>_day` is a promise to readers; only a name that the lake cannot hold makes way for the new one.
-    return field if is_lake_name(field.column) else replace(field, stem=rename[field.column])
+    return replace(field, stem=rename[field.column])
 
 
 def describe_sides(table: TableConfig) -> dict[str, str]:

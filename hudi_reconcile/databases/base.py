@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from hudi_reconcile.core.tables.kinds import Column
-from hudi_reconcile.core.tables.values import Moment, SourceTable
+from hudi_reconcile.core.tables.values import Moment, PartitionField, SourceTable
 from hudi_reconcile.sql.dialect import Buckets, Dialect, Digests, Ranks
 from hudi_reconcile.sql.statement_text import hide_values
 
@@ -287,7 +287,7 @@ class TableRequest:
 
     With a `query` its answer is the table, and there is no other.
     `hidden` are masked columns: none of their values may stand in a statement. `by_version`: pulls go by the database's own
-    number of each row's version. `derived_columns` are partition columns that only the lake has, such as `created_at_day`.
+    number of each row's version.
     """
 
     name: str
@@ -300,8 +300,7 @@ class TableRequest:
     incrementing: str | None = None
     is_text_watermark: bool = False
     by_version: bool = False
-    partition_columns: tuple[str, ...] = ()
-    derived_columns: tuple[str, ...] = ()
+    partition_by: tuple[PartitionField, ...] = ()
     exclude: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
@@ -320,6 +319,16 @@ class TableRequest:
     def predicates(self) -> tuple[str, ...]:
         """The configured predicate, if any."""
         return () if self.where is None else (self.where,)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The columns by which the lake is partitioned, or of which its partition columns are made."""
+        return tuple(field.column for field in self.partition_by)
+
+    @property
+    def derived_columns(self) -> tuple[str, ...]:
+        """The partition columns that only the lake has, such as `created_at_day`."""
+        return tuple(field.lake_name for field in self.partition_by if field.transform != "identity")
 
     @property
     def moving(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.core.tables.values import SourceTable
+from hudi_reconcile.core.tables.values import PartitionField, SourceTable
 from hudi_reconcile.databases.base import TableRequest
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
@@ -136,7 +136,7 @@ def test_generated_columns_views_partitioned_and_materialised_tables_can_be_read
         ("t", {"rename": {"updated_at": "RATIO"}}, UsageError, "updated_at and ratio would both be RATIO in the lake"),
         (
             "t",
-            {"rename": {"ratio": "Updated_At_Day"}, "derived_columns": ("updated_at_day",)},
+            {"rename": {"ratio": "Updated_At_Day"}, "partition_by": (PartitionField("updated_at", "day"),)},
             UsageError,
             "ratio would be Updated_At_Day in the lake, as is the partition column that lake.partition_by derives",
         ),
@@ -160,7 +160,9 @@ def test_table_that_cannot_be_read_is_refused_by_name(
 def test_chosen_columns_come_with_key_watermark_and_partition_columns(pg: Database) -> None:
     pg.execute("create table t (id int primary key, a int, b int, at timestamp, day date)")
 
-    found = described(pg, "t", columns=("b",), watermark=("at",), partition_columns=("day",), rename={"b": "bb"})
+    found = described(
+        pg, "t", columns=("b",), watermark=("at",), partition_by=(PartitionField("day"),), rename={"b": "bb"}
+    )
 
     assert [(column.name, column.lake_name) for column in found.columns] == [
         ("id", "id"), ("b", "bb"), ("at", "at"), ("day", "day"),
