@@ -40,7 +40,8 @@ def sync_catalog(spark: SparkSession, path: str, sync: CatalogSync) -> SyncOutco
             _run_tool(spark, path, tool, {**_facts(spark, properties), **sync.settings(properties)})
         except (Py4JError, PySparkException) as error:
             failures.append(f"{tool.rpartition('.')[2]}: {_describe(error)}")
-    _forget_reads(spark, name)
+    if not failures:  # else this session's catalog may be the one that does not answer
+        _forget_reads(spark, name)
     return SyncOutcome(name, tuple(failures), sync.forgives)
 
 
