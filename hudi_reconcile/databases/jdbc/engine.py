@@ -139,7 +139,7 @@ class JdbcEngine(Untold):
 
     def buckets(self, key: tuple[Column, ...]) -> KeyBuckets | None:
         """Of products with md5 that were run, and keys whose text they write as Spark does."""
-        return find_buckets(self._dialect, self._product.buckets, key)
+        return find_buckets(self._dialect, self._product.keys.buckets, key)
 
     @property
     def place(self) -> str:

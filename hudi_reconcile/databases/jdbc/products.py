@@ -63,21 +63,6 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeySql:
-    """How keys are cut into parts.
-
-    `hash` of a column `{c}` is a whole number from 0 to 2^32, NULL of NULL; None where there is none. `modulo` is of `{a}` and
-    `{b}`. `rank` numbers the rows of `{source}` in the order of `{order}` as `hr_rank`, beside `{shown}`. `kinds` are those of
-    key columns that are cut by rank: their literals are known, and Spark's reader can name them.
-    """
-
-    hash: str | None = None
-    modulo: str = "mod({a}, {b})"
-    rank: str = "select {shown}, row_number() over (order by {order}) as hr_rank from {source}"
-    kinds: frozenset[Kind] = RANKED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BucketSql:
     """How the md5 bucket of a key is computed.
 
@@ -89,6 +74,23 @@ class BucketSql:
     octets: str
     md5: str
     hex_digits: int = BUCKET_HEX_DIGITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySql:
+    """How keys are cut into parts.
+
+    `hash` of a column `{c}` is a whole number from 0 to 2^32, NULL of NULL; None where there is none. `modulo` is of `{a}` and
+    `{b}`. `rank` numbers the rows of `{source}` in the order of `{order}` as `hr_rank`, beside `{shown}`. `kinds` are those of
+    key columns that are cut by rank: their literals are known, and Spark's reader can name them. `buckets`: None where the
+    product has no md5, or was never run.
+    """
+
+    hash: str | None = None
+    modulo: str = "mod({a}, {b})"
+    rank: str = "select {shown}, row_number() over (order by {order}) as hr_rank from {source}"
+    kinds: frozenset[Kind] = RANKED
+    buckets: BucketSql | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,6 @@ class Product:
     literals: Literals = Literals()
     texts: Texts = Texts()
     keys: KeySql = KeySql()
-    buckets: BucketSql | None = None
     exact: str = "{c}"
     utc: str | None = None
     finer: str | None = None
@@ -142,13 +143,19 @@ _H2 = Product(
     limit=FETCH_FIRST,
     literals=Literals(zoned="timestamp with time zone '{v}+00:00'"),
     texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(rawtohex({c}))"),
-    keys=KeySql(hash="ora_hash({c}, 4294967295)"),
-    buckets=BucketSql(
-        texts={**_BUCKET_TEXTS, Kind.CHAR: "trim(trailing ' ' from {c})", Kind.BYTES: "lower(rawtohex({c}))",
-               Kind.DATE: "cast(datediff('DAY', date '1970-01-01', {c}) as varchar)"},
-        octets="cast(octet_length(stringtoutf8({t})) as varchar)",
-        # Eight bytes are a bigint, and the first four keep it from being negative.
-        md5="cast(X'00000000' || substring(hash('MD5', stringtoutf8({t})) from 1 for 4) as bigint)",
+    keys=KeySql(
+        hash="ora_hash({c}, 4294967295)",
+        buckets=BucketSql(
+            texts={
+                **_BUCKET_TEXTS,
+                Kind.CHAR: "trim(trailing ' ' from {c})",
+                Kind.BYTES: "lower(rawtohex({c}))",
+                Kind.DATE: "cast(datediff('DAY', date '1970-01-01', {c}) as varchar)",
+            },
+            octets="cast(octet_length(stringtoutf8({t})) as varchar)",
+            # Eight bytes are a bigint, and the first four keep it from being negative.
+            md5="cast(X'00000000' || substring(hash('MD5', stringtoutf8({t})) from 1 for 4) as bigint)",
+        ),
     ),
 )  # fmt: skip
 
@@ -186,15 +193,17 @@ _DUCKDB = Product(
     limit=LIMIT,
     literals=Literals(zoned="timestamptz '{v}+00:00'"),
     texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(hex({c}))"),
-    keys=KeySql(hash="hash({c}) % 4294967296"),
-    buckets=BucketSql(
-        texts={
-            **_BUCKET_TEXTS,
-            Kind.BYTES: "lower(hex({c}))",
-            Kind.DATE: "cast(datediff('day', date '1970-01-01', {c}) as varchar)",
-        },
-        octets="cast(strlen({t}) as varchar)",
-        md5="cast('0x' || left(md5({t}), 8) as bigint)",
+    keys=KeySql(
+        hash="hash({c}) % 4294967296",
+        buckets=BucketSql(
+            texts={
+                **_BUCKET_TEXTS,
+                Kind.BYTES: "lower(hex({c}))",
+                Kind.DATE: "cast(datediff('day', date '1970-01-01', {c}) as varchar)",
+            },
+            octets="cast(strlen({t}) as varchar)",
+            md5="cast('0x' || left(md5({t}), 8) as bigint)",
+        ),
     ),
 )
 
