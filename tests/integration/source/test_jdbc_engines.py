@@ -310,6 +310,8 @@ def test_rows_above_the_checkpoint_come_by_the_next_pull_and_doubled_keys_are_re
     """The watermark is a zoned one where the database has such, and rows come in pages."""
     zoned = ZONED[database.product]
     at = f"cast(case when 1 = 1 then {{}} end as {zoned})"
+    if database.product == "duckdb":  # a cast would read the time in the zone of the machine
+        at = "timezone('UTC', {})"
     old = OLD.get(database.product, OLD["h2"])
     newer = old.replace("2024-05", "2024-06")
     database.execute(
