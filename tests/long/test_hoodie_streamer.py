@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -160,3 +160,26 @@ def hands_back(shop: Shop) -> None:
     assert shop.newest() == {202}
     assert last.code == 0, last
     assert shop.is_equal()
+
+
+@pytest.mark.parametrize("shop", ["copy_on_write"], indirect=True)
+def test_times_that_hoodiestreamer_stored_by_another_zone_are_refused_whole_and_equal_by_a_view_that_says_the_zone(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shop.json("init", "--from-props", "orders.properties").code == 0
+    replace(shop.streamer, zone="Europe/Berlin").run()
+    shop.database.execute(
+        "create view orders_with_zone as select order_id, region, note, amount, "
+        "updated_at at time zone 'Europe/Berlin' updated_at from orders",
+        "update orders set note = 'quiet' where order_id = 2",
+    )
+
+    swept = shop.json("sweep")
+    refused = shop.json("apply", "latest", "--yes", *ADOPTED)
+    with_zone = shop.json("sweep", "--set", "tables.orders.source.table=public.orders_with_zone")
+
+    assert (swept.code, swept.drift) == (1, {"late_arriving": 40}), swept
+    assert [guard["name"] for guard in swept.table["guards"] if not guard["ok"]] == ["max_upsert_share"]
+    assert (refused.code, refused.table["corrections"]["applied"]) == (5, 0), refused
+    assert (with_zone.code, with_zone.drift) == (1, {"updated_without_watermark": 1}), with_zone
