@@ -62,7 +62,7 @@ def test_table_that_hudi_0_15_wrote_gives_what_was_published_of_it(
     assert rows(net) == {("u", "jack", "banana"): 1, ("d", "john", "pineapple"): 1}
     if mode and kind == "COPY_ON_WRITE":
         assert_cdc_as_published(spark, table)
-    else:  # no oracle: of 0.15 and merge_on_read, the CDC query of Hudi 1.2.0 fails with "Not an Avro data file"
+    else:  # no oracle: the CDC query of Hudi 1.2.0 failed on 0.15's merge_on_read with "Not an Avro data file"
         assert_full_delta_as_published(table)
 
 
