@@ -46,6 +46,7 @@ check: setup ## format, lint, types, import contracts, unit and property tests: 
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
+	@MYPYPATH=bench $(BIN)/mypy bench
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -q -n 2 --doctest-modules hudi_reconcile $(FAST_TESTS)
 

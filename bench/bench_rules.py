@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,7 @@ def main() -> int:
             written(session.spark, str(folder / "orders"), given.rows)
             ways: dict[str, Callable[[], Mapping[str, Verdict]]] = {
                 OURS: lambda: ours(Call(config, "reconcile.yaml", config.tables)),
-                **{
-                    way: lambda how=how: validated(snapshot(session.spark, folder), **how)
-                    for way, how in THEIRS.items()
-                },  # type: ignore[misc]
+                **{way: partial(_validate_anew, session.spark, folder, how) for way, how in THEIRS.items()},
             }
             return bench(ways, given)
 
@@ -91,7 +89,8 @@ def verdicts(said: Mapping[str, Mapping[str, Verdict]]) -> list[str]:
         lists = {found[one.id].keys for found in said.values()} - {None}
         same = len(told) == 1 and len(lists) <= 1 and verdict.passed is not one.fails
         wrong += [] if same else [one.id]
-        keys = f", {len(next(iter(lists))):,} keys" if lists and one.fails else ""
+        keys_of_rule = next(iter(lists), None)
+        keys = f", {len(keys_of_rule):,} keys" if one.fails and keys_of_rule is not None else ""
         print(
             f"{one.id:10s} {'pass' if verdict.passed else 'fail':8s} {verdict.failed_rows:>12,}  {'yes' if same else 'NO'}{keys}"
         )
@@ -114,6 +113,10 @@ def verdict_of(rule: Mapping[str, Any], folder: Path) -> Verdict:
     return Verdict(
         rule["status"] == "pass", rule["failed_rows"], None if rule["keys"] is None else keys_of(folder, rule)
     )
+
+
+def _validate_anew(spark: SparkSession, folder: Path, how: Mapping[str, Any]) -> Mapping[str, Verdict]:
+    return validated(snapshot(spark, folder), **how)
 
 
 def keys_of(folder: Path, rule: Mapping[str, Any]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -201,9 +202,8 @@ def by_width(world: World, url: str, repeats: int) -> Iterator[str]:
     for width in WIDTHS:
         table = next(one for one in world.config.tables if one.name == f"wide_{width}")
         pull(build_job(table, "bench"), world.edges(table), full=False)
-        times = sorted(
-            _timed(lambda one=table: sweep(build_job(one, "bench"), world.edges(one))) for _ in range(repeats + 1)
-        )
+        clean_sweep = partial(_sweep_once, world, table)
+        times = sorted(_timed(clean_sweep) for _ in range(repeats + 1))
         clean, dirty = _counts(world, table), {"calls": 0, "jobs": 0}
         with psycopg.connect(url, autocommit=True) as opened:
             opened.execute(f"update {table.name} set c0 = c0 + 1 where order_id in (5, 2500, 4999)")
@@ -220,6 +220,10 @@ def _counts(world: World, table: TableConfig) -> dict[str, int]:
     with counted(world.session.spark) as found:
         sweep(build_job(table, "bench"), world.edges(table))
     return found
+
+
+def _sweep_once(world: World, table: TableConfig) -> Swept:
+    return sweep(build_job(table, "bench"), world.edges(table))
 
 
 def _timed(act: Callable[[], object]) -> float:

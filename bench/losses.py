@@ -225,7 +225,10 @@ def by_hand(name: str, column: str, start: str, delay: str = "") -> Poller:
 
 def ours(world: World, table: TableConfig) -> Poller:
     """The tool's own bound, window, SQL and checkpoint, without Spark and Hudi around them."""
-    engine = PostgresEngine(world.engine.connection)  # one for each thread
+    given = world.engine
+    if not isinstance(given, PostgresEngine):
+        raise TypeError(f"the losses are those of PostgreSQL, not of {given.place}")
+    engine = PostgresEngine(given.connection)  # one for each thread
     described = engine.describe(build_table_request(table)).table
     watermark = choose_watermark(build_job(table, "bench"), described)
     columns = {column.name: column for column in described.read_columns}

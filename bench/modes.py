@@ -92,7 +92,7 @@ def bench(folder: Path, server: PostgresServer, given: argparse.Namespace) -> in
                 for turn in range(given.repeats + 1):
                     for mode in MODES:
                         begun = time.monotonic()
-                        result = sweep(replace(job, mode=mode), edges).result
+                        result = sweep(replace(job, sweep=replace(job.sweep, mode=mode)), edges).result
                         wrong += result.outcome is not Outcome.CLEAN
                         times[mode] += [time.monotonic() - begun] if turn else []
                         why = result.provenance["digests"]

@@ -21,6 +21,7 @@ import drift
 import psycopg
 import reladiff_side
 import shop
+from pyspark.sql import DataFrame
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import build_job
@@ -110,7 +111,7 @@ def applies(world: World, url: str, folder: Path, given: argparse.Namespace) -> 
         pull(build_job(table, "bench"), world.edges(table), full=False)
         times: dict[str, list[float]] = {}
         for turn in range(given.repeats + 1):
-            scatter = drift.Scatter(table.source.table.removeprefix("public."), rows, drifts, turn)
+            scatter = drift.Scatter(str(table.source.table).removeprefix("public."), rows, drifts, turn)
             found = drift.beside_bare(world, (name, f"{name}_bare"), scatter, url, folder / f"{name}_{turn}")
             for what, seconds in found.items():
                 times[what] = [*times.get(what, []), *([seconds] if turn else [])]
@@ -134,7 +135,7 @@ def spark_modes(world: World, config: Config, folder: Path, rows: int) -> dict[s
         swept = sweep(build_job(table, "bench"), world.edges(table))
         return {kind: count for kind, count in swept.result.findings.items() if count}
 
-    def frames():
+    def frames() -> tuple[DataFrame, DataFrame]:
         source = by_hand.source(spark, target.url, dict(target.properties), rows)
         return source, by_hand.lake(spark, path)
 

@@ -25,7 +25,7 @@ from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.ports import Edges
-from hudi_reconcile.stages.job import TableJob
+from hudi_reconcile.stages.job import Mode, TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 
@@ -120,7 +120,7 @@ def soak_hot(world: World, url: str, given: argparse.Namespace) -> int:
                 pull(job, edges, full=False)
                 if plants:
                     plant(url, given.rows, planted)
-                wrong += judged_hot(mode, replace(job, mode=mode), edges, planted, done)
+                wrong += judged_hot(mode, replace(job, sweep=replace(job.sweep, mode=mode)), edges, planted, done)
     stop.set()
     for writer in writers:
         writer.join()
@@ -178,7 +178,8 @@ def soak(world: World, url: str, given: argparse.Namespace) -> int:
 
 def as_job(job: TableJob, way: str) -> TableJob:
     """The job in one of the ways to look."""
-    return replace(job, mode="pushdown" if way == "pushdown" else "stream", one_snapshot="snapshot" in way)
+    mode: Mode = "pushdown" if way == "pushdown" else "stream"
+    return replace(job, sweep=replace(job.sweep, mode=mode, one_snapshot="snapshot" in way))
 
 
 def judged(title: str, swept: Swept, planted: Planted, *, exact: bool) -> int:
