@@ -47,7 +47,7 @@ from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at, table_folde
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.stage_log import TableLog
 
-READING = frozenset({"sweep", "check"})  # no other command that works on tables leaves the lake as it was
+READ_ONLY = frozenset({"sweep", "check"})  # no other command that works on tables leaves the lake as it was
 Settle = Callable[[Mapping[str, TableResult]], Mapping[str, TableResult]]
 
 
@@ -129,7 +129,7 @@ def _performed(
         log = TableLog(len(tables), done=len(results))
         work = Work(
             act=act, folder=folder, store=store, lanes=lanes, log=log, results=results, provenance=provenance, keep=keep,
-            until=until, writes=command not in READING,
+            until=until, writes=command not in READ_ONLY,
         )  # fmt: skip
         try:
             work_through(config, asked, work, asks_source=asks_source)

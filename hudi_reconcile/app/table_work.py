@@ -247,7 +247,7 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         one, result, ending = _try(world, session, table, work, limit)
         result = add_earlier(result, earlier)
     if work.writes and one is not None and not isinstance(ending, STOPS) and not has_lost_java(session):
-        result, ending = _synced(one, result, ending)
+        result, ending = _sync_catalog(one, result, ending)
     with STOP.hold():  # what was done is told, whenever the signal comes
         seconds = world.clock.monotonic_seconds() - begun
         _end(
@@ -257,7 +257,7 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         raise ending
 
 
-def _synced(
+def _sync_catalog(
     one: TableRun, result: TableResult, ending: BaseException | None
 ) -> tuple[TableResult, BaseException | None]:
     """The result with what became of the catalog. A stop while it is brought up to date takes nothing from the result."""

@@ -1,4 +1,4 @@
-"""Which catalog shows a lake table, by which of Hudi's sync tools and under which name; and what a failed sync means. Pure.
+"""Decides which of Hudi's sync tools update the catalog of a lake table, and what a failed sync means. Pure.
 
 The options are Hudi's own, in `lake.options`. Hudi's writer would sync within each write: under the table's lock for as long
 as a metastore does not answer, and never where there is nothing to write, so that a failed sync would stay. Its sync is
@@ -59,7 +59,7 @@ class CatalogSync:
 
 @dataclass(frozen=True, slots=True)
 class SyncOutcome:
-    """What became of a sync of the table of that name: why a tool failed, a text each; none where all of them ended well."""
+    """The outcome of one sync: the table's name in the catalog, and one message for each tool that failed."""
 
     name: str
     failures: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def leave_out_sync(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def tell_of_sync(result: TableResult, found: SyncOutcome | None) -> TableResult:
-    """The result of a table with what became of its sync.
+    """Add the outcome of the catalog sync to a table's result.
 
     A failed one is an error, exit 3, where all else went well, as readers who ask the catalog may lack rows. With Hudi's own
     `ignore_exceptions`, or beside another ending, it is a note. Either says that the commits stand.

@@ -64,7 +64,7 @@ def _run_tool(spark: SparkSession, path: str, tool: str, settings: dict[str, str
 
 
 def _forget_reads(spark: SparkSession, name: str) -> None:
-    """Let a session that read the table by name, and shares ours, look anew: Spark keeps the files that it saw then."""
+    """Refresh the table in our session's catalog: Spark keeps the list of files that it made at the first read by name."""
     for one in (name, f"{name}_ro", f"{name}_rt"):  # those of a merge_on_read table
         with suppress(Py4JError, PySparkException):  # no catalog of this session's, or one that does not answer
             if spark.catalog.tableExists(one):

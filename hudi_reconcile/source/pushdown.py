@@ -17,7 +17,7 @@ from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.ports import Inside, RowVersions
 from hudi_reconcile.sql import digests, reads
-from hudi_reconcile.sql.dialect import Digests
+from hudi_reconcile.sql.dialect import Buckets, Digests
 
 SERIAL_ROWS = 500_000  # below this many rows a second statement costs more than it saves
 _SAMPLE_ROWS = 5_000  # milliseconds of work: a sweep of a million rows takes one second
@@ -33,8 +33,12 @@ def pushdown_blocker(engine: Engine, table: SourceTable, agreement: Agreement) -
 
 def tells_buckets(engine: Engine, table: SourceTable, agreement: Agreement) -> bool:
     """True where this database itself knows which md5 bucket a key is in, as Spark has it."""
-    known = engine.digests or engine.buckets(table.key_columns)
-    return known is not None and not _wide_key(table, agreement)
+    return choose_buckets(engine, table) is not None and not _wide_key(table, agreement)
+
+
+def choose_buckets(engine: Engine, table: SourceTable) -> Buckets | None:
+    """What tells the md5 buckets of this table's keys inside the database; None where only Spark can."""
+    return engine.digests or engine.buckets(table.key_columns)
 
 
 def _wide_key(table: SourceTable, agreement: Agreement) -> str:

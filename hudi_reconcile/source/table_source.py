@@ -271,7 +271,7 @@ class TableSource:
         """Some md5 buckets as a predicate that the source itself decides; None where Spark filters."""
         if segments is None or not isinstance(cut, HashSegments) or cut.by != "md5":
             return None
-        known = self._engine.digests or self._engine.buckets(table.key_columns)
+        known = pushdown.choose_buckets(self._engine, table)
         return None if known is None else bucket_predicate(known, pushdown.key_items(table), cut.count, segments)
 
     def _near(self, near: Near | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from hudi_reconcile.demo.postgres import free_port
 from hudi_reconcile.spark.jars import ResolverSettings, cache_folder, fetch, read_lock
 from hudi_reconcile.spark.jvm import find_java
 from tests.support.alone import alone
+from tests.support.object_store import run_server
 
 # The daemons; what they stand on is in PySpark's own jars.
 _LOCK = Path(__file__).with_suffix(".lock")
@@ -86,21 +87,10 @@ def any_hdfs(folder: Path) -> Iterator[Hdfs]:
     name_node = [*daemon, f"{_NODE}.namenode.NameNode"]
     subprocess.run([*name_node, "-format", "-nonInteractive"], check=True, capture_output=True)
     with ExitStack() as stack:
-        stack.enter_context(_running(name_node, folder / "name.log"))
-        stack.enter_context(_running([*daemon, f"{_NODE}.datanode.DataNode"], folder / "data.log"))
+        stack.enter_context(run_server(name_node, folder / "name.log"))
+        stack.enter_context(run_server([*daemon, f"{_NODE}.datanode.DataNode"], folder / "data.log"))
         deadline = time.monotonic() + _START_SECONDS
         while not found._has_data_node():
             assert time.monotonic() < deadline, (folder / "name.log").read_text()[-3000:]
             time.sleep(0.3)
         yield found
-
-
-@contextmanager
-def _running(command: Sequence[str], log: Path) -> Iterator[None]:
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()

@@ -108,14 +108,15 @@ def any_store(folder: Path) -> Iterator[ObjectStore]:
     moto = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(store.port)]
     zookeeper = [str(java), "-Xmx64m", "-cp", f"{jars}/*", "org.apache.zookeeper.server.ZooKeeperServerMain"]
     with ExitStack() as stack:
-        stack.enter_context(_server(moto, folder / "moto.log"))
-        stack.enter_context(_server([*zookeeper, str(settings)], folder / "zookeeper.log"))
+        stack.enter_context(run_server(moto, folder / "moto.log"))
+        stack.enter_context(run_server([*zookeeper, str(settings)], folder / "zookeeper.log"))
         _until_made(store)
         yield store
 
 
 @contextmanager
-def _server(command: Sequence[str], log: Path) -> Iterator[None]:
+def run_server(command: Sequence[str], log: Path) -> Iterator[None]:
+    """A process for the length of a block; all that it says goes into the log."""
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output)
     try:

@@ -11,7 +11,7 @@ from hudi_reconcile.core.plan.apply_outcome import REASONS, WHOLE
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.report.safe import key_text, visible
 from hudi_reconcile.report.words.advice import command_prefix
-from hudi_reconcile.report.words.verdict import count_text, coverage_text, proven_text, still_differing
+from hudi_reconcile.report.words.verdict import count_drift_after_apply, count_text, coverage_text, proven_text
 
 Document = Mapping[str, Any]
 NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
@@ -130,7 +130,7 @@ def view_rest(run: Document, table: Document, sample: Sequence[Document] = ()) -
 
 def unlisted_reasons(run: Document, table: Document) -> list[str]:
     """Why not every row that differs is in the list of what was left, and how to see such rows; none where all are in it."""
-    left, again = table["uncorrected"], still_differing(table)
+    left, again = table["uncorrected"], count_drift_after_apply(table)
     found = []
     if left["why"]:
         found.append(

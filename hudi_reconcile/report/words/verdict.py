@@ -82,7 +82,7 @@ def verdict(run: Document) -> str:
     if outcome is Outcome.DRIFT:
         return f"{_drifted(concerned)}{_rest(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
-        return f"Corrected in part: {_left_over(concerned)} of {names}.{_still(concerned)}"
+        return f"Corrected in part: {_left_over(concerned)} of {names}.{_drift_after_apply(concerned)}"
     return f"{_not_verified(run, concerned, names)}{rules}{_others(run)}"
 
 
@@ -289,13 +289,13 @@ def _differ(rows: int, names: str = "") -> str:
     return f"{count_text(rows, 'row')}{f' of {names}' if names else ''} {'differs' if rows == 1 else 'differ'}"
 
 
-def _still(tables: Sequence[Document]) -> str:
+def _drift_after_apply(tables: Sequence[Document]) -> str:
     """Of rows that are not in the plan: the verification found them beside those that the plan wrote."""
-    again = sum(map(still_differing, tables))
+    again = sum(map(count_drift_after_apply, tables))
     return f" {_differ(again)} in the segments that were compared again." if again else ""
 
 
-def still_differing(table: Document) -> int:
+def count_drift_after_apply(table: Document) -> int:
     """Rows of drift that the verification of an apply found; 0 where it was not made or not to its end."""
     return sum((table.get("findings_left") or {}).values())
 
