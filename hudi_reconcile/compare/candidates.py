@@ -30,6 +30,7 @@ from hudi_reconcile.core.tables.values import IN_SCOPE
 SEQNO = "_hoodie_commit_seqno"
 COMMIT_TIME = "_hoodie_commit_time"
 PARTITION = "_hoodie_partition_path"
+IS_LAKE_ONLY = "first_source_digest is null"
 _SIDE = "side"
 _IN_SCOPE = "in_scope"
 # Whole rows of fewer segments than this cost less to group than to pick: each picking takes jobs of its own.

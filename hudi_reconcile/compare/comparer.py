@@ -70,6 +70,10 @@ class SparkComparer:
         """Keys whose images differ now; materialised."""
         return Frame(candidates.find_differing(_frame(look.source), _frame(look.lake), self._shape, segments))
 
+    def count_lake_only(self, found: Frame) -> int:
+        """Candidates of which the first look saw no row of the source; one small job."""
+        return _frame(found).where(candidates.IS_LAKE_ONLY).count()
+
     def judge_candidates(
         self,
         found: Frame,

@@ -67,6 +67,10 @@ class Comparer(Protocol):
         """First look: the keys of these segments whose images differ, and what identified both images."""
         ...
 
+    def count_lake_only(self, candidates: Frame) -> int:
+        """How many candidates the source had no row of at the first look."""
+        ...
+
     def judge_candidates(
         self,
         candidates: Frame,

@@ -80,6 +80,9 @@ class FakeComparer:
     def find_candidates(self, look: Look, segments: SegmentSet) -> Frame:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])
 
+    def count_lake_only(self, candidates: Frame) -> int:
+        return sum(not fact["in_source"] for fact in rows_of(candidates))
+
     def judge_candidates(
         self,
         candidates: Frame,

@@ -190,14 +190,15 @@ def _first_look(
             missed = _missed_by_walk(sides, moment, digests, done, frozen=frozen)
         elif before is not None:
             certain = frozen or _is_still(sides, moment)
-            missed = before - _read(digests) if certain else _suspected(sides, before, digests, segments)
+            missed = before - _read(digests) if certain else None
         unequal = unequal_of(digests)
-        suspected = bool(missed) and not certain
-        if not unequal.ids:
-            return _First(digests, None, None, missed, done, suspected, altered)
-        kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
-        candidates = sides.comparer.find_candidates(Look(sides.source_rows(unequal), kept), unequal)
-        return _First(digests, kept, candidates, missed, done, suspected, altered)
+        kept = candidates = None
+        if unequal.ids:
+            kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
+            candidates = sides.comparer.find_candidates(Look(sides.source_rows(unequal), kept), unequal)
+        if before is not None and not certain:
+            missed = _suspected(sides, before, _read(digests), candidates, segments)
+        return _First(digests, kept, candidates, missed, done, bool(missed) and not certain, altered)
 
 
 def _counted_digests(
@@ -263,20 +264,20 @@ def _counted_before(sides: Sides, segments: SegmentSet | None) -> int | None:
     return sides.source.count_rows(sides.table, sides.cut, segments)
 
 
-def _suspected(
-    sides: Sides, before: int, digests: tuple[SegmentDigest, ...], segments: SegmentSet | None
-) -> int | None:
+def _suspected(sides: Sides, before: int, read: int, candidates: Frame | None, segments: SegmentSet | None) -> int | None:
     """How many rows that the source counted were neither read nor can have been deleted meanwhile.
 
     The source changed, so that counts and read need not be equal. But a row that was there before, is in no read, and is
-    not in the lake either (else its segment differs, and it is looked at as deleted) was lost; or it came after the last
-    pull and went during the read.
+    not in the lake either (else it is a candidate that only the lake has) was lost; or it came after the last pull and
+    went during the read, which the next look does not see again.
     """
-    gone = sum(digest.lake_rows for digest in digests if not digest.equal)
-    if before - _read(digests) - gone <= 0:
+    if before <= read:
+        return None
+    gone = 0 if candidates is None else sides.comparer.count_lake_only(candidates)
+    if before - read - gone <= 0:
         return None
     now = sides.source.count_rows(sides.table, sides.cut, segments)
-    return max(0, min(before, now) - _read(digests) - gone) or None
+    return max(0, min(before, now) - read - gone) or None
 
 
 def _is_still(sides: Sides, since: Moment) -> bool:

@@ -16,7 +16,7 @@ def lossy(mode: str = "stream") -> tuple[World, Plan]:
     world = pulled(*ROWS)
     world.source.put(2, 21, 200)
     world.source.lost_in_reads = {1}
-    world.journal.before("source.count_rows", lambda: world.source.put(9, 90, 5000))
+    world.journal.before("source.read_rows", lambda: world.source.put(9, 90, 5000))
     draft = swept(world, mode=mode).draft
     assert draft is not None
     assert draft.deletes == 1
