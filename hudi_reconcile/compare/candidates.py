@@ -30,7 +30,6 @@ from hudi_reconcile.core.tables.values import IN_SCOPE
 SEQNO = "_hoodie_commit_seqno"
 COMMIT_TIME = "_hoodie_commit_time"
 PARTITION = "_hoodie_partition_path"
-IS_LAKE_ONLY = "first_source_digest is null"
 _SIDE = "side"
 _IN_SCOPE = "in_scope"
 # Whole rows of fewer segments than this cost less to group than to pick: each picking takes jobs of its own.
@@ -207,6 +206,15 @@ def version_of(seqno: str) -> str:
 
 
 _VERSIONS = f"aggregate(lake_seqnos, 0L, (total, seqno) -> total + {version_of('seqno')})"
+
+
+def count_one_sided(candidates: DataFrame) -> DataFrame:
+    """By segment, how many candidates only the source had (`source_rows`), and how many only the lake (`lake_rows`); lazy."""
+    facts = (
+        "count_if(first_source_digest is not null and first_versions = 0) as source_rows",
+        "count_if(first_source_digest is null) as lake_rows",
+    )
+    return candidates.groupBy("segment").agg(*map(F.expr, facts))
 
 
 def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:

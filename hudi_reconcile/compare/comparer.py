@@ -34,7 +34,7 @@ from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, RowFiles, SegmentDigest, WholeLake
+from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, OneSided, RowFiles, SegmentDigest, WholeLake
 from hudi_reconcile.sql.record_keys import text_literal
 
 
@@ -70,9 +70,10 @@ class SparkComparer:
         """Keys whose images differ now; materialised."""
         return Frame(candidates.find_differing(_frame(look.source), _frame(look.lake), self._shape, segments))
 
-    def count_lake_only(self, found: Frame) -> int:
-        """Candidates of which the first look saw no row of the source; one small job."""
-        return _frame(found).where(candidates.IS_LAKE_ONLY).count()
+    def count_one_sided(self, found: Frame) -> dict[int, OneSided]:
+        """Candidates that one side lacked, by segment; one small job."""
+        rows = candidates.count_one_sided(_frame(found)).collect()
+        return {int(row["segment"]): OneSided(int(row["source_rows"]), int(row["lake_rows"])) for row in rows}
 
     def judge_candidates(
         self,

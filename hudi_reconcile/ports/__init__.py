@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from hudi_reconcile.core.catalog_sync import SyncOutcome
-from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, SegmentDigest, WholeLake
+from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, OneSided, SegmentDigest, WholeLake
 from hudi_reconcile.ports.lake import (
     AS_SOURCE,
     Batch,
@@ -57,6 +57,7 @@ __all__ = [
     "MakeComparer",
     "NamedRows",
     "NewTable",
+    "OneSided",
     "Origin",
     "Quarantine",
     "QuarantinedRows",

@@ -28,6 +28,14 @@ class SegmentDigest:
 
 
 @dataclass(frozen=True, slots=True)
+class OneSided:
+    """How many candidates of a segment only the source had, and how many only the lake."""
+
+    source_rows: int
+    lake_rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
     """One reading of both sides: the source's rows and the lake's, whole rows, of the same segments.
 
@@ -67,8 +75,8 @@ class Comparer(Protocol):
         """First look: the keys of these segments whose images differ, and what identified both images."""
         ...
 
-    def count_lake_only(self, candidates: Frame) -> int:
-        """How many candidates the source had no row of at the first look."""
+    def count_one_sided(self, candidates: Frame) -> Mapping[int, OneSided]:
+        """The candidates that only one side had a row of, by segment; every segment with a candidate is there."""
         ...
 
     def judge_candidates(

@@ -135,6 +135,10 @@ class Source(Protocol):
         """How many rows the table holds, by its own count: all, those of some segments, or those near some partitions."""
         ...
 
+    def count_segments(self, table: SourceTable, cut: Segmentation) -> Mapping[int, int] | None:
+        """The same by segment, in one statement; None where this source cannot tell by itself which segment a row is in."""
+        ...
+
     def find_named_rows(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         """The rows that may have one of these keys, counted by the source itself; None where it cannot be asked for such keys."""
         ...

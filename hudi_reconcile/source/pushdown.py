@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from hudi_reconcile.core.errors import SourceError
@@ -47,6 +48,27 @@ def _wide_key(table: SourceTable, agreement: Agreement) -> str:
     if wide:
         return f"the lake's key {', '.join(wide)} has other digits than the source's"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPlace:
+    """Where a row lies: SQL inside the database, and the segment of what that gives."""
+
+    sql: str
+    segment_of: Callable[[Any], int]
+
+
+def place_in_segments(engine: Engine, table: SourceTable, cut: Segmentation) -> SegmentPlace | None:
+    """How the database itself tells a row's segment; None where it cannot."""
+    if isinstance(cut, RangeSegments):
+        start = reads.segment_start(engine.dialect, cut)
+        return (
+            None
+            if start is None
+            else SegmentPlace(start, lambda key: cut.segment_of(None if key is None else int(key)))
+        )
+    known = choose_buckets(engine, table) if cut.by == "md5" else None
+    return None if known is None else SegmentPlace(digests.bucket_number(known, key_items(table), cut.count), int)
 
 
 def begin(

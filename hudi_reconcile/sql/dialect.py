@@ -43,6 +43,7 @@ class Dialect(Protocol):
 
     NAME: str
     RANGES_AT_ONCE: int  # as many ranges of keys as one statement may name, each by the index
+    MODULO: str | None  # what is left of a whole number {a} that is divided by {b}; None where that was never run
 
     def quote(self, name: str, /) -> str:
         """An identifier, quoted. Raises ValueError for a name that cannot be one."""

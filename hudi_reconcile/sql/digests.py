@@ -97,7 +97,7 @@ def bucket_predicate(database: Buckets, key: tuple[ComparedColumn, ...], count: 
     """The rows of some hash segments; their number is computed for every row of the table."""
     if not segments.ids:
         return "1 = 0"
-    return f"{_bucket(database, key, count)} in ({', '.join(map(str, segments.ids))})"
+    return f"{bucket_number(database, key, count)} in ({', '.join(map(str, segments.ids))})"
 
 
 def _texts(
@@ -139,7 +139,8 @@ def _segment(database: Digests, what: Digested) -> str:
     return f"case {absent} {ends} else {database.floored(key, cut.width)} - ({cut.start // cut.width}) end"
 
 
-def _bucket(database: Buckets, key: tuple[ComparedColumn, ...], count: int) -> str:
+def bucket_number(database: Buckets, key: tuple[ComparedColumn, ...], count: int) -> str:
+    """The hash segment of a row, of `count`, as an integer."""
     fields = (
         _field(database, database.DIALECT.quote(item.column.name), database.canonical(item), item) for item in key
     )

@@ -82,6 +82,26 @@ def segment_counts(
     return tuple(f"select count(*) as hr_rows from ({one}) hr_c" for one in rows)
 
 
+def segment_start(dialect: Dialect, cut: RangeSegments) -> str | None:
+    """The first key of a row's segment, as far as `segment_of` cares: NULL of a NULL key; None where it is not known how."""
+    key = dialect.quote(cut.column)
+    first_high, last_low = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
+    if first_high is None:
+        return f"case when {key} is not null then {cut.start} end"
+    # Keys outside the inner segments are told by comparison: a difference of two far keys would overflow.
+    ends = f"when {key} < {first_high} then {cut.start} when {key} >= {last_low} then {last_low}"
+    if dialect.MODULO is None:
+        return None
+    past = dialect.MODULO.format(a=f"{key} - ({cut.start})", b=cut.width)
+    return f"case {ends} else {key} - {past} end"
+
+
+def grouped_counts(place: str, table: str, predicates: tuple[str, ...]) -> str:
+    """SELECT of `hr_place`, which is SQL, and of how many rows have it, `hr_rows`."""
+    rows = f"select {place} as hr_place from {table}{where_clause(predicates)}"
+    return f"select hr_place, count(*) as hr_rows from ({rows}) hr_p group by hr_place"
+
+
 def uncarried_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]] | None:

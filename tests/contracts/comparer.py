@@ -121,6 +121,15 @@ class ComparerContract:
         rows, count = port.stage_rows(both.source)
         assert (ground.ids(rows, "c0"), count) == ([row[0] for row in SOURCE], len(SOURCE))
 
+    def test_candidates_of_one_side_are_counted_by_segment(self, ground: ComparerGround) -> None:
+        found = ground.port.count_one_sided(ground.port.find_candidates(look(ground), ALL))
+
+        late, deleted, others = (4, 13), (7, 12), (5, 6, 8, 14)
+        assert set(found) == {CUT.segment_of(key) for key in (*late, *deleted, *others)}
+        for segment, held in found.items():
+            expected = [sum(CUT.segment_of(key) == segment for key in keys) for keys in (late, deleted)]
+            assert [held.source_rows, held.lake_rows] == expected, segment
+
     def test_judgement_tells_drift_from_what_heals_moves_or_will_be_pulled(self, ground: ComparerGround) -> None:
         port = ground.port
         source = changed(DRIFTED, (2, 2, 2), (3, 3, 3), (9, 9, 200), (10, 10, 10))

@@ -73,6 +73,15 @@ class SourceContract:
         assert held_in(ground, RANGES, *segments) == wanted
         assert ground.port.count_rows(ground.port.describe(), RANGES, SegmentSet.of(segments)) == len(wanted)
 
+    @pytest.mark.parametrize("cut", [RANGES, RangeSegments("id", 0, 4, 1), RangeSegments("id", -4, 4, 2), MD5])
+    def test_rows_of_each_segment_are_counted_as_they_are_read(self, ground: SourceGround, cut: Segmentation) -> None:
+        read = {one: len(held_in(ground, cut, one)) for one in range(cut.count + 1)}
+
+        assert ground.port.count_segments(ground.port.describe(), cut) == {s: rows for s, rows in read.items() if rows}
+
+    def test_segments_of_sparks_own_hash_are_not_counted(self, ground: SourceGround) -> None:
+        assert ground.port.count_segments(ground.port.describe(), SPARKS_OWN) is None
+
     def test_segments_of_the_databases_hash_part_the_table_and_are_read_and_counted_alone(
         self, ground: SourceGround
     ) -> None:

@@ -23,6 +23,7 @@ from hudi_reconcile.ports import (
     Frame,
     KeysOf,
     Look,
+    OneSided,
     SegmentDigest,
     WholeLake,
 )
@@ -80,8 +81,15 @@ class FakeComparer:
     def find_candidates(self, look: Look, segments: SegmentSet) -> Frame:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])
 
-    def count_lake_only(self, candidates: Frame) -> int:
-        return sum(not fact["in_source"] for fact in rows_of(candidates))
+    def count_one_sided(self, candidates: Frame) -> dict[int, OneSided]:
+        facts = rows_of(candidates)
+        return {
+            segment: OneSided(
+                sum(fact["in_source"] and not fact["seqnos"] for fact in facts if fact["segment"] == segment),
+                sum(not fact["in_source"] for fact in facts if fact["segment"] == segment),
+            )
+            for segment in {fact["segment"] for fact in facts}
+        }
 
     def judge_candidates(
         self,

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -175,6 +176,10 @@ class FakeSource:
         if segments is not None and cut is not None and not _serves_segments(cut):
             raise ValueError("segments of Spark's own hash cannot be counted by the source")
         return sum(is_near(row, near) and _lies_in(row, cut, segments) for row in self._now().values())
+
+    def count_segments(self, table: SourceTable, cut: Segmentation) -> Mapping[int, int] | None:
+        self.journal.reached("source.count_segments")
+        return Counter(segment_of(cut, (row["id"],)) for row in self._now().values()) if _serves_segments(cut) else None
 
     def find_named_rows(self, table: SourceTable, keys: Sequence[Key]) -> NamedRows | None:
         self.journal.reached("source.find_named_rows")

@@ -377,7 +377,7 @@ def test_histories_find_a_rule_that_is_taken_out(rule: str, monkeypatch: pytest.
 
 
 def test_histories_find_deletes_after_an_incomplete_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two_looks, "_counted_before", _no_count)
+    monkeypatch.setattr(two_looks, "count_before", _no_count)
     monkeypatch.setattr(two_looks, "_surveyed", lambda sides, pin, _: (two_looks._digests(sides, pin, None), None, ()))
 
     with pytest.raises(AssertionError, match="planned"):

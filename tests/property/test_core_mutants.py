@@ -13,10 +13,10 @@ import pytest
 
 from hudi_reconcile.lake import options
 from hudi_reconcile.stages.apply import apply, commits, recovery
-from hudi_reconcile.stages.sweep import guards, sweep, two_looks
+from hudi_reconcile.stages.sweep import guards, short_reads, sweep, two_looks
 from tests.support.edits import Edits, edited
 from tests.unit.lake import test_options
-from tests.unit.stages import test_absence, test_apply, test_apply_again, test_standing, test_sweep
+from tests.unit.stages import test_absence, test_apply, test_apply_again, test_short_reads, test_standing, test_sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,18 @@ MUTANTS = {
     ),
     "row that one of two reads of the same state lacked is settled": Mutant(
         two_looks._misread,
-        (("changed and _is_still(sides, since)", "False"),),
+        (("changed and is_still(sides, since)", "False"),),
         test_sweep.test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_unverified_and_not_clean,
+    ),
+    "segments that came short are not read again": Mutant(
+        short_reads.doubt_digests,
+        (("read if counted is None else", "read or"),),
+        lambda: test_short_reads.test_row_that_the_first_read_lost_while_others_came_is_found(test_short_reads.make(), 4),
+    ),
+    "rows that both reads lacked are no loss": Mutant(
+        short_reads.suspect_loss,
+        (("return lost or None", "return None"),),
+        lambda: test_short_reads.test_row_that_every_read_lost_while_others_came_is_not_clean(test_short_reads.make(), 4),
     ),
     "wrong partition path": Mutant(
         options._index,

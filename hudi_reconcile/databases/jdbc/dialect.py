@@ -42,6 +42,7 @@ class GenericDialect:
 
     def __init__(self, product: Product) -> None:
         self.NAME = product.name
+        self.MODULO = product.keys.modulo if product.proven else None
         self.product = product
 
     def column_of(self, found: Reported) -> Column:

@@ -18,6 +18,7 @@ from hudi_reconcile.sql import reads
 
 NAME = "mysql"
 RANGES_AT_ONCE = 1_000
+MODULO: str | None = "mod({a}, {b})"
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 # What a role without PROCESS gets: other sessions' transactions are not shown to it.
 BLIND_DELAY_MICROS = 5_000_000

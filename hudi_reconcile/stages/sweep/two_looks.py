@@ -18,14 +18,24 @@ from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.pull.cursor import next_window
 from hudi_reconcile.core.sweep.coverage import list_segments
 from hudi_reconcile.core.sweep.drift import PendingRange
-from hudi_reconcile.core.sweep.segments import HashSegments, Pace, Segmentation, SegmentSet, first_batch, next_batch
+from hudi_reconcile.core.sweep.segments import Pace, Segmentation, SegmentSet, first_batch, next_batch
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
-from hudi_reconcile.core.tables.values import IN_SCOPE, CheckpointAt, LakePin, Moment
+from hudi_reconcile.core.tables.values import CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest, Survey
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import furthest_mark
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
+from hudi_reconcile.stages.sweep.short_reads import (
+    BusyRead,
+    count_before,
+    count_missed_by_walk,
+    count_missed_in_scope,
+    count_read,
+    doubt_digests,
+    is_still,
+    suspect_loss,
+)
 from hudi_reconcile.stages.watermark import Watermark
 
 NO_SEGMENTS = SegmentSet(())
@@ -131,7 +141,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     steady = all(sides.lake.is_intact(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
-    missed = _missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
+    missed = count_missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
     misread = _misread(sides, kinds, begun) if later.instant == pin.instant else 0
     return Confirmed(
         first.digests, findings, kinds, later, moment, checkpoint, steady, missed,
@@ -187,17 +197,22 @@ def _first_look(
         digests, done, before, altered = _counted_digests(sides, pin, segments, walk)
         missed, certain = None, True
         if not is_whole and sides.scope is None:
-            missed = _missed_by_walk(sides, moment, digests, done, frozen=frozen)
+            part = in_part(done, sides.cut)
+            missed = count_missed_by_walk(sides, moment, digests, part, frozen=frozen)
         elif before is not None:
-            certain = frozen or _is_still(sides, moment)
-            missed = before - _read(digests) if certain else None
+            certain = frozen or is_still(sides, moment)
+            missed = before - count_read(digests) if certain else None
+        busy = None if before is None or certain else BusyRead(before, digests, NO_SEGMENTS)
+        if busy is not None and segments is None:
+            busy = doubt_digests(sides, busy)
+            digests = busy.digests
         unequal = unequal_of(digests)
         kept = candidates = None
         if unequal.ids:
             kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
             candidates = sides.comparer.find_candidates(Look(sides.source_rows(unequal), kept), unequal)
-        if before is not None and not certain:
-            missed = _suspected(sides, before, _read(digests), candidates, segments)
+        if busy is not None:
+            missed = suspect_loss(sides, busy, candidates, segments)
         return _First(digests, kept, candidates, missed, done, bool(missed) and not certain, altered)
 
 
@@ -211,7 +226,7 @@ def _counted_digests(
     if walk is None and sides.survey and not sides.scope:
         surveyed, rows_beside, altered = _surveyed(sides, pin, sides.survey)
         return surveyed, None, rows_beside, altered
-    before = _counted_before(sides, segments) if walk is None or walk.is_endless else None
+    before = count_before(sides, segments) if walk is None or walk.is_endless else None
     if walk is None:
         return _digests(sides, pin, segments), None, before, None
     digests, done = scan_segments(sides, pin, walk)
@@ -256,62 +271,9 @@ def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Fram
     return find_unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
 
 
-def _counted_before(sides: Sides, segments: SegmentSet | None) -> int | None:
-    """The table's own count of what is about to be read; None where only Spark can tell which rows those are."""
-    by_spark = isinstance(sides.cut, HashSegments) and sides.cut.by == "xxhash64"
-    if sides.scope is not None or (segments is not None and by_spark):
-        return None
-    return sides.source.count_rows(sides.table, sides.cut, segments)
-
-
-def _suspected(sides: Sides, before: int, read: int, candidates: Frame | None, segments: SegmentSet | None) -> int | None:
-    """How many rows that the source counted were neither read nor can have been deleted meanwhile.
-
-    The source changed, so that counts and read need not be equal. But a row that was there before, is in no read, and is
-    not in the lake either (else it is a candidate that only the lake has) was lost; or it came after the last pull and
-    went during the read, which the next look does not see again.
-    """
-    if before <= read:
-        return None
-    gone = 0 if candidates is None else sides.comparer.count_lake_only(candidates)
-    if before - read - gone <= 0:
-        return None
-    now = sides.source.count_rows(sides.table, sides.cut, segments)
-    return max(0, min(before, now) - read - gone) or None
-
-
-def _is_still(sides: Sides, since: Moment) -> bool:
-    """Whether the source certainly shows the same as then; an engine that names its moments by the clock cannot tell."""
-    return sides.source.read_moment().snapshot == since.snapshot
-
-
 def _misread(sides: Sides, kinds: Mapping[str, int], since: Moment) -> int:
     changed = kinds.get("settled", 0) + kinds.get("moving", 0)
-    return changed if changed and _is_still(sides, since) else 0
-
-
-def _read(digests: tuple[SegmentDigest, ...]) -> int:
-    return sum(digest.source_rows for digest in digests)
-
-
-def _missed_by_walk(
-    sides: Sides, before: Moment, digests: tuple[SegmentDigest, ...], done: SegmentSet | None, *, frozen: bool
-) -> int | None:
-    """Which segments the budget sufficed for is known afterwards: they are counted where nothing changed meanwhile."""
-    counted = sides.source.count_rows(sides.table, sides.cut, in_part(done, sides.cut))
-    if not frozen and not _is_still(sides, before):
-        return None
-    return counted - _read(digests)
-
-
-def _missed_in_scope(sides: Sides) -> int | None:
-    """The same of the rows near some partitions, read once more: which of them are in scope, only Spark can tell."""
-    if sides.scope is None:
-        return None
-    before = sides.source.read_moment()
-    read = sum(sides.comparer.count(sides.source_in_scope(), IN_SCOPE).values())
-    counted = sides.source.count_rows(sides.table, near=sides.scope.near)
-    return counted - read if _is_still(sides, before) else None
+    return changed if changed and is_still(sides, since) else 0
 
 
 def pin_lake(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:

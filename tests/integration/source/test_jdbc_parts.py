@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
-from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet
+from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.canonical_text import bucket, render_canonical_text
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import TableRequest
@@ -190,6 +191,27 @@ def test_hash_segment_that_a_product_tells_holds_the_keys_that_python_and_spark_
             for row in parts
         ]
         assert found == dict(enumerate(expected)), (product, name, key)
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_rows_of_each_key_range_are_counted_by_the_product_itself(
+    spark: SparkSession, tmp_path: Path, product: str
+) -> None:
+    """Beyond both ends, below zero and at the ends of 64 bits too; NULL keys have their own segment."""
+    add_drivers(spark)
+    database = JdbcDatabase(spark, product, tmp_path)
+    keys = (-(2**63) + 1, -9, -8, -1, 0, 1, 7, 8, 15, 16, 2**63 - 1, None, None)
+    rows = [f"({'null' if key is None else key}, {at})" for at, key in enumerate(keys)]
+    database.execute('create table "t" ("k" bigint, "at" integer)')
+    database.execute(*(f'insert into "t" values {one}' for one in rows))
+    jvm = spark._jvm
+    engine = JdbcEngine(JdbcSource(url=database.url), lambda login: open_database(jvm, login))
+    try:
+        source = TableSource(engine, TableRequest("t", '"t"', key=("k",)), spark, zone="UTC")
+        for cut in (RangeSegments("k", -8, 8, 3), RangeSegments("k", -16, 8, 1), RangeSegments("k", 0, 4, 2)):
+            assert source.count_segments(source.describe(), cut) == Counter(map(cut.segment_of, keys)), cut
+    finally:
+        engine.close()
 
 
 def _rows_by_segment(
