@@ -19,9 +19,15 @@ from hudi_reconcile.lake.bridge import Timeline, list_causes
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table
 
-# A metastore that takes the connection and says nothing would hold a run for Hive's 600 s, several times over.
-_PATIENCE = {"hive.metastore.client.socket.timeout": "60s"}
+# A metastore that takes the connection and says nothing would hold a run seven times for Hive's 600 s; so it does three times
+# for 60 s. What one try does not reach the next run's sync sends.
+_PATIENCE = {
+    "hive.metastore.client.socket.timeout": "60s",
+    "hive.metastore.connect.retries": "1",
+    "hive.metastore.failure.retries": "0",
+}
 _UNREACHED = "Could not connect to meta store"  # of Hive's client, whose other messages may hold a partition's value
+_UNANSWERED = "SocketTimeoutException"
 _LONGEST_SCHEMA = "spark.sql.sources.schemaStringLengthThreshold"
 
 
@@ -83,6 +89,6 @@ def _facts(spark: SparkSession, properties: dict[str, str]) -> dict[str, str]:
 def _describe(error: Exception) -> str:
     if isinstance(error, Py4JJavaError):
         causes = list_causes(error)
-        is_deaf = any(_UNREACHED in one.message for one in causes)
+        is_deaf = any(_UNREACHED in one.message or one.name == _UNANSWERED for one in causes)
         return f"{describe_causes(causes)}{'; no metastore answers' if is_deaf else ''}"
     return error.message if isinstance(error, LakeError) else type(error).__name__

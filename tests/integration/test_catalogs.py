@@ -6,8 +6,10 @@ One process of its own has a session with Hive's catalog; the commands and the r
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ import pytest
 from pyspark.sql import SparkSession
 from ruamel.yaml import YAML
 
+from hudi_reconcile.core.catalog_sync import choose_sync
+from hudi_reconcile.lake.catalog import sync_catalog
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.docs import ROOT, blocks
 from tests.support.one_session import OneSession
@@ -23,6 +27,7 @@ from tests.support.postgres import Database
 
 PAGE = ROOT / "docs" / "catalogs.md"
 URIS = "hoodie.datasource.hive_sync.metastore.uris"
+TIMEOUT = "hive.metastore.client.socket.timeout"
 CANARY, SOON_SECONDS = "catalog-canary", 180.0
 STALE = "UNVERIFIED  The lake is as this run left it, but the catalog may not show that: orders."
 PASSWORD = "hoodie.datasource.hive_sync.password"
@@ -49,6 +54,36 @@ def options_of_the_page() -> dict[str, Any]:
 def closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
+
+
+@contextmanager
+def mute_server() -> Iterator[tuple[int, list[socket.socket]]]:
+    """The port of a server that takes every connection and answers nothing, and the connections that it took."""
+    taken: list[socket.socket] = []
+
+    def take() -> None:
+        with suppress(OSError):  # the server is closed
+            while True:
+                taken.append(server.accept()[0])
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=take, daemon=True).start()
+        yield int(server.getsockname()[1]), taken
+        server.shutdown(socket.SHUT_RDWR)
+    for one in taken:
+        one.close()
+
+
+@contextmanager
+def settings(spark: SparkSession, own: dict[str, str]) -> Iterator[None]:
+    """The session with a user's settings, for the length of a block."""
+    for key, value in own.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in own:
+            spark.conf.unset(key)
 
 
 @pytest.fixture
@@ -196,6 +231,30 @@ def test_commands_beside_a_metastore_that_is_down_say_that_their_commits_stand_a
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
     assert CANARY not in said
     assert f"{PASSWORD}: '***'" in said
+
+
+def test_metastore_that_takes_the_connection_and_says_nothing_is_tried_once_unless_the_user_wants_more(
+    spark: SparkSession, project: Project
+) -> None:
+    project.more, timeout_seconds = [], 2
+    options = project.settings["lake"]["options"]
+
+    with mute_server() as (port, taken), settings(spark, {TIMEOUT: f"{timeout_seconds}s"}):
+        options[URIS] = f"thrift://127.0.0.1:{port}"
+        sync = choose_sync({key: str(value).lower() for key, value in options.items()})
+        assert sync is not None
+        pulled = project.json("pull")
+        connections, begun = len(taken), time.monotonic()
+        sync_catalog(spark, str(project.lake), sync)
+        took_seconds, before = time.monotonic() - begun, len(taken)
+        with settings(spark, {"hive.metastore.failure.retries": "1"}):
+            sync_catalog(spark, str(project.lake), sync)
+
+        assert (pulled.code, pulled.table["error"]["type"]) == (3, "CatalogSyncError")
+        assert "no metastore answers" in pulled.table["error"]["message"]
+        assert connections == 1
+        assert len(taken) - before > 1
+        assert took_seconds < 4 * timeout_seconds
 
 
 def test_sparks_own_catalog_shows_new_columns_partitions_and_corrected_rows_and_a_plain_location_only_rows(
