@@ -39,6 +39,7 @@ _PROCESSES = (
     "tests/integration/test_second_writer.py::"
     "test_apply_is_superseded_beside_another_process_in_flight_and_waited_for_by_one_that_starts_before_its_commit"
 )
+_CATALOGS = "tests/integration/test_catalogs.py"
 _TOMBSTONES = "tests/integration/lake/test_lake_tombstones.py"
 _LOST = "tests/unit/stages/test_lost_lease.py"
 _STANDING = "tests/unit/stages/test_standing.py"
@@ -281,6 +282,14 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "C5": (
         f"{_MYSQL}::test_every_type_is_read_exactly_from_an_unfriendly_server",
         "tests/unit/databases/test_mysql_dialect.py::test_column_is_read_so_that_the_driver_cannot_alter_it",
+    ),
+    "K1": (
+        f"{_CATALOGS}::test_commands_beside_a_metastore_that_is_down_say_that_their_commits_stand_and_end_soon",
+        f"{_CATALOGS}::test_readers_of_a_catalog_get_new_columns_partitions_and_corrected_rows_after_each_command",
+        "tests/unit/app/test_catalog.py::test_failed_sync_ends_a_run_with_3_and_leaves_a_refusal_what_it_is",
+    ),
+    "K2": (
+        f"{_CATALOGS}::test_metastore_that_takes_the_connection_and_says_nothing_is_tried_once_unless_the_user_wants_more",
     ),
     "H1": (
         f"{_APPLY}::test_plan_of_another_place_is_refused",
