@@ -33,7 +33,7 @@ _FLAGS = frozenset({"true", "false"})
 
 @dataclass(frozen=True, slots=True)
 class CatalogSync:
-    """The classes of Hudi's sync tools, and the user's options for them. `forgives`: a failure is a note, and no error."""
+    """The classes of Hudi's sync tools, and the user's `lake.options`. `forgives`: a failure is a note, and no error."""
 
     tools: tuple[str, ...]
     options: Mapping[str, str]
@@ -44,12 +44,12 @@ class CatalogSync:
         """How HiveSyncTool reaches Hive, in lower case; empty where nothing is said."""
         return self.options.get(MODE, "").lower()
 
-    def name(self, properties: Mapping[str, str]) -> str:
+    def name_table(self, properties: Mapping[str, str]) -> str:
         """The table's name in the catalog; `properties` are those of the Hudi table."""
         database = self.options.get(_DATABASE) or properties.get("hoodie.database.name") or "default"
         return f"{database}.{self.options.get(_TABLE) or properties.get('hoodie.table.name', '')}"
 
-    def settings(self, properties: Mapping[str, str]) -> dict[str, str]:
+    def build_settings(self, properties: Mapping[str, str]) -> dict[str, str]:
         """What the tools are given: what the table says of itself, and over it the user's options.
 
         HiveSyncTool would write an error that it ignores into a log, and report success: which are ignored is decided here.
@@ -67,29 +67,28 @@ class SyncOutcome:
 
 
 def choose_sync(options: Mapping[str, str]) -> CatalogSync | None:
-    """What `lake.options` ask for; None where no sync is switched on.
+    """What `lake.options` ask for, in the lower case in which the config has them; None where no sync is switched on.
 
     >>> choose_sync({"hoodie.datasource.hive_sync.enable": "true"}).tools
     ('org.apache.hudi.hive.HiveSyncTool',)
     >>> choose_sync({"hoodie.datasource.hive_sync.enable": "false"}) is None
     True
     """
-    folded = {fold(key): value for key, value in options.items()}
-    if not any(_is_on(folded, key) for key in _SWITCHES):
+    if not any(_is_on(options, key) for key in _SWITCHES):
         return None
-    named = (folded.get(_TOOLS) or HIVE_TOOL).split(",")
-    glue = [GLUE_TOOL] if folded.get(MODE, "").lower() == "glue" else []  # as Hudi's own writer chooses
+    named = (options.get(_TOOLS) or HIVE_TOOL).split(",")
+    glue = [GLUE_TOOL] if options.get(MODE, "").lower() == "glue" else []  # as Hudi's own writer chooses
     tools = tuple(dict.fromkeys(name for one in (*named, *glue) if (name := one.strip())))
-    return CatalogSync(tools, folded, _is_on(folded, _FORGIVES))
+    return CatalogSync(tools, options, _is_on(options, _FORGIVES))
 
 
 def leave_out_sync(options: Mapping[str, str]) -> dict[str, str]:
     """The options for Hudi's writer, which then syncs nothing itself, and gets no password of a catalog.
 
-    >>> leave_out_sync({"hoodie.Datasource.hive_sync.enable": "true", "hoodie.keep.max.commits": "9"})
+    >>> leave_out_sync({"hoodie.datasource.hive_sync.enable": "true", "hoodie.keep.max.commits": "9"})
     {'hoodie.keep.max.commits': '9'}
     """
-    return {key: value for key, value in options.items() if not fold(key).startswith(_OF_TOOLS)}
+    return {key: value for key, value in options.items() if not key.startswith(_OF_TOOLS)}
 
 
 def tell_of_sync(result: TableResult, found: SyncOutcome | None) -> TableResult:

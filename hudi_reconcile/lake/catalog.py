@@ -40,10 +40,10 @@ def sync_catalog(spark: SparkSession, path: str, sync: CatalogSync) -> SyncOutco
         properties = Timeline(spark, path).properties()
     except (Py4JError, LakeError) as error:
         return SyncOutcome(path, (_describe(error),), sync.forgives)
-    failures, name = [], sync.name(properties)
+    failures, name = [], sync.name_table(properties)
     for tool in sync.tools:
         try:
-            _run_tool(spark, path, tool, {**_facts(spark, properties), **sync.settings(properties)})
+            _run_tool(spark, path, tool, {**_facts(spark, properties), **sync.build_settings(properties)})
         except (Py4JError, PySparkException) as error:
             failures.append(f"{tool.rpartition('.')[2]}: {_describe(error)}")
     if not failures:  # else this session's catalog may be the one that does not answer

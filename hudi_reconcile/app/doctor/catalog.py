@@ -31,10 +31,10 @@ def catalog_checks(
     if missing:
         fix = "name the jar that holds it in jars.paths: docs/catalogs.md"
         yield Check(check, "fail", f"{', '.join(missing)} is in no jar of jars.paths", fix)
-    if HIVE_TOOL in sync.tools and options.get(_OF_SPARK, "").lower() == "true":
+    if HIVE_TOOL in sync.tools and sync.options.get(_OF_SPARK, "").lower() == "true":
         yield Check(check, "ok", "the catalog of the session that runs the command (not tried)")
     elif HIVE_TOOL in sync.tools and sync.mode == "hms":
-        yield _metastore(check, options.get(URIS) or spark_conf.get(_METASTORE, ""), spark_conf)
+        yield _metastore(check, sync.options.get(URIS) or spark_conf.get(_METASTORE, ""), spark_conf)
     elif HIVE_TOOL in sync.tools:
         fix = "lake: {options: {hoodie.datasource.hive_sync.mode: hms}}"
         yield Check(check, "warn", f"it is synced through {sync.mode or 'HiveServer2'}, which was not tried", fix)

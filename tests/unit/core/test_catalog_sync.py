@@ -45,7 +45,6 @@ CORRECTED = TableResult(
         ({ON: "false", HIVE_ON: "FALSE", TOOLS: GLUE_TOOL}, None),
         ({ON: "true"}, (HIVE_TOOL,)),
         ({HIVE_ON: "True"}, (HIVE_TOOL,)),
-        ({HIVE_ON.upper(): "true"}, (HIVE_TOOL,)),
         ({ON: "true", TOOLS: f"{GLUE_TOOL}, their.Tool,"}, (GLUE_TOOL, "their.Tool")),
         ({ON: "true", MODE: "GLUE"}, (HIVE_TOOL, GLUE_TOOL)),
     ],
@@ -67,9 +66,9 @@ def test_name_in_the_catalog_is_the_options_else_the_tables_own() -> None:
     own = {"hoodie.table.name": "orders", "hoodie.database.name": "theirs"}
     named = CatalogSync((), {"hoodie.datasource.hive_sync.database": "shop", "hoodie.datasource.hive_sync.table": "o"})
 
-    assert CatalogSync((), {}).name(own) == "theirs.orders"
-    assert CatalogSync((), {}).name({"hoodie.table.name": "orders"}) == "default.orders"
-    assert named.name(own) == "shop.o"
+    assert CatalogSync((), {}).name_table(own) == "theirs.orders"
+    assert CatalogSync((), {}).name_table({"hoodie.table.name": "orders"}) == "default.orders"
+    assert named.name_table(own) == "shop.o"
 
 
 def test_tools_report_errors_that_the_options_ignore_and_users_win_over_the_tables_properties() -> None:
@@ -77,7 +76,7 @@ def test_tools_report_errors_that_the_options_ignore_and_users_win_over_the_tabl
 
     assert sync is not None
     assert sync.forgives
-    found = sync.settings({"hoodie.datasource.hive_sync.table": "t", "hoodie.table.name": "orders"})
+    found = sync.build_settings({"hoodie.datasource.hive_sync.table": "t", "hoodie.table.name": "orders"})
     assert (found[IGNORED], found["hoodie.datasource.hive_sync.table"], found["hoodie.table.name"]) == (
         "false",
         "o",
