@@ -21,7 +21,7 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign hdfs streamer writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -147,6 +147,9 @@ bench-losses: setup ## six kinds of writers for a minute: what each way to pull 
 
 bench-index: setup ## 1,000 changed rows into a table with each of Hudi's indexes, beside each other
 	@$(BIN)/python bench/bench_index.py
+
+bench-deletes: setup ## deletes found by a full fetch that replaces, and by sweep and apply: seconds, bytes, and what readers of changes get
+	@$(BIN)/python bench/bench_deletes.py
 
 bench-changes: setup ## change queries beside Hudi's own incremental and CDC queries
 	@$(BIN)/python bench/bench_changes.py
