@@ -16,6 +16,7 @@ from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.table_work import TableRun, describe_part_failure
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.rules_load import FIX, load_rules
+from hudi_reconcile.config.rules_model import is_judged
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -230,8 +231,15 @@ def _loaded(path: Path, table: TableConfig | None) -> RuleSet:
 
 def _linted(rules: RuleSet) -> Linted:
     today = find_day(HostClock().utc_micros())
+    unread = [one.id for one in rules.rules if not is_judged(one.check)]
     expired = [one for one in rules.waivers if not one.holds(today)]
-    notes = tuple(f"the waiver of {one.rule} expired on {one.expires}: it waives nothing" for one in expired)
+    notes = (
+        *(
+            f"the query of {name} was not judged: only Spark can read it, and does so before `check` runs it"
+            for name in unread
+        ),
+        *(f"the waiver of {one.rule} expired on {one.expires}: it waives nothing" for one in expired),
+    )
     return Linted(rules.file, rules.table, len(rules.rules), len(rules.waivers), notes)
 
 

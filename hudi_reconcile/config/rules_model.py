@@ -365,6 +365,11 @@ def refuse_reach(check: Check) -> None:
             raise ValueError(f"{why}: {RULE}")
 
 
+def is_judged(check: Check) -> bool:
+    """Whether the text of every query of a check shows what it reads; else only Spark can tell, before it runs it."""
+    return all(_parse(query) is not None for query in list_queries(check))
+
+
 # --- helpers ---
 
 
@@ -374,6 +379,14 @@ def _is_known(check: Gx) -> bool:
 
 
 def _reads_elsewhere(query: str) -> str | None:
+    trees = _parse(query) or []
+    if len(trees) > 1:
+        return "it is more than one statement"
+    return next((why for tree in trees for why in (_other_table(tree), _forbidden_call(tree)) if why), None)
+
+
+def _parse(query: str) -> list[Expr] | None:
+    """The statements of a query; None for one that only Spark can read."""
     from sqlglot import parse, tokenize  # noqa: PLC0415 - takes a while to load, and files without SQL need none of it
 
     from hudi_reconcile.sql.user_sql import UNREAD, is_nested_deep  # noqa: PLC0415 - as above
@@ -381,12 +394,9 @@ def _reads_elsewhere(query: str) -> str | None:
     try:
         if is_nested_deep(tokenize(query, read="spark")):
             return None
-        trees = [tree for tree in parse(query, read="spark") if tree is not None]
+        return [tree for tree in parse(query, read="spark") if tree is not None]
     except UNREAD:
         return None
-    if len(trees) > 1:
-        return "it is more than one statement"
-    return next((why for tree in trees for why in (_other_table(tree), _forbidden_call(tree)) if why), None)
 
 
 def _other_table(tree: Expr) -> str | None:

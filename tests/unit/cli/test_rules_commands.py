@@ -40,6 +40,19 @@ def test_lint_says_ok_and_what_is_in_each_file(rules: Path, capsys: pytest.Captu
     )
 
 
+def test_lint_names_a_query_that_only_spark_can_read(rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read = "  - {id: r-2, check: sql, query: 'SELECT id FROM {batch} WHERE id > 9'}\n"
+    unread = "  - {id: r-3, check: sql, query: 'SELECT map(id) FROM {batch}'}\n"
+    rules.write_text(HEAD + GOOD + read + unread)
+
+    assert run(["rules", "lint"]) == 0
+
+    assert capsys.readouterr().out == (
+        "rules/orders.yaml: ok (table orders, 3 rules)\n"
+        "  note: the query of r-3 was not judged: only Spark can read it, and does so before `check` runs it\n"
+    )
+
+
 @pytest.mark.parametrize("block", [one for one in blocks(ROOT / "docs" / "rules.md", "yaml") if "rules:" in one])
 def test_rules_that_the_document_shows_are_rules(rules: Path, block: str) -> None:
     rules.write_text(block if block.startswith("version") else f"version: 1\ntable: orders\n{block}")
