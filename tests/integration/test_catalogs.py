@@ -198,6 +198,28 @@ def test_readers_of_a_catalog_get_new_columns_partitions_and_corrected_rows_afte
     assert all("catalog: shop.orders shows the table as this run left it" in one for one in notes)
 
 
+def test_partition_that_a_replacing_pull_empties_is_gone_from_the_catalog_and_back_with_its_rows(
+    project: Project, catalog: Catalog
+) -> None:
+    project.more = []
+    project.settings["pull"]["full_mode"] = "overwrite"
+    project.settings["policy"] = {"max_delete_share": "100%"}
+    project.write_config()
+    north, south = (f"region={name}/placed_at_day=2025-01-01" for name in ("north", "south"))
+
+    def pull_in_full() -> tuple[set[str | None], list[tuple[str | None, ...]]]:
+        assert catalog.session.json("pull", "--full")["exit_code"] == 0
+        return catalog.own_partitions("orders"), catalog.rows("shop.orders", "count(*)")
+
+    fill_south = FILL.format("orders", "south", 21, 25)
+    project.database.execute(fill_south)
+    assert pull_in_full() == ({north, south}, [("25",)])
+    project.database.execute("delete from orders where region = 'south'")
+    assert pull_in_full() == ({north}, [("20",)])
+    project.database.execute(fill_south)
+    assert pull_in_full() == ({north, south}, [("25",)])
+
+
 def test_commands_beside_a_metastore_that_is_down_say_that_their_commits_stand_and_end_soon(
     spark: SparkSession, project: Project
 ) -> None:
