@@ -361,6 +361,7 @@ MUTANTS: Mapping[str, Sequence[str]] = {
     "clean though the second read lost a row that the lake lacks": (
         f"{_HISTORY}::test_histories_find_a_second_read_that_loses_what_the_lake_lacks",
     ),
+    "deleted though the source still counts the row": (_of_edits("row that every read lost is deleted"),),
     "clean though the first read of a busy source lost a row that the lake lacks": (
         _of_edits("segments that came short are not read again"),
         _of_edits("rows that both reads lacked are no loss"),

@@ -109,13 +109,14 @@ class SparkComparer:
         return self._hold_odd(others.unionByName(judged).localCheckpoint(eager=True), whole_lake or (lambda: look.lake))
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
-        """The keys of the findings that are moving, or that neither side shows any more; one job."""
-        wanted = findings.IS_ABSENT if which == "absent" else f"kind = '{FindingKind.MOVING.value}'"
-        return corrections.key_texts(_frame(found).where(wanted), self._shape, most)
+        """The keys of some findings; one job."""
+        return corrections.key_texts(_frame(found).where(findings.CHOSEN[which]), self._shape, most)
 
-    def unsettle(self, found: Frame) -> Frame:
-        """The findings, those that neither side shows as moving; lazy."""
-        return Frame(findings.unsettle(_frame(found), self._shape, self._table))
+    def unsettle(self, found: Frame, which: KeysOf) -> Frame:
+        """The findings, some of them as moving, in their lines too; lazy."""
+        return Frame(
+            findings.relabel(_frame(found), findings.CHOSEN[which], FindingKind.MOVING, self._shape, self._table)
+        )
 
     def count_hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""

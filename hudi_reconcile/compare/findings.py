@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
+from typing import Final
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -23,7 +24,7 @@ from hudi_reconcile.core.sweep.drift import NOT_DRIFT, FindingKind, PendingRange
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
 from hudi_reconcile.core.tables.odd_keys import KeyMixing
-from hudi_reconcile.ports import Frame, RowFiles
+from hudi_reconcile.ports import Frame, KeysOf, RowFiles
 from hudi_reconcile.sql.record_keys import render_odd, render_worded, render_words, text_literal
 
 
@@ -62,13 +63,11 @@ def build_findings(
     )
 
 
-# Settled, as neither side shows the row any more.
-IS_ABSENT = f"(kind = '{FindingKind.SETTLED.value}' and lake_copies = 0)"
-
-
-def unsettle(found: DataFrame, shape: ComparisonShape, table: str) -> DataFrame:
-    """The findings, those of rows that neither side shows as moving, in their lines too. Lazy."""
-    return relabel(found, IS_ABSENT, FindingKind.MOVING, shape, table)
+CHOSEN: Final[Mapping[KeysOf, str]] = {
+    "moving": f"kind = '{FindingKind.MOVING.value}'",
+    "deleted": f"kind = '{FindingKind.DELETED.value}'",
+    "absent": f"(kind = '{FindingKind.SETTLED.value}' and lake_copies = 0)",
+}
 
 
 def relabel(found: DataFrame, which: str, kind: FindingKind, shape: ComparisonShape, table: str) -> DataFrame:

@@ -47,7 +47,7 @@ class Look:
     lake: Frame
 
 
-KeysOf = Literal["moving", "absent"]
+KeysOf = Literal["moving", "absent", "deleted"]
 WholeLake = Callable[[], Frame]
 """Gives the lake's rows of all segments."""
 
@@ -110,14 +110,14 @@ class Comparer(Protocol):
         ...
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
-        """The keys of the findings that are `moving`, or that settled as neither side shows the row (`absent`).
+        """The keys of the findings that are `moving` or `deleted`, or that settled as neither side shows the row (`absent`).
 
         None where there are more than `most`.
         """
         ...
 
-    def unsettle(self, found: Frame) -> Frame:
-        """The findings, those that settled as neither side shows the row as `moving`."""
+    def unsettle(self, found: Frame, which: KeysOf) -> Frame:
+        """The findings, those of `named_keys` as `moving`: nothing is done about them."""
         ...
 
     def count_hidden_rows(self, source: Frame) -> dict[str, int]:

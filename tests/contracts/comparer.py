@@ -149,7 +149,10 @@ class ComparerContract:
         assert sorted(port.named_keys(found, "moving", 2) or ()) == [("10",), ("3",)]
         assert port.named_keys(found, "moving", 1) is None
         assert port.named_keys(found, "absent", 5) == (("11",),)
-        assert ground.told(port.unsettle(found), "kind") == {**kinds, 11: "moving"}
+        assert ground.told(port.unsettle(found, "absent"), "kind") == {**kinds, 11: "moving"}
+        doubted = port.unsettle(found, "deleted")
+        assert ground.told(doubted, "kind") == {**kinds, 7: "moving", 12: "moving"}
+        assert (ground.told(doubted, "action")[7], port.named_keys(doubted, "deleted", 5)) == ("none", ())
         plan = port.select_corrections(found, None)
         deletes, upserts = {7, 12}, {4, 5, 6, 8, 13, 14}
         actions = {**dict.fromkeys(deletes, "delete"), **dict.fromkeys(upserts, "upsert")}

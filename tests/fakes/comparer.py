@@ -139,16 +139,17 @@ class FakeComparer:
         return Frame([*(row for row in rows_of(found) if row["kind"] != "moving"), *judged])
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
-        wanted = self._is_absent if which == "absent" else lambda row: row["kind"] == "moving"
-        keys = [row["key"] for row in rows_of(found) if wanted(row)]
+        keys = [row["key"] for row in rows_of(found) if self._is_chosen(row, which)]
         return None if len(keys) > most else tuple(tuple(None if k is None else str(k) for k in key) for key in keys)
 
-    def unsettle(self, found: Frame) -> Frame:
-        return Frame([{**row, "kind": "moving"} if self._is_absent(row) else row for row in rows_of(found)])
+    def unsettle(self, found: Frame, which: KeysOf) -> Frame:
+        moving = {"kind": "moving", "action": "none"}
+        return Frame([{**row, **moving} if self._is_chosen(row, which) else row for row in rows_of(found)])
 
     @staticmethod
-    def _is_absent(row: Row) -> bool:
-        return row["kind"] == "settled" and not row["in_source"] and not row["seqnos"]
+    def _is_chosen(row: Row, which: KeysOf) -> bool:
+        is_absent = row["kind"] == "settled" and not row["in_source"] and not row["seqnos"]
+        return is_absent if which == "absent" else row["kind"] == which
 
     def count_hidden_rows(self, source: Frame) -> dict[str, int]:
         self.journal.reached("comparer.count_hidden_rows")

@@ -1,4 +1,4 @@
-"""Reads that lose a row which the lake lacks, planted on each engine beside a writer: never a clean verdict."""
+"""Reads that lose a row, planted on each engine beside a writer: never a clean verdict, and never a deleted row."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def _open(
     return found
 
 
-def test_row_that_the_lake_lacks_and_that_one_read_loses_is_found_and_with_all_reads_nothing_is_clean(
+def test_row_that_one_read_loses_is_found_and_where_all_reads_lose_it_nothing_is_deleted_or_wrongly_clean(
     project: Project, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read, reads = TableSource.read_rows, list[Frame]()
 
-    def sweep(is_lost: Callable[[int], bool]) -> tuple[int, dict[str, int]]:
+    def sweep(is_lost: Callable[[int], bool], lost: str = LATE) -> tuple[int, dict[str, int]]:
         reads.clear()
 
         def losing(self: TableSource, *asked: Any, **more: Any) -> Frame:
@@ -84,7 +84,7 @@ def test_row_that_the_lake_lacks_and_that_one_read_loses_is_found_and_with_all_r
             later = time(engine, f"2025-06-01 00:00:{len(reads):02d}")
             if engine != "duckdb":  # one process opens its file in one way at a time
                 project.database.execute(f"update orders set note = 'y', seen = {later} where code = 'n7'")
-            return Frame(cast("DataFrame", frame).where(f"c0 <> '{LATE}'"))
+            return Frame(cast("DataFrame", frame).where(f"c0 <> '{lost}'"))
 
         monkeypatch.setattr(TableSource, "read_rows", losing)
         ran = project.json("sweep")
@@ -92,3 +92,5 @@ def test_row_that_the_lake_lacks_and_that_one_read_loses_is_found_and_with_all_r
 
     assert [sweep(only.__eq__) for only in (1, 2, 3)] == [(1, {"late_arriving": 1})] * 3
     assert sweep(lambda _: True) == (3, {})
+    project.database.execute(f"delete from orders where code = '{LATE}'")
+    assert sweep(lambda _: True, "n3") == (0, {}), "both sides have it, and the source is asked for it by key"

@@ -75,7 +75,9 @@ def test_histories_keep_the_invariants_where_the_clock_names_the_moments() -> No
 
 
 def test_histories_find_a_second_read_that_loses_what_the_lake_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two_looks, "_doubt_absent", lambda _, findings: findings)
+    monkeypatch.setattr(
+        two_looks, "_doubt_losses", lambda sides, findings, _: (findings, sides.comparer.count(findings, "kind"))
+    )
 
     with pytest.raises(AssertionError, match="I7:"):
         run(NamedByTheClock, examples=3_000, find_only=True)

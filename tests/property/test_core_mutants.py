@@ -86,6 +86,11 @@ MUTANTS = {
         (("return lost or None", "return None"),),
         lambda: test_short_reads.test_row_that_every_read_lost_while_others_came_is_not_clean(test_short_reads.make(), 4),
     ),
+    "row that every read lost is deleted": Mutant(
+        two_looks._doubt_losses,
+        (('doubted.append("deleted")', "pass"),),
+        lambda: test_short_reads.test_row_of_both_sides_that_every_read_lost_is_not_deleted_whatever_the_counts_say("0s"),
+    ),
     "wrong partition path": Mutant(
         options._index,
         (("GLOBAL_SIMPLE", "SIMPLE"),),

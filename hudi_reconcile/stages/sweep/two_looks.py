@@ -9,7 +9,7 @@ against the lake's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,9 +20,9 @@ from hudi_reconcile.core.sweep.coverage import list_segments
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import Pace, Segmentation, SegmentSet, first_batch, next_batch
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
-from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
+from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
 from hudi_reconcile.core.tables.values import CheckpointAt, LakePin, Moment
-from hudi_reconcile.ports import Clock, Frame, Lake, Look, SegmentDigest, Survey
+from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest, Survey
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import furthest_mark
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
@@ -137,7 +137,10 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     pending = pending_range(checkpoint, waiting, sides, moment)
     with one_moment(sides):
         look = Look(sides.source_rows(unequal), kept)
-        findings, kinds = _second_look(sides, first.candidates, look, unequal, (pending, later))
+        findings = sides.comparer.judge_candidates(
+            first.candidates, look, unequal, pending, whole_lake=partial(sides.lake.read_rows, later)
+        )
+        findings, kinds = _doubt_losses(sides, findings, begun)
     unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     steady = all(sides.lake.is_intact(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
@@ -149,30 +152,31 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     )  # fmt: skip
 
 
-def _second_look(
-    sides: Sides, candidates: Frame, look: Look, segments: SegmentSet, at: tuple[PendingRange | None, LakePin]
-) -> tuple[Frame, Mapping[str, int]]:
-    pending, pin = at
-    whole_lake = partial(sides.lake.read_rows, pin)
-    findings = sides.comparer.judge_candidates(candidates, look, segments, pending, whole_lake=whole_lake)
-    kinds = sides.comparer.count(findings, "kind")
-    if not kinds.get("settled"):
-        return findings, kinds
-    findings = _doubt_absent(sides, findings)
-    return findings, sides.comparer.count(findings, "kind")
+def _doubt_losses(sides: Sides, findings: Frame, begun: Moment) -> tuple[Frame, Mapping[str, int]]:
+    """The findings, and how many of each kind; rows that the source still counts, though the reads lacked them, are `moving`.
 
-
-def _doubt_absent(sides: Sides, findings: Frame) -> Frame:
-    """The findings; rows of which neither side holds anything any more are `moving` where the source still counts one.
-
-    A read that lost a row which the lake lacks shows the same as a row that was deleted meanwhile: the source is asked for
-    those keys once more, by its own count. What cannot be asked for is not settled either.
+    A read that lost a row which the lake lacks shows the same as a row that was deleted meanwhile; and reads that lose a row
+    which the lake has, the same as a deleted one. So the source is asked for those keys once more, by its own count; of deleted
+    rows only where the counts around the first read prove nothing.
     """
-    keys = sides.comparer.named_keys(findings, "absent", MOST_ASKED)
-    if keys == ():
-        return findings
-    named = None if keys is None else sides.source.find_named_rows(sides.table, keys)
-    return findings if named is not None and not named.rows else sides.comparer.unsettle(findings)
+    kinds = sides.comparer.count(findings, "kind")
+    doubted: list[KeysOf] = ["absent"] if kinds.get("settled") else []
+    if kinds.get("deleted") and not sides.one_snapshot and not is_still(sides, begun):
+        doubted.append("deleted")
+    for which in doubted:
+        held_rows = _count_named(sides, sides.comparer.named_keys(findings, which, MOST_ASKED))
+        # What cannot be asked for is not settled; a delete of it is asked for by other means before it is made.
+        if held_rows or (held_rows is None and which == "absent"):
+            findings = sides.comparer.unsettle(findings, which)
+            kinds = sides.comparer.count(findings, "kind")
+    return findings, kinds
+
+
+def _count_named(sides: Sides, keys: Sequence[Key] | None) -> int | None:
+    if not keys:
+        return None if keys is None else 0
+    named = sides.source.find_named_rows(sides.table, keys)
+    return None if named is None else named.rows
 
 
 def _looked(

@@ -282,7 +282,7 @@ def test_settled_rows_that_neither_side_shows_can_be_asked_for_and_be_moving_in_
 
     assert compare.named_keys(found, "absent", 10) == (("2",),)
     assert compare.named_keys(found, "absent", 0) is None
-    doubted = compare.unsettle(found)
+    doubted = compare.unsettle(found, "absent")
 
     kinds = {item["key"]["id"]: item["kind"] for item in lines(doubted)}
     assert kinds == {1: "settled", 2: "moving", 3: "late_arriving", 4: "deleted"}

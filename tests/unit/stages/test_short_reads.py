@@ -55,6 +55,28 @@ def test_row_that_every_read_lost_while_others_came_is_not_clean(world: World, s
     assert swept(world, segments=segments).result.outcome is Outcome.UNVERIFIED
 
 
+@pytest.mark.parametrize("limit", ["0s", "20s"])
+def test_row_of_both_sides_that_every_read_lost_is_not_deleted_whatever_the_counts_say(limit: str) -> None:
+    world = pulled(*ROWS)
+    world.source.lost_in_reads = {LATE}
+    world.journal.before("source.read_rows", lambda: world.source.put(NEW, 1, 5000))
+
+    done = swept(world, settle_limit_seconds=int(limit[:-1]))
+
+    assert (done.result.outcome, done.draft) == (Outcome.UNVERIFIED, None)
+    assert done.result.findings["deleted"] == 0
+
+
+def test_row_that_was_deleted_while_others_came_is_deleted() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(LATE)
+    world.journal.before("source.read_rows", lambda: world.source.put(NEW, 1, 5000))
+
+    found = swept(world).result
+
+    assert (found.outcome, found.findings["deleted"]) == (Outcome.DRIFT, 1)
+
+
 def test_rows_that_come_during_a_read_are_no_loss(world: World) -> None:
     world.source.lost_in_reads.clear()
     world.source.delete(LATE)

@@ -60,7 +60,7 @@ def test_lake_is_pinned_before_the_source_is_read_at_both_looks() -> None:
     assert calls == [
         "lake.pin", "source.read_moment", "source.read_rows", "source.count_rows",
         "source.read_moment", "source.read_rows", "clock.sleep",
-        "lake.pin", "source.read_moment", "source.read_rows",
+        "lake.pin", "source.read_moment", "source.read_rows", "source.read_moment",
     ]  # fmt: skip
 
 
