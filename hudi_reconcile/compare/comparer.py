@@ -82,7 +82,7 @@ class SparkComparer:
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
         before, (source, lake) = _frame(found), self._images(look, segments)
@@ -90,7 +90,7 @@ class SparkComparer:
         if facts is None:
             facts = candidates.look_again(before, source, lake, self._shape)
         judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
-        return self._hold_odd(judged.localCheckpoint(eager=True), whole_lake or (lambda: look.lake))
+        return self._hold_odd(judged.localCheckpoint(eager=True), whole_lake)
 
     def judge_again(
         self,
@@ -99,14 +99,14 @@ class SparkComparer:
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
         """The findings, those that were moving judged by this look; materialised."""
         before = _frame(found)
         facts = candidates.look_at_moving(before, *self._images(look, segments), self._shape)
         judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         others = before.where(f"kind <> '{FindingKind.MOVING.value}'")
-        return self._hold_odd(others.unionByName(judged).localCheckpoint(eager=True), whole_lake or (lambda: look.lake))
+        return self._hold_odd(others.unionByName(judged).localCheckpoint(eager=True), whole_lake)
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
         """The keys of some findings; one job."""

@@ -41,8 +41,8 @@ from hudi_reconcile.lake.schema import (
     check_values,
     derived_value,
     has_mixed_keys,
-    hold_odd,
     lake_rows,
+    leave_out_odd,
     list_columns,
 )
 from hudi_reconcile.lake.table import SCHEMA, add_file_types, build_lake_table, has_table, read_properties
@@ -170,7 +170,7 @@ class HudiLake:
         if shape.into is None:
             return Batch(Frame(images))
         with redact_failures(self._path):
-            return hold_odd(images, shape.into, lambda: read_newest(self._spark, self._path))
+            return leave_out_odd(images, shape.into, lambda: read_newest(self._spark, self._path))
 
     def create(self, rows: Frame, table: NewTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Make the table with these rows in one commit.

@@ -18,7 +18,7 @@ from hudi_reconcile.lake.correct import CorrectionBatch, prepare
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign_table import ForeignTable
 from hudi_reconcile.lake.reads import read_newest, redact_failures
-from hudi_reconcile.lake.schema import as_table, check_values, hold_odd, spelled_key
+from hudi_reconcile.lake.schema import as_table, check_values, leave_out_odd, spelled_key
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
 from hudi_reconcile.ports import Corrective, Frame, NewTable
 
@@ -272,7 +272,7 @@ class Writer:
 
     def _refuse_alike(self, rows: DataFrame, table: LakeTable) -> None:
         """Raises RefusedError for a key that Hudi takes for an odd row's: another tool brought that row since the sweep."""
-        found = hold_odd(rows, table, lambda: read_newest(self.spark, table.path))
+        found = leave_out_odd(rows, table, lambda: read_newest(self.spark, table.path))
         if found.odd_rows:
             raise RefusedError(
                 f"Hudi table {table.path}: {found.odd_rows} planned keys have the record key of another row by now "

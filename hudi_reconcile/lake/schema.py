@@ -250,7 +250,7 @@ _MOST_NAMED = 5
 _HELD, _WORDS = "_hr_held", "_hr_words"
 
 
-def hold_odd(images: DataFrame, table: LakeTable, lake: Callable[[], DataFrame]) -> Batch:
+def leave_out_odd(images: DataFrame, table: LakeTable, lake: Callable[[], DataFrame]) -> Batch:
     """The images that may be written, and how many may not. `lake` is read only where a key is written with Hudi's words.
 
     An odd row of the lake, which another tool wrote, has the record key of such a key: to write this one is to lose that one.

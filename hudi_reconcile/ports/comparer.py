@@ -86,11 +86,11 @@ class Comparer(Protocol):
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
         """Second look: what became of each candidate, classified, and `odd_key` where Hudi mixes its key up; materialised.
 
-        An odd row of the lake may be the other one, in whatever segment: only then the whole lake is read. None: the look's.
+        An odd row of the lake may be the other one, in whatever segment: only then the whole lake is read.
         """
         ...
 
@@ -101,7 +101,7 @@ class Comparer(Protocol):
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
         """A later look: the findings, those that were `moving` judged anew against the look before; materialised.
 

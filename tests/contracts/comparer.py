@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import PendingRange
@@ -38,6 +38,11 @@ class ComparerGround(Protocol):
     @property
     def port(self) -> Comparer: ...
 
+    @property
+    def cutting(self) -> Comparer:
+        """The same, but that `at` meets on five digits after the point."""
+        ...
+
     def source(self, *rows: Held) -> Frame: ...
 
     def lake(self, *rows: Shown) -> Frame:
@@ -69,6 +74,11 @@ class ComparerGround(Protocol):
         ...
 
 
+def unread_lake() -> NoReturn:
+    """The whole lake, where no key is written with Hudi's words: it is not read."""
+    raise AssertionError("the whole lake was read")
+
+
 def look(ground: ComparerGround, source: tuple[Held, ...] = DRIFTED, lake: tuple[Shown, ...] = BESIDE) -> Look:
     return Look(ground.source(*source), ground.lake(*lake))
 
@@ -81,7 +91,7 @@ def changed(rows: tuple[Any, ...], *others: Any, gone: tuple[int, ...] = ()) -> 
 
 def plan_of(ground: ComparerGround) -> Frame:
     port, both = ground.port, look(ground)
-    found = port.judge_candidates(port.find_candidates(both, ALL), both, ALL, PENDING)
+    found = port.judge_candidates(port.find_candidates(both, ALL), both, ALL, PENDING, whole_lake=unread_lake)
     return port.select_corrections(found, None)
 
 
@@ -110,6 +120,15 @@ class ComparerContract:
         assert {now.segment for was, now in zip(ours[0], other, strict=True) if was != now} == {2}
         assert {now.segment for was, now in zip(*texts, strict=True) if was != now} == {0}
 
+    def test_rows_with_digits_that_are_cut_off_are_counted_by_column_and_none_where_nothing_is_cut(
+        self, ground: ComparerGround
+    ) -> None:
+        rows = ground.source((1, 1, 10), (2, 1, 15), (3, None, 1_000_020), (4, 3, 7))
+
+        assert ground.cutting.count_hidden_rows(rows) == {"at": 2}
+        assert ground.cutting.count_hidden_rows(ground.source((1, 1, 10))) == {"at": 0}
+        assert ground.port.count_hidden_rows(rows) == {}
+
     def test_candidates_are_the_keys_that_differ_in_the_segments_asked_for(self, ground: ComparerGround) -> None:
         port, both = ground.port, look(ground, SOURCE, LAKE)
 
@@ -137,7 +156,7 @@ class ComparerContract:
         then = changed(source, (3, 33, 3), (10, 11, 10)), changed(lake, (2, 2, 2, "q"), gone=(11,))
         first = port.find_candidates(look(ground, source, lake), ALL)
 
-        found = port.judge_candidates(first, look(ground, *then), ALL, PENDING)
+        found = port.judge_candidates(first, look(ground, *then), ALL, PENDING, whole_lake=unread_lake)
 
         kinds = {
             2: "settled", 3: "moving", 4: "late_arriving", 5: "updated_without_watermark", 6: "regressed", 7: "deleted",
@@ -159,9 +178,8 @@ class ComparerContract:
         assert ground.told(ground.kept(plan, 8), "action") == actions
         assert set(ground.told(port.select_corrections(found, "delete"), "kind")) == deletes
 
-        again = port.judge_again(
-            found, look(ground, changed(then[0], (10, 10, 10)), changed(then[1], gone=(5,))), ALL, PENDING
-        )
+        later = look(ground, changed(then[0], (10, 10, 10)), changed(then[1], gone=(5,)))
+        again = port.judge_again(found, later, ALL, PENDING, whole_lake=unread_lake)
 
         assert ground.told(again, "kind") == {**kinds, 3: "late_arriving", 10: "settled"}, (
             "what was judged stays judged"
@@ -218,7 +236,7 @@ class ComparerContract:
 
         digests = port.compare_digests(part, None)
         candidates = port.find_candidates(part, ALL)
-        found = port.judge_candidates(candidates, part, ALL, PENDING)
+        found = port.judge_candidates(candidates, part, ALL, PENDING, whole_lake=unread_lake)
 
         assert [(one.segment, one.source_rows, one.lake_rows, one.equal) for one in digests] == [
             (0, 1, 1, True), (1, 1, 0, False), (2, 0, 1, False), (7, 1, 1, False),

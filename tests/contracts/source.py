@@ -37,7 +37,7 @@ class SourceGround(Protocol):
         """A transaction that changes `v` of a row alone."""
         ...
 
-    def remove(self, key: int) -> None: ...
+    def remove(self, key: int | None) -> None: ...
 
 
 def in_order(rows: Sequence[Held]) -> list[Held]:
@@ -186,6 +186,40 @@ class SourceContract:
         back = look()
         assert back[1] == before[1], "the same rows have the same digest"
         assert back[0][2] not in (before[0][2], after[0][2]), "a row written back is another version"
+
+    def test_planned_read_of_a_window_expects_rows_but_no_more_than_of_the_table_and_reads_none(
+        self, ground: SourceGround
+    ) -> None:
+        table, port = ground.port.describe(), ground.port
+
+        some = port.plan_read(table, RANGES, Window(ORDER, Edge(Mark(10)), Edge(Mark(50), inclusive=True)))
+        every = port.plan_read(table, RANGES, full_window(ORDER))
+
+        assert 0 < some.rows <= every.rows
+        assert some.parts
+        assert some.fetch_rows > 0
+        assert port.report_cost().parts == 0
+
+    def test_probe_measures_a_sample_and_no_figure_is_negative(self, ground: SourceGround) -> None:
+        table = ground.port.describe()
+
+        probe = ground.port.probe(table, agreement_of(table))
+
+        assert probe.row_bytes > 0
+        assert probe.link_byte_seconds >= 0
+        assert probe.digest_row_seconds >= 0
+
+    def test_keys_that_are_null_throughout_are_counted_and_there_are_none_once_they_are_gone(
+        self, ground: SourceGround
+    ) -> None:
+        table = ground.port.describe()
+
+        before = ground.port.find_key_faults(table)
+        ground.remove(None)
+        after = ground.port.find_key_faults(table)
+
+        assert (before.duplicated_keys, before.null_keys) == (0, 1)
+        assert (after.duplicated_keys, after.null_keys, after.sample) == (0, 0, ())
 
     def test_pulls_window_is_staged_whole_and_its_greatest_mark_lies_below_the_bound(
         self, ground: SourceGround

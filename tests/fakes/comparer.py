@@ -98,7 +98,7 @@ class FakeComparer:
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
         first = {fact["key"]: fact for fact in rows_of(candidates)}
         now = {fact["key"]: fact for fact in self._facts(look, segments)}
@@ -129,7 +129,7 @@ class FakeComparer:
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
         self.journal.reached("comparer.judge_again")
         moving = [row for row in rows_of(found) if row["kind"] == "moving"]

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hudi_reconcile.core.errors import SourceError
@@ -194,7 +194,7 @@ class FakeSource:
         return TotalTexts(str(sum(held)), str(min(held)), str(max(held))) if held else TotalTexts()
 
     def find_key_faults(self, table: SourceTable) -> KeyFaults:
-        return self.faults
+        return replace(self.faults, null_keys=self.faults.null_keys + (None in self._now()))
 
     def find_uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         return self.altered

@@ -146,9 +146,9 @@ class OnlyCandidates(FakeComparer):
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
-        found = FakeComparer.judge_candidates(self, candidates, look, segments, pending)
+        found = FakeComparer.judge_candidates(self, candidates, look, segments, pending, whole_lake=whole_lake)
         known = {fact["key"] for fact in rows_of(candidates)}
         return Frame([row for row in rows_of(found) if row["key"] in known])
 
@@ -165,10 +165,10 @@ class DoubleDuty(FakeComparer):
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
         now = rows_of(self.find_candidates(look, segments))
-        return FakeComparer.judge_candidates(self, Frame(now), look, segments, pending)
+        return FakeComparer.judge_candidates(self, Frame(now), look, segments, pending, whole_lake=whole_lake)
 
 
 class ForgetsTheRecheck(FakeComparer):
@@ -306,9 +306,9 @@ class CallsAllOfThemLate(FakeComparer):
         segments: SegmentSet,
         pending: PendingRange | None,
         *,
-        whole_lake: WholeLake | None = None,
+        whole_lake: WholeLake,
     ) -> Frame:
-        found = rows_of(FakeComparer.judge_candidates(self, candidates, look, segments, pending))
+        found = rows_of(FakeComparer.judge_candidates(self, candidates, look, segments, pending, whole_lake=whole_lake))
         return Frame([{**row, "kind": "late_arriving"} if row["action"] == "upsert" else row for row in found])
 
 

@@ -15,6 +15,7 @@ from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import Frame, Look
 from hudi_reconcile.spark.evidence_files import SparkFiles
+from tests.contracts.comparer import unread_lake
 from tests.support.jvm_calls import counted_calls
 
 KINDS = ((Kind.INTEGER, "bigint"), (Kind.TEXT, "string"), (Kind.TIMESTAMP, "timestamp_ntz"), (Kind.BOOLEAN, "boolean"))
@@ -52,7 +53,9 @@ def test_calls_and_jobs_of_a_comparison_stay_under_their_ceiling(
     with counted_calls(spark) as of_dirty:
         unequal = SegmentSet.of(one.segment for one in compare.compare_digests(other, None) if not one.equal)
         kept = Look(other.source, compare.keep(other.lake, unequal))
-        found = compare.judge_candidates(compare.find_candidates(kept, unequal), kept, unequal, None)
+        found = compare.judge_candidates(
+            compare.find_candidates(kept, unequal), kept, unequal, None, whole_lake=unread_lake
+        )
         assert compare.count(found, "kind") == {"deleted": 1}
         compare.profile_drift(found, 1, timed=True, reached_micros=0)
 

@@ -21,6 +21,7 @@ from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Comparer, Frame
+from tests.contracts.comparer import unread_lake
 from tests.integration.compare.support import (
     ALL,
     UUID,
@@ -59,7 +60,11 @@ def judged(
     compare = comparer(spark, cut, found, masks)
     both = look(source, lake)
     return compare.judge_candidates(
-        compare.find_candidates(both, ALL), both, ALL, None if after is None else PendingRange(Mark(after), 2**62)
+        compare.find_candidates(both, ALL),
+        both,
+        ALL,
+        None if after is None else PendingRange(Mark(after), 2**62),
+        whole_lake=unread_lake,
     )
 
 
@@ -236,7 +241,7 @@ def test_what_changed_between_the_looks_is_settled_or_moving_and_never_drift(spa
         lake_frame(spark, *(row(id=i, _seqno=f"s{i}") for i in (1, 2, 4, 5)), row(id=6, _seqno="s7")),
     )
 
-    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING)
+    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING, whole_lake=unread_lake)
 
     assert {item["key"]["id"]: item["kind"] for item in lines(found)} == {
         1: "settled", 2: "settled", 3: "settled", 4: "moving", 5: "moving", 6: "moving",
@@ -255,14 +260,14 @@ def test_later_look_judges_what_was_moving_against_the_look_before_and_nothing_e
         for n in (1, 2)
     ]
     first, second = (look(source, lake) for source in looks)
-    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING)
+    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING, whole_lake=unread_lake)
     assert sorted(compare.named_keys(found, "moving", 10) or ()) == [("1",), ("2",), ("3",), ("4",)]
     assert compare.named_keys(found, "moving", 3) is None
 
     # Of the keys that are asked for now, 2 is equal, 3 gone, 4 newer; what is not asked for is not judged as gone.
     third = source_frame(spark, row(id=1, txt="look 2"), row(id=2), row(id=4, txt="new", ts=later))
-    again = compare.judge_again(found, look(third, lake), ALL, PENDING)
-    last = compare.judge_again(again, look(source_frame(spark), lake), ALL, PENDING)
+    again = compare.judge_again(found, look(third, lake), ALL, PENDING, whole_lake=unread_lake)
+    last = compare.judge_again(again, look(source_frame(spark), lake), ALL, PENDING, whole_lake=unread_lake)
 
     assert {item["key"]["id"]: item["kind"] for item in lines(again)} == {
         1: "updated_without_watermark", 2: "settled", 3: "moving", 4: "pending", 7: "updated_without_watermark",
@@ -278,7 +283,7 @@ def test_settled_rows_that_neither_side_shows_can_be_asked_for_and_be_moving_in_
     lake = lake_frame(spark, row(id=1, _seqno="s1"), row(id=4, _seqno="s4"))
     first = look(source_frame(spark, row(id=1, txt="new"), row(id=2), row(id=3)), lake)
     second = look(source_frame(spark, row(id=1), row(id=3)), lake)
-    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING)
+    found = compare.judge_candidates(compare.find_candidates(first, ALL), second, ALL, PENDING, whole_lake=unread_lake)
 
     assert compare.named_keys(found, "absent", 10) == (("2",),)
     assert compare.named_keys(found, "absent", 0) is None
@@ -290,7 +295,9 @@ def test_settled_rows_that_neither_side_shows_can_be_asked_for_and_be_moving_in_
     (line,) = [item for item in lines(doubted) if item["key"]["id"] == 2]
     assert line == {**line, "action": "none", "columns": [], "source": None, "lake": None}
     assert compare.named_keys(doubted, "moving", 10) == (("2",),)
-    again = compare.judge_again(doubted, look(source_frame(spark, row(id=2)), lake), ALL, PENDING)
+    again = compare.judge_again(
+        doubted, look(source_frame(spark, row(id=2)), lake), ALL, PENDING, whole_lake=unread_lake
+    )
     assert {item["key"]["id"]: item["kind"] for item in lines(again)}[2] == "moving"
 
 
@@ -300,7 +307,9 @@ def test_only_asked_segments_are_compared(spark: SparkSession) -> None:
     both = look(source_frame(spark, *(row(id=i) for i in (5, 15, 25))), lake_frame(spark))
     chosen = SegmentSet.of([1])
 
-    found = compare.judge_candidates(compare.find_candidates(both, chosen), both, chosen, PENDING)
+    found = compare.judge_candidates(
+        compare.find_candidates(both, chosen), both, chosen, PENDING, whole_lake=unread_lake
+    )
 
     assert [item["key"]["id"] for item in lines(found)] == [15]
     assert compare.find_segments(compare.select_corrections(found, None)) == chosen
@@ -315,7 +324,7 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
         lake_frame(spark, *lake_rows),
     )
     plan = compare.select_corrections(
-        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING, whole_lake=unread_lake), None
     )
     now_lake = lake_frame(spark, row(id=1, _seqno="s1"), row(id=2, _seqno="s9"), *lake_rows[2:])
     twice = [row(id=7), row(id=7)]  # a view that doubles a key now: which of its rows is right cannot be told
@@ -354,7 +363,7 @@ def test_doubled_keys_are_told_apart_and_every_copy_of_them_is_expected(spark: S
     copies = [row(id=i, _seqno=f"{i}{copy}") for i in (1, 2) for copy in "ab"]
     both = look(source_frame(spark, row(id=1)), lake_frame(spark, *copies))
     plan = compare.select_corrections(
-        compare.judge_candidates(compare.find_candidates(both, ALL), both, ALL, PENDING), None
+        compare.judge_candidates(compare.find_candidates(both, ALL), both, ALL, PENDING, whole_lake=unread_lake), None
     )
 
     rechecked = compare.recheck(plan, both, ALL)
@@ -373,7 +382,7 @@ def test_corrections_that_one_commit_made_and_nobody_touched_since_are_landed(sp
     source_rows = [row(id=i, txt="n") for i in (1, 2, 3)]  # 4 and 5 are to be deleted, 6 is to be inserted
     then = look(source_frame(spark, *source_rows, row(id=6)), lake_frame(spark, *lake_rows))
     plan = compare.select_corrections(
-        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING, whole_lake=unread_lake), None
     )
     # Another writer deletes 5; the commit writes 1, 2 and 6 and deletes 4; another writer writes 2 again.
     before = lake_rows[:4]
@@ -396,7 +405,7 @@ def test_rows_that_a_commit_of_the_other_part_carried_are_as_compared_and_what_o
     lake_rows = [row(id=i, _seqno=f"s{i}") for i in (1, 2, 3)]
     then = look(source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n"), row(id=4)), lake_frame(spark, *lake_rows))
     plan = compare.select_corrections(
-        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING, whole_lake=unread_lake), None
     )
     # Another writer writes 2; then our commit for other keys writes all rows anew.
     before = [lake_rows[0], row(id=2, _seqno="x2"), lake_rows[2]]
@@ -416,7 +425,7 @@ def test_row_that_a_commit_made_and_a_later_one_of_ours_carried_is_landed(spark:
     was = [row(id=i, _seqno=f"s{i}") for i in (1, 2)]
     then = look(source_frame(spark, row(id=1, txt="n"), row(id=2, txt="n")), lake_frame(spark, *was))
     plan = compare.select_corrections(
-        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING), None
+        compare.judge_candidates(compare.find_candidates(then, ALL), then, ALL, PENDING, whole_lake=unread_lake), None
     )
     made = [row(id=i, txt="n", _seqno=f"c{i}") for i in (1, 2)]
     # Another writer writes 2 as it is; then a later commit of ours writes both anew.
@@ -448,7 +457,9 @@ def test_second_look_at_many_segments_finds_what_it_finds_in_few(spark: SparkSes
     compare, (source, lake) = comparer(spark, EACH, agreement("id", "txt")), drifted_sides(spark)
     later = Frame(spark_frame(source).withColumn("c1", F.when(F.col("c0").isin(*moved), 99).otherwise(F.col("c1"))))
     found = [
-        compare.judge_candidates(compare.find_candidates(look(source, lake), ids), look(later, lake), ids, PENDING)
+        compare.judge_candidates(
+            compare.find_candidates(look(source, lake), ids), look(later, lake), ids, PENDING, whole_lake=unread_lake
+        )
         for ids in (FEW, MANY)
     ]
 
@@ -468,7 +479,9 @@ def test_second_look_at_many_segments_finds_what_it_finds_in_few(spark: SparkSes
 def test_corrections_in_many_segments_are_rechecked_and_read_back_as_in_few(spark: SparkSession) -> None:
     compare, (source, lake) = comparer(spark, EACH, agreement("id", "txt")), drifted_sides(spark)
     plan = compare.select_corrections(
-        compare.judge_candidates(compare.find_candidates(look(source, lake), FEW), look(source, lake), FEW, PENDING),
+        compare.judge_candidates(
+            compare.find_candidates(look(source, lake), FEW), look(source, lake), FEW, PENDING, whole_lake=unread_lake
+        ),
         None,
     )
     moved = Frame(spark_frame(source).withColumn("c1", F.expr("if(c0 = 11, 99, c1)")))

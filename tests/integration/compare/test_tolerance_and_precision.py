@@ -19,6 +19,7 @@ from hudi_reconcile.compare.equality import canonical_value, is_same
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
+from tests.contracts.comparer import unread_lake
 from tests.integration.compare.support import ALL, agreement, comparer, lake_frame, look, row, source_frame, spark_frame
 
 INFINITY, NAN = float("inf"), float("nan")
@@ -181,7 +182,11 @@ def test_findings_hold_rows_and_columns_that_are_beyond_tolerance_only(spark: Sp
     seen = look(source, lake)
 
     candidates = compares.find_candidates(seen, ALL)
-    judged = spark_frame(compares.judge_candidates(candidates, seen, ALL, None)).orderBy("k0").collect()
+    judged = (
+        spark_frame(compares.judge_candidates(candidates, seen, ALL, None, whole_lake=unread_lake))
+        .orderBy("k0")
+        .collect()
+    )
 
     assert [(r.k0, r["columns"]) for r in judged] == [(2, ["num"]), (3, ["num"]), (4, ["txt"])]
     assert {r.kind for r in judged} == {"updated_without_watermark"}
@@ -196,4 +201,6 @@ def test_row_that_moves_within_its_tolerance_between_the_looks_was_not_unchanged
     )
     later = look(source_frame(spark, row(id=1, txt="a", num=Decimal("10.27"))), lake)
 
-    assert compares.count(compares.judge_candidates(candidates, later, ALL, None), "kind") == {"moving": 1}
+    assert compares.count(compares.judge_candidates(candidates, later, ALL, None, whole_lake=unread_lake), "kind") == {
+        "moving": 1
+    }

@@ -29,6 +29,7 @@ def time_at(micros: int) -> datetime:
 @dataclass(frozen=True, slots=True)
 class SparkGround:
     port: SparkComparer
+    cutting: SparkComparer
     spark: SparkSession
     folder: Path
 
@@ -68,11 +69,17 @@ class SparkGround:
         return self.port.load(str(path), [one.name for one in path.glob("*.parquet")])
 
 
+def agreement(digits: int | None = None) -> Agreement:
+    items = tuple(
+        ComparedColumn(i, column, kind, fraction_digits=digits if column.name == "at" else None)
+        for i, (column, kind) in enumerate(zip(COLUMNS, ("bigint", "bigint", "timestamp_ntz"), strict=True))
+    )
+    return Agreement(items, items[:1], items[2:], ())
+
+
 @pytest.fixture
 def ground(spark: SparkSession, tmp_path: Path) -> SparkGround:
-    types = ("bigint", "bigint", "timestamp_ntz")
-    items = tuple(ComparedColumn(i, column, types[i]) for i, column in enumerate(COLUMNS))
-    return SparkGround(comparer(spark, CUT, Agreement(items, items[:1], items[2:], ())), spark, tmp_path)
+    return SparkGround(comparer(spark, CUT, agreement()), comparer(spark, CUT, agreement(5)), spark, tmp_path)
 
 
 class TestSparkComparer(ComparerContract):

@@ -28,8 +28,8 @@ class PostgresGround:
     def write(self, key: int, value: int) -> None:
         self.database.execute(f"update t set v = {value} where id = {key}")
 
-    def remove(self, key: int) -> None:
-        self.database.execute(f"delete from t where id = {key}")
+    def remove(self, key: int | None) -> None:
+        self.database.execute(f"delete from t where id is not distinct from {'null' if key is None else key}")
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from tests.fakes.rows import COLUMNS, SEQNO, Journal, rows_of
 @dataclass(frozen=True, slots=True)
 class FakeGround:
     port: FakeComparer
+    cutting: FakeComparer
 
     def source(self, *rows: Held) -> Frame:
         return Frame([{"c0": row[0], "c1": row[1], "c2": row[2]} for row in rows])
@@ -48,11 +49,17 @@ class FakeGround:
         return self.port.load("findings", ["part"])
 
 
+def comparer(digits: int | None = None) -> FakeComparer:
+    items = tuple(
+        ComparedColumn(i, column, kind, fraction_digits=digits if column.name == "at" else None)
+        for i, (column, kind) in enumerate(zip(COLUMNS, ("bigint", "bigint", "timestamp_ntz"), strict=True))
+    )
+    return FakeComparer(Journal(), {}, Agreement(items, items[:1], items[2:], ()), CUT)
+
+
 @pytest.fixture
 def ground() -> FakeGround:
-    types = ("bigint", "bigint", "timestamp_ntz")
-    items = tuple(ComparedColumn(i, column, types[i]) for i, column in enumerate(COLUMNS))
-    return FakeGround(FakeComparer(Journal(), {}, Agreement(items, items[:1], items[2:], ()), CUT))
+    return FakeGround(comparer(), comparer(5))
 
 
 class TestFakeComparer(ComparerContract):

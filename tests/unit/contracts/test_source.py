@@ -22,7 +22,7 @@ class FakeGround:
     def write(self, key: int, value: int) -> None:
         self.port.put(key, value, self.port.table[key]["at"])
 
-    def remove(self, key: int) -> None:
+    def remove(self, key: int | None) -> None:
         self.port.delete(key)
 
 

@@ -12,9 +12,9 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.stages.apply import apply as module
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.job import LandedError
+from tests.fakes.quarantine import FakeQuarantine
 from tests.fakes.world import World, applied, job, listed, pulled, swept
 from tests.unit.stages.test_apply import ROWS, doubled, drifted
-from tests.unit.stages.test_quarantine import FakeQuarantine
 
 # What a step is seen by, where the edges can see it.
 SEEN = {
@@ -35,7 +35,10 @@ def without_deletes() -> tuple[World, Plan]:
 
 
 def with_quarantine(world: World, plan: Plan) -> TableResult:
-    asked, rules = (job(), plan, "findings", Approval(), world.edges), FakeQuarantine(lambda row: row["v"] == 21)
+    asked, rules = (
+        (job(), plan, "findings", Approval(), world.edges),
+        FakeQuarantine({"r-1": lambda row: row["v"] == 21}),
+    )
     return listed(world, lambda listing: apply(*asked, quarantine=rules, listing=listing))
 
 

@@ -78,7 +78,8 @@ def test_row_that_changes_again_behind_the_second_look_is_left_to_the_next_sweep
 
 def test_key_without_integer_is_cut_by_a_hash_that_the_source_knows(world: World) -> None:
     world.source.table.clear()
-    world.source.table[None] = {"id": None, "v": 1, "at": 1}
+    world.source.has_extent = False
+    world.source.put("a", 1, 1)
 
     found = pushed(world)
 

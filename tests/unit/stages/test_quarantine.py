@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -17,26 +15,9 @@ from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.rules.rules import Drift, NotNull, Rule, RuleSet, Unique, Waiver
 from hudi_reconcile.core.rules.verdict import select_quarantine_rules
-from hudi_reconcile.ports import HELD_RULES, Frame, QuarantinedRows
 from hudi_reconcile.stages.apply.apply import apply
-from tests.fakes.rows import rows_of
+from tests.fakes.quarantine import Breaks, FakeQuarantine
 from tests.fakes.world import World, job, listed, pulled, swept
-
-Breaks = Callable[[dict[str, Any]], bool]
-
-
-@dataclass
-class FakeQuarantine:
-    """Holds back what breaks the rule `r-1`."""
-
-    breaks: Breaks
-    asked: list[Any] = field(default_factory=list)
-
-    def hold_rows(self, images: Frame, key: tuple[str, ...]) -> QuarantinedRows:
-        found = [{"id": row["id"], HELD_RULES: ["r-1"]} for row in rows_of(images) if self.breaks(row)]
-        self.asked += [row["id"] for row in rows_of(images)]
-        assert key == ("id",)
-        return QuarantinedRows(Frame(found), {"r-1": len(found)} if found else {})
 
 
 def drifted(*changed: int) -> World:
@@ -51,7 +32,7 @@ def drifted(*changed: int) -> World:
 def applied(world: World, breaks: Breaks) -> TableResult:
     plan = swept(world).draft
     assert plan is not None
-    asked, rules = (job(), plan, "findings", Approval(), world.edges), FakeQuarantine(breaks)
+    asked, rules = (job(), plan, "findings", Approval(), world.edges), FakeQuarantine({"r-1": breaks})
     return listed(world, lambda listing: apply(*asked, quarantine=rules, listing=listing))
 
 
