@@ -6,6 +6,7 @@ Everything else stays in Spark: candidates, findings and corrections are frames,
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import cast
 
@@ -22,9 +23,10 @@ from hudi_reconcile.core.sweep.drift import FindingKind, PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,
+    ZONE_STEP_MICROS,
     Anatomy,
     DriftCell,
-    Lateness,
+    WatermarkShift,
     day_text,
     fullest_cells,
     lateness,
@@ -143,8 +145,8 @@ class SparkComparer:
         """Where the drift lies; two small jobs."""
         drift = corrections.planned_keys(_frame(frame))
         cells, other_rows = fullest_cells(count_cells(drift, timed=timed), rows)
-        columns, missing_rows, extra_copies, late_rows = totals_of(drift, reached_micros)
-        return Anatomy(cells, other_rows, columns, late_rows, missing_rows, extra_copies)
+        totals = totals_of(drift, reached_micros, timed=timed)
+        return replace(totals, cells=cells, other_rows=other_rows)
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""
@@ -335,8 +337,11 @@ def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
     return tuple(DriftCell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
 
 
-def totals_of(drift: DataFrame, reached_micros: int | None) -> tuple[dict[str, int], int, int, Lateness | None]:
-    """Rows by differing column, keys that the lake does not hold, its rows beyond the first of a key, and how late rows are.
+_COUNTED = "count(1) as rows, sum(number) as sum, min(number) as least, max(number) as most"
+
+
+def totals_of(drift: DataFrame, reached_micros: int | None, *, timed: bool) -> Anatomy:
+    """All but the cells: columns, keys that the lake lacks, its rows beyond the first of a key, lateness, and a shift.
 
     One job: each row says each thing that is counted of it. Lateness is None without a checkpoint, and where no row is late.
     """
@@ -347,11 +352,14 @@ def totals_of(drift: DataFrame, reached_micros: int | None) -> tuple[dict[str, i
         said += [("late", late, "0L"), ("marked", f"{late} and source_micros is not null", behind)]
         ends = enumerate((0, *LATENESS_SECONDS))
         said += [(f"behind {place}", f"{late} and {behind} >= {end * 1_000_000}L", "0L") for place, end in ends]
+    if timed:
+        later = "(lake_micros - source_micros)"
+        said.append(("shifted", f"{later} <> 0 and {later} % {ZONE_STEP_MICROS}L = 0", later))
     each = ", ".join(
         f"case when {when} then named_struct('said', '{word}', 'number', {number}) end" for word, when, number in said
     )
     told = drift.selectExpr(f"inline(concat({column}, array_compact(array({each}))))")
-    counts = told.groupBy("said").agg(F.expr("struct(count(1) as rows, sum(number) as sum, max(number) as most) as of"))
+    counts = told.groupBy("said").agg(F.expr(f"struct({_COUNTED}) as of"))
     found = {row["said"]: row["of"] for row in counts.collect()}
     rows = {word: int(of["rows"]) for word, of in found.items()}
     columns = {word.removeprefix("column "): count for word, count in rows.items() if word.startswith("column ")}
@@ -359,7 +367,9 @@ def totals_of(drift: DataFrame, reached_micros: int | None) -> tuple[dict[str, i
     greatest = int(found["marked"]["most"]) if "marked" in found else None
     behind_rows = [rows.get(f"behind {place}", 0) for place in range(len(LATENESS_SECONDS) + 1)]
     late_rows = lateness(rows.get("late", 0), rows.get("marked", 0), behind_rows, greatest)
-    return columns, rows.get("missing", 0), extra, late_rows
+    shifted = found.get("shifted")
+    shift = None if shifted is None else WatermarkShift(rows["shifted"], int(shifted["least"]), int(shifted["most"]))
+    return Anatomy((), 0, columns, late_rows, rows.get("missing", 0), extra, shift=shift)
 
 
 RULES = "rules"

@@ -233,6 +233,12 @@ class _Lateness(_Part):
     ahead_rows: Rows = 0
 
 
+class _WatermarkShift(_Part):
+    rows: Rows
+    least_micros: int
+    most_micros: int
+
+
 class _KeyMap(_Part):
     segments: Rows
     unequal: list[Rows]
@@ -246,6 +252,7 @@ class _Anatomy(_Part):
     missing_rows: Rows | None = None
     extra_copies: Rows | None = None
     key_map: _KeyMap | None = None
+    shift: _WatermarkShift | None = None
 
 
 class _Covered(_Part):

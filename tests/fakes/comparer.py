@@ -10,7 +10,7 @@ from typing import Any
 from zlib import crc32
 
 from hudi_reconcile.core.sweep.drift import Facts, FindingKind, PendingRange, choose_repair, classify
-from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell
+from hudi_reconcile.core.sweep.drift_profile import ZONE_STEP_MICROS, Anatomy, DriftCell, WatermarkShift
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.canonical_text import SegmentSum, sum_digests
@@ -182,8 +182,13 @@ class FakeComparer:
         drift = rows_of(self.select_corrections(findings, None))
         assert rows == len(drift)
         cells = Counter(row["kind"] for row in drift)
+        both = [(row["source_micros"], row["lake_micros"]) for row in drift]
+        steps = [lake - ours for ours, lake in both if None not in (ours, lake) and lake != ours and timed]
+        steps = [one for one in steps if one % ZONE_STEP_MICROS == 0]
         return Anatomy(
-            tuple(DriftCell(kind, None, None, n) for kind, n in cells.items()), 0, self._differing(Frame(drift))
+            tuple(DriftCell(kind, None, None, n) for kind, n in cells.items()),
+            columns=self._differing(Frame(drift)),
+            shift=WatermarkShift(len(steps), min(steps), max(steps)) if steps else None,
         )
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:

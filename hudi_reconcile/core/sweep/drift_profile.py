@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import pairwise
 
+from hudi_reconcile.core.notes import Note, Stake
+
 MOST_CELLS = 400
 MOST_STRETCHES = 100
 _EPOCH = date(1970, 1, 1)
 _SECOND = 1_000_000
+_HOUR_MICROS = 3_600_000_000
+_FURTHEST_HOURS, _FEWEST_SHIFTED = 26, 2  # two zones differ by 26 hours at most; one row alone shows no rule
+ZONE_STEP_MICROS = 900_000_000
 # How far below the checkpoint, by upper end; the last has none.
 LATENESS_SECONDS: tuple[int, ...] = (1, 10, 60, 600, 3_600, 86_400, 604_800)
 
@@ -43,6 +48,15 @@ class Lateness:
 
 
 @dataclass(frozen=True, slots=True)
+class WatermarkShift:
+    """Drifted rows whose watermark the lake has otherwise by whole quarters of an hour, as zones differ: by least and by most."""
+
+    rows: int
+    least_micros: int
+    most_micros: int
+
+
+@dataclass(frozen=True, slots=True)
 class KeyMap:
     """The segments of a table in their order, as at most `MOST_STRETCHES` stretches: how many of each differed when compared."""
 
@@ -65,6 +79,35 @@ class Anatomy:
     missing_rows: int | None = None
     extra_copies: int | None = None
     key_map: KeyMap | None = None
+    shift: WatermarkShift | None = None
+
+
+def find_shift_note(shift: WatermarkShift | None, drift_rows: int, columns: Sequence[str]) -> Note | None:
+    """A name for the cause where every drifted row is shifted alike, in summer by an hour more or less; None else.
+
+    >>> print(find_shift_note(WatermarkShift(9, 7_200_000_000, 7_200_000_000), 9, ["updated_at"]))  # doctest: +ELLIPSIS
+    9 of 9 rows differ in updated_at by exactly +2 h in the lake: a writer in another time zone? ...
+    >>> find_shift_note(WatermarkShift(8, 7_200_000_000, 7_200_000_000), 9, ["updated_at"]) is None
+    True
+    """
+    if shift is None or shift.rows != drift_rows or drift_rows < _FEWEST_SHIFTED:
+        return None
+    ends = (shift.least_micros, shift.most_micros)
+    if ends[1] - ends[0] > _HOUR_MICROS or max(map(abs, ends)) > _FURTHEST_HOURS * _HOUR_MICROS:
+        return None
+    said = " to ".join(dict.fromkeys(_hours_text(end) for end in ends))
+    exactly = "exactly " if ends[0] == ends[1] else ""
+    return Note(
+        Stake.ROWS,
+        f"{drift_rows} of {drift_rows} rows differ in {', '.join(columns)} by {exactly}{said} in the lake: a writer in another "
+        "time zone? docs/foreign-tables.md has the view that makes both equal",
+    )
+
+
+def _hours_text(micros: int) -> str:
+    hours, minutes = divmod(abs(micros) // 60_000_000, 60)
+    parts = [f"{hours} h"] * (hours > 0 or not minutes) + [f"{minutes} min"] * (minutes > 0)
+    return f"{'-' if micros < 0 else '+'}{' '.join(parts)}"
 
 
 def day_text(days: int | None) -> str | None:

@@ -14,7 +14,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
 from hudi_reconcile.core.sweep.coverage import Coverage, Reached, list_segments, not_compared, part_notes, part_text
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
-from hudi_reconcile.core.sweep.drift_profile import Anatomy, map_keys
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note, map_keys
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, document
 from hudi_reconcile.core.tables.partitions import PartitionScope
@@ -121,7 +121,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
         anatomy=parts,
         whole=end.is_whole and is_sound,
         coverage=_covered(ground, found, end, coverage),
-        notes=(*part_notes(end), *_notes(job, ground, settled)),
+        notes=(*part_notes(end), *_notes(job, ground, settled), *_shift_notes(ground, found, parts)),
         cost=Cost(phases_seconds=laps.seconds),
     )
     fetched = _fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
@@ -323,6 +323,12 @@ def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, 
     rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
     notes += unknown_notes(checkpoint, ground.standing, deletes=rows["deleted"], regressed=rows["regressed"])
     return (*notes, *pending_notes(ground.scope, ground.watermark, checkpoint))
+
+
+def _shift_notes(ground: SweepContext, found: Confirmed, parts: Anatomy | None) -> tuple[Note, ...]:
+    drift_rows = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
+    note = None if parts is None else find_shift_note(parts.shift, drift_rows, ground.watermark.names)
+    return () if note is None else (note,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import hashlib
 import hmac
 import json
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import PendingRange
+from hudi_reconcile.core.sweep.drift_profile import WatermarkShift
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Comparer, Frame
@@ -34,6 +36,7 @@ from tests.integration.compare.support import (
     spark_frame,
 )
 
+HOUR = 3_600_000_000
 ONE = RangeSegments("id", 0, 1000, 1)
 AFTER = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()) * 1_000_000
 PENDING = PendingRange(Mark(AFTER), 2**62)
@@ -116,6 +119,29 @@ def test_findings_of_every_kind_are_lines_of_the_contract(spark: SparkSession) -
     assert (anatomy.missing_rows, anatomy.extra_copies) == (1, 1)
     assert anatomy.lateness is not None
     assert sum(anatomy.lateness.rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("lake_hours", "shift"),
+    [
+        ({1: 2, 2: 2, 3: 2}, WatermarkShift(3, 2 * HOUR, 2 * HOUR)),
+        ({1: 1, 2: 2, 3: 2}, WatermarkShift(3, HOUR, 2 * HOUR)),
+        ({1: -5.5, 2: -5.5}, WatermarkShift(2, -11 * HOUR // 2, -11 * HOUR // 2)),
+        ({1: 2, 2: 2.1}, WatermarkShift(1, 2 * HOUR, 2 * HOUR)),
+        ({1: 0.1}, None),
+    ],
+)
+def test_rows_whose_watermark_the_lake_has_in_another_zone_are_counted_with_the_hours(
+    spark: SparkSession, lake_hours: dict[int, float], shift: WatermarkShift | None
+) -> None:
+    at = datetime(2025, 1, 1)  # noqa: DTZ001 - the column has no zone
+    source = source_frame(spark, *(row(id=key, ts=at) for key in lake_hours))
+    lake = lake_frame(spark, *(row(id=key, ts=at + timedelta(hours=hours)) for key, hours in lake_hours.items()))
+
+    profile = partial(comparer(spark, ONE).profile_drift, judged(spark, source, lake), len(lake_hours))
+
+    assert profile(timed=True, reached_micros=None).shift == shift
+    assert profile(timed=False, reached_micros=None).shift is None
 
 
 def test_values_are_spelled_as_the_contract_says(spark: SparkSession) -> None:

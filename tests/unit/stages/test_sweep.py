@@ -26,6 +26,21 @@ def found(world: World, **settings: Any) -> dict[str, int]:
     return {kind: count for kind, count in {**result.findings, **result.not_drift}.items() if count}
 
 
+def test_rows_that_are_all_two_hours_later_in_the_lake_name_a_writer_in_another_zone() -> None:
+    hours = 2 * 3_600_000_000
+    world = pulled(*((key, key, key) for key in range(1, 4)))
+    for key in range(1, 4):
+        world.source.put(key, key, key - hours)
+    said = "3 of 3 rows differ in at by exactly +2 h in the lake: a writer in another time zone?"
+
+    shifted = swept(world).result
+    world.source.put(3, 31, 3)
+    some = swept(world).result
+
+    assert [note for note in shifted.notes if note.startswith(said)]
+    assert not [note for note in some.notes if "time zone" in note]
+
+
 def test_equal_sides_are_clean_after_one_look() -> None:
     world = pulled(*ROWS)
 
