@@ -49,13 +49,16 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
 
 def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
     tool = command_prefix(run)
-    if all(map(_same_plan_does, tables)):
-        return Advice("The same plan still does what is left:", _same_applies(run, tables))
+    words, look = _of_held(run, tables)
     anew = (f"{tool} sweep{_tables(run, tables)}", f"{tool} plan latest")
-    if part := [table for table in tables if _is_left_out(table)]:
-        what = "The same plan still does what --only left out; what else is left needs a new comparison and a new plan:"
-        return Advice(what, (*_same_applies(run, part), *anew))
-    return Advice("What is left needs a new comparison and a new plan:", anew)
+    if all(map(_same_plan_does, tables)):
+        what, then = "The same plan still does what is left", _same_applies(run, tables)
+    elif part := [table for table in tables if _is_left_out(table)]:
+        what = "The same plan still does what --only left out; what else is left needs a new comparison and a new plan"
+        then = (*_same_applies(run, part), *anew)
+    else:
+        what, then = "What is left needs a new comparison and a new plan", anew
+    return Advice(f"{what}{words}:", (*look, *then))
 
 
 def _same_applies(run: Document, tables: Sequence[Document]) -> tuple[str, ...]:
