@@ -19,17 +19,21 @@ from hudi_reconcile.compare.columns import ComparisonShape, digest_rows, keep_ro
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
 from hudi_reconcile.compare.equality import canonical_value, source_name
 from hudi_reconcile.compare.findings import Masks, key_struct
+from hudi_reconcile.core.sweep.coverage import list_segments
 from hudi_reconcile.core.sweep.drift import FindingKind, PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
-    MOST_CELLS,
+    MOST_COUNTED,
     ZONE_STEP_MICROS,
     Anatomy,
     DriftCell,
     WatermarkShift,
+    count_days,
+    count_heat,
     day_text,
     fullest_cells,
     lateness,
+    map_keys,
 )
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
@@ -144,9 +148,10 @@ class SparkComparer:
     def profile_drift(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift lies; two small jobs."""
         drift = corrections.planned_keys(_frame(frame))
-        cells, other_rows = fullest_cells(count_cells(drift, timed=timed), rows)
-        totals = totals_of(drift, reached_micros, timed=timed)
-        return replace(totals, cells=cells, other_rows=other_rows)
+        counted = count_cells(drift, timed=timed)
+        cells, other_rows = fullest_cells(counted, rows)
+        totals = totals_of(drift, reached_micros, timed=timed, segments=list_segments(self._shape.segmentation))
+        return replace(totals, cells=cells, other_rows=other_rows, days=count_days(counted), heat=count_heat(counted))
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""
@@ -325,7 +330,7 @@ _LATE = "late_arriving"
 
 
 def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
-    """The fullest cells. `timed`: the watermark is a time, in microseconds."""
+    """The cells, of very many the fullest. `timed`: the watermark is a time, in microseconds."""
     day = (
         f"cast(floor(coalesce(source_micros, lake_micros) / {_DAY_MICROS}L) as bigint)"
         if timed
@@ -333,19 +338,20 @@ def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
     )
     place = "get_json_object(line, '$.lake.partition_path') as place"
     grouped = drift.selectExpr("kind", place, f"{day} as day").groupBy("kind", "place", "day").count()
-    found = grouped.orderBy(F.desc("count"), "kind", "place", "day").limit(MOST_CELLS).collect()
+    found = grouped.orderBy(F.desc("count"), "kind", "place", "day").limit(MOST_COUNTED).collect()
     return tuple(DriftCell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
 
 
 _COUNTED = "count(1) as rows, sum(number) as sum, min(number) as least, max(number) as most"
 
 
-def totals_of(drift: DataFrame, reached_micros: int | None, *, timed: bool) -> Anatomy:
-    """All but the cells: columns, keys that the lake lacks, its rows beyond the first of a key, lateness, and a shift.
+def totals_of(drift: DataFrame, reached_micros: int | None, *, timed: bool, segments: int) -> Anatomy:
+    """All but the cells: columns, keys that the lake lacks, its rows beyond the first of a key, lateness, shift, key map.
 
     One job: each row says each thing that is counted of it. Lateness is None without a checkpoint, and where no row is late.
     """
     column = "transform(columns, name -> named_struct('said', concat('column ', name), 'number', 0L))"
+    segment = "array(named_struct('said', concat('segment ', segment), 'number', 0L))"
     said = [("missing", "lake_copies = 0", "0L"), ("extra", "lake_copies > 1", "lake_copies - 1L")]
     if reached_micros is not None:
         behind, late = f"({reached_micros}L - source_micros)", f"kind = '{_LATE}'"
@@ -358,7 +364,7 @@ def totals_of(drift: DataFrame, reached_micros: int | None, *, timed: bool) -> A
     each = ", ".join(
         f"case when {when} then named_struct('said', '{word}', 'number', {number}) end" for word, when, number in said
     )
-    told = drift.selectExpr(f"inline(concat({column}, array_compact(array({each}))))")
+    told = drift.selectExpr(f"inline(concat({column}, {segment}, array_compact(array({each}))))")
     counts = told.groupBy("said").agg(F.expr(f"struct({_COUNTED}) as of"))
     found = {row["said"]: row["of"] for row in counts.collect()}
     rows = {word: int(of["rows"]) for word, of in found.items()}
@@ -369,7 +375,8 @@ def totals_of(drift: DataFrame, reached_micros: int | None, *, timed: bool) -> A
     late_rows = lateness(rows.get("late", 0), rows.get("marked", 0), behind_rows, greatest)
     shifted = found.get("shifted")
     shift = None if shifted is None else WatermarkShift(rows["shifted"], int(shifted["least"]), int(shifted["most"]))
-    return Anatomy((), 0, columns, late_rows, rows.get("missing", 0), extra, shift=shift)
+    drifted = (int(word.removeprefix("segment ")) for word in rows if word.startswith("segment "))
+    return Anatomy((), 0, columns, late_rows, rows.get("missing", 0), extra, map_keys(drifted, segments), shift)
 
 
 RULES = "rules"

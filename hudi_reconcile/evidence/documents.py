@@ -226,6 +226,12 @@ class _Cell(_Part):
     rows: Rows
 
 
+class _Heat(_Part):
+    partition: Text
+    time: Text
+    rows: Rows
+
+
 class _Lateness(_Part):
     rows: list[Rows]
     greatest_seconds: Share
@@ -253,6 +259,8 @@ class _Anatomy(_Part):
     extra_copies: Rows | None = None
     key_map: _KeyMap | None = None
     shift: _WatermarkShift | None = None
+    days: Mapping[str, Rows] = {}
+    heat: list[_Heat] = []
 
 
 class _Covered(_Part):

@@ -6,11 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import pairwise
+from typing import TypeVar
 
 from hudi_reconcile.core.notes import Note, Stake
 
 MOST_CELLS = 400
+# What is counted at most, so that sums over days and partitions are of all rows: some megabytes of counts.
+MOST_COUNTED = 50_000
+MOST_DAYS = 4_000
+MOST_TIMES, MOST_PARTITIONS = 10, 12
+# How much of an ISO date names a day, a month, a year.
+_DAY_CHARS, _MONTH_CHARS, _YEAR_CHARS = 10, 7, 4
 MOST_STRETCHES = 100
+_Place = TypeVar("_Place")
 _EPOCH = date(1970, 1, 1)
 _SECOND = 1_000_000
 _HOUR_MICROS = 3_600_000_000
@@ -30,6 +38,15 @@ class DriftCell:
     kind: str
     partition: str | None
     day: str | None
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCount:
+    """Drifted rows of a lake partition and a day, month or year of the watermark, whichever `time` is; None as in `DriftCell`."""
+
+    partition: str | None
+    time: str | None
     rows: int
 
 
@@ -58,7 +75,7 @@ class WatermarkShift:
 
 @dataclass(frozen=True, slots=True)
 class KeyMap:
-    """The segments of a table in their order, as at most `MOST_STRETCHES` stretches: how many of each differed when compared."""
+    """The segments of a table in their order, as at most `MOST_STRETCHES` stretches: how many of each hold drift."""
 
     segments: int
     unequal: tuple[int, ...]
@@ -68,6 +85,7 @@ class KeyMap:
 class Anatomy:
     """Cells, the fullest first, with the rows of those that are left out; rows by differing column; lateness if known.
 
+    `days` are the rows of each day, and `heat` those of the fullest partitions over time: of all cells, not of these alone.
     `missing_rows` are late rows that the lake does not hold at all, `extra_copies` its rows beyond the first of a key, over
     all findings of drift; None where they were not counted.
     """
@@ -80,6 +98,8 @@ class Anatomy:
     extra_copies: int | None = None
     key_map: KeyMap | None = None
     shift: WatermarkShift | None = None
+    days: Mapping[str, int] = field(default_factory=dict)
+    heat: tuple[HeatCount, ...] = ()
 
 
 def find_shift_note(shift: WatermarkShift | None, drift_rows: int, columns: Sequence[str]) -> Note | None:
@@ -124,15 +144,15 @@ def day_text(days: int | None) -> str | None:
         return None
 
 
-def map_keys(unequal: Iterable[int], segments: int) -> KeyMap:
-    """Where in the order of the segments those lie that differed. `segments` are all.
+def map_keys(drifted: Iterable[int], segments: int) -> KeyMap:
+    """Where in the order of the segments those lie that hold drift. `segments` are all.
 
     >>> map_keys([0, 1, 399], 400).unequal[:2], map_keys([0, 1, 399], 400).unequal[-1], map_keys([2], 3)
     ((2, 0), 1, KeyMap(segments=3, unequal=(0, 0, 1)))
     """
     stretches = min(segments, MOST_STRETCHES)
     found = [0] * stretches
-    for segment in unequal:
+    for segment in drifted:
         found[min(segment * stretches // segments, stretches - 1)] += 1
     return KeyMap(segments, tuple(found))
 
@@ -167,3 +187,42 @@ def fullest_cells(cells: Iterable[DriftCell], all_rows: int) -> tuple[tuple[Drif
     """At most `MOST_CELLS` cells, the fullest first, and the rows that none of them holds."""
     ordered = sorted(cells, key=lambda one: (-one.rows, one.kind, one.partition or "", one.day or ""))[:MOST_CELLS]
     return tuple(ordered), all_rows - sum(one.rows for one in ordered)
+
+
+def count_days(cells: Iterable[DriftCell]) -> dict[str, int]:
+    """Rows by day, in order; of more than `MOST_DAYS` days by the first day of their month.
+
+    >>> count_days([DriftCell("deleted", "a", "2026-03-01", 1), DriftCell("deleted", "b", "2026-03-01", 2)])
+    {'2026-03-01': 3}
+    """
+    days = _sum_rows((one.day, one.rows) for one in cells if one.day)
+    if len(days) > MOST_DAYS:
+        days = _sum_rows((f"{day[:_MONTH_CHARS]}-01", rows) for day, rows in days.items())
+    return dict(sorted(days.items()))
+
+
+def count_heat(cells: Sequence[DriftCell]) -> tuple[HeatCount, ...]:
+    """The fullest partitions over days, months or years, whichever have room: the latest `MOST_TIMES` of these.
+
+    >>> count_heat([DriftCell("deleted", "a", f"2026-03-{day:02}", 1) for day in range(1, 12)])
+    (HeatCount(partition='a', time='2026-03', rows=11),)
+    """
+    times: set[str | None] = set()
+    for chars in (_DAY_CHARS, _MONTH_CHARS, _YEAR_CHARS):
+        times = {one.day and one.day[:chars] for one in cells}
+        if len(times) <= MOST_TIMES:
+            break
+    latest = set(sorted(times, key=lambda time: (time is None, time or ""))[-MOST_TIMES:])
+    sums = _sum_rows(((one.partition, one.day and one.day[:chars]), one.rows) for one in cells)
+    shown = {place: rows for place, rows in sums.items() if place[1] in latest}
+    by_partition = _sum_rows((partition, rows) for (partition, _), rows in shown.items())
+    fullest = sorted(by_partition, key=lambda one: (-by_partition[one], one or ""))[:MOST_PARTITIONS]
+    counts = (HeatCount(partition, time, rows) for (partition, time), rows in shown.items() if partition in fullest)
+    return tuple(sorted(counts, key=lambda one: (fullest.index(one.partition), one.time is None, one.time or "")))
+
+
+def _sum_rows(counted: Iterable[tuple[_Place, int]]) -> dict[_Place, int]:
+    sums: dict[_Place, int] = {}
+    for place, rows in counted:
+        sums[place] = sums.get(place, 0) + rows
+    return sums

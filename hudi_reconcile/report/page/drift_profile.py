@@ -5,22 +5,20 @@ Results of earlier versions have no anatomy.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, KINDS, FindingKind
-from hudi_reconcile.core.sweep.drift_profile import LATENESS_SECONDS
+from hudi_reconcile.core.sweep.drift_profile import LATENESS_SECONDS, DriftCell, HeatCount, count_days, count_heat
 from hudi_reconcile.report.page.time_axis import TimeView, time_view
 from hudi_reconcile.report.words.verdict import count_text
 
 Document = Mapping[str, Any]
 
-MOST_DAYS, MOST_PARTITIONS, MOST_COLUMNS = 10, 12, 12
-# How much of an ISO date names a day, a month, a year.
-_DAY_CHARS, _MONTH_CHARS, _YEAR_CHARS = 10, 7, 4
+MOST_COLUMNS = 12
+_UNIT_OF_CHARS = {10: "day", 7: "month", 4: "year"}
 NO_DATE = "no date"
 _SHADES = 5
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
@@ -63,7 +61,7 @@ class LateBar:
 
 @dataclass(frozen=True, slots=True)
 class KeyMapView:
-    """The segments as a strip, in their order: the shade of each stretch, from 0 (none differed) to 5, and how many did."""
+    """The segments as a strip, in their order: the shade of each stretch, from 0 (no drift) to 5, and how many hold some."""
 
     sentence: str
     cells: tuple[HeatCell, ...]
@@ -89,16 +87,17 @@ def view_anatomy(table: Document) -> AnatomyView | None:
     found = table.get("anatomy")
     if not found:
         return None
-    chars, unit = _unit_of(found["cells"])
-    days, heat, hidden = _heat(found["cells"], chars)
-    hidden += found["other_rows"]
+    cells = tuple(DriftCell(**cell) for cell in found["cells"])
+    counts = tuple(HeatCount(**one) for one in found.get("heat") or ()) or count_heat(cells)
+    times, heat = _heat(counts)
+    hidden = sum(cell.rows for cell in cells) + found["other_rows"] - sum(one.rows for one in counts)
     return AnatomyView(
         why=tuple(_why(table["findings"], found)),
-        days=days,
-        unit=unit,
+        days=times,
+        unit=_UNIT_OF_CHARS.get(max((len(one.time) for one in counts if one.time), default=0), "day"),
         heat=heat,
         key_map=_key_map(table, found.get("key_map")),
-        over_time=time_view(table, found["cells"], found["other_rows"]),
+        over_time=time_view(table, found.get("days") or count_days(cells), sum(table["findings"].values())),
         lateness=_lateness(found["lateness"]),
         columns=bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
         left_out=f"{count_text(hidden, 'row')} of other days or partitions not shown" if hidden else "",
@@ -191,7 +190,7 @@ def _key_map(table: Document, found: Document | None) -> KeyMapView | None:
         return None
     most, cut = max(found["unequal"]), table["provenance"].get("segments", "segments of the key")
     order = ", the least keys at the left" if str(cut).startswith("ranges") else ""
-    sentence = f"{sum(found['unequal']):,} of {count_text(found['segments'], 'segment')} differed ({cut}{order})."
+    sentence = f"{sum(found['unequal']):,} of {count_text(found['segments'], 'segment')} hold drift ({cut}{order})."
     return KeyMapView(sentence, tuple(_cell(one, most) for one in found["unequal"]))
 
 
@@ -227,31 +226,15 @@ def bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
     return tuple(Bar(label, rows, 100 * rows / most) for label, rows in pairs)
 
 
-def _unit_of(cells: Sequence[Document]) -> tuple[int, str]:
-    """How much of a date names a column, so that all of them have room: of a day, a month or a year."""
-    units = ((_DAY_CHARS, "day"), (_MONTH_CHARS, "month"), (_YEAR_CHARS, "year"))
-    fitting = [one for one in units if len({_column(cell, one[0]) for cell in cells}) <= MOST_DAYS]
-    return fitting[0] if fitting else units[-1]
-
-
-def _column(cell: Document, chars: int) -> str:
-    return cell["day"][:chars] if cell["day"] else NO_DATE
-
-
-def _heat(cells: Sequence[Document], chars: int) -> tuple[tuple[str, ...], tuple[HeatRow, ...], int]:
-    """Times as columns, the latest last; partitions as rows, the fullest first; and the rows of those without a place."""
-    sums: Counter[tuple[str, str]] = Counter()
-    for cell in cells:
-        sums[_place(cell["partition"]), _column(cell, chars)] += cell["rows"]
-    days = tuple(sorted({day for _, day in sums})[-MOST_DAYS:])
-    by_place: Counter[str] = Counter()
-    for (place, day), rows in sums.items():
-        by_place[place] += rows if day in days else 0
-    places = [place for place, rows in by_place.most_common(MOST_PARTITIONS) if rows]
-    shown = {(place, day): sums[place, day] for place in places for day in days}
-    most = max(shown.values(), default=0)
-    heat = tuple(HeatRow(place, tuple(_cell(shown[place, day], most) for day in days)) for place in places)
-    return days, heat, sum(sums.values()) - sum(shown.values())
+def _heat(counts: Sequence[HeatCount]) -> tuple[tuple[str, ...], tuple[HeatRow, ...]]:
+    """Times as columns, the latest last, and partitions as rows, in the order of the counts."""
+    sums = {(_place(one.partition), one.time or NO_DATE): one.rows for one in counts}
+    times = tuple(sorted({time for _, time in sums}))
+    most = max(sums.values(), default=0)
+    places = dict.fromkeys(place for place, _ in sums)
+    return times, tuple(
+        HeatRow(place, tuple(_cell(sums.get((place, time), 0), most) for time in times)) for place in places
+    )
 
 
 def _place(partition: str | None) -> str:

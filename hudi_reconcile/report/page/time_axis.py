@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -38,7 +38,7 @@ class TimeMark:
 
 @dataclass(frozen=True, slots=True)
 class TimeView:
-    """The whole figure. `unplaced_rows` have no day, or are in none of the cells that the result keeps."""
+    """The whole figure. `unplaced_rows` have no day, or are in none of the cells that were counted."""
 
     first: str
     last: str
@@ -48,12 +48,9 @@ class TimeView:
     unplaced_rows: int
 
 
-def time_view(table: Document, cells: Sequence[Document], other_rows: int = 0) -> TimeView | None:
-    """The figure of a table's drift, `other_rows` of which are in no cell; None where no drifted row has a day."""
-    rows: Counter[date] = Counter()
-    for cell in cells:
-        if cell["day"]:
-            rows[date.fromisoformat(cell["day"])] += cell["rows"]
+def time_view(table: Document, by_day: Mapping[str, int], all_rows: int) -> TimeView | None:
+    """The figure of a table's drift, `all_rows`, of which these have a day; None where none has."""
+    rows = {date.fromisoformat(day): count for day, count in by_day.items()}
     if not rows:
         return None
     moments = [one for one in _moments(table) if abs((one[2].date() - max(rows)).days) <= 10 * _span_days(rows)]
@@ -78,7 +75,7 @@ def time_view(table: Document, cells: Sequence[Document], other_rows: int = 0) -
         step=count_text(step, "day"),
         bars=bars,
         marks=marks,
-        unplaced_rows=sum(cell["rows"] for cell in cells if not cell["day"]) + other_rows,
+        unplaced_rows=all_rows - sum(rows.values()),
     )
 
 

@@ -12,9 +12,9 @@ from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, pa
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, list_segments, not_compared, part_notes, part_text
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
-from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note, map_keys
+from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, document
 from hudi_reconcile.core.tables.partitions import PartitionScope
@@ -376,8 +376,7 @@ def profile_drift(ground: SweepContext, found: Confirmed, comparer: Comparer) ->
     mark, at = ground.watermark, found.checkpoint
     known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
     reached = at.checkpoint.watermark_micros if at is not None and known else None
-    parts = comparer.profile_drift(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
-    return replace(parts, key_map=map_keys(unequal_of(found.digests).ids, list_segments(ground.cut)))
+    return comparer.profile_drift(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
 
 
 def draft_plan(

@@ -202,10 +202,10 @@ def test_held_row_is_named_in_what_to_do_next_beside_the_rule_that_could_not_run
 
 def test_held_row_is_named_in_what_to_do_next_after_an_apply_that_did_not_do_all() -> None:
     said = text_of(replace(HELD, outcome=Outcome.INCOMPLETE), "apply")
+    held = "1 row was held back: correct it at the source, or waive the rule"
 
     assert said[-4:] == [
-        "next          What is left needs a new comparison and a new plan; 1 row was held back: correct it at the source, or "
-        "waive the rule:",
+        f"next          What is left needs a new comparison and a new plan; {held}:",
         f"  hudi-reconcile findings {RUN_ID} --uncorrected --reason held",
         "  hudi-reconcile sweep",
         "  hudi-reconcile plan latest",

@@ -15,10 +15,15 @@ from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
     MOST_CELLS,
+    MOST_DAYS,
+    MOST_PARTITIONS,
     MOST_STRETCHES,
+    MOST_TIMES,
     Anatomy,
     DriftCell,
     Lateness,
+    count_days,
+    count_heat,
     find_span,
     fullest_cells,
     lateness,
@@ -27,7 +32,7 @@ from hudi_reconcile.core.sweep.drift_profile import (
 from hudi_reconcile.report.page.drift_profile import overlap_text, span_text, view_anatomy
 from hudi_reconcile.report.page.time_axis import MOST_BARS, time_view
 
-YEARS = tuple(str(year) for year in range(2018, 2027))
+YEARS = ("2018", "2023")  # the fullest partitions have no others
 
 CELLS = st.lists(
     st.builds(
@@ -174,11 +179,13 @@ def test_each_span_of_lateness_names_the_overlap_that_brings_all_up_to_it() -> N
         ([(date(2018, 1, 1) + timedelta(n)).isoformat() for n in range(3_000)], "year", YEARS),
     ],
 )
+@pytest.mark.parametrize("is_old", [False, True], ids=["this version", "a result of before all cells were counted"])
 def test_heat_map_of_any_number_of_days_has_room_for_all_of_them(
-    days: list[str], unit: str, columns: tuple[str, ...]
+    days: list[str], unit: str, columns: tuple[str, ...], *, is_old: bool
 ) -> None:
     cells = tuple(DriftCell("deleted", f"p={n % 2_000}", day, 1) for n, day in enumerate(days))
-    view = view_anatomy(table_of(Anatomy(cells), deleted=len(cells)))
+    counted = Anatomy(cells) if is_old else anatomy_of(cells)
+    view = view_anatomy(table_of(counted, deleted=len(cells)))
 
     assert view is not None
     assert (view.unit, view.days) == (unit, columns)
@@ -186,6 +193,59 @@ def test_heat_map_of_any_number_of_days_has_room_for_all_of_them(
     assert view.over_time is not None
     assert len(view.over_time.bars) <= MOST_BARS
     assert sum(int(bar.title.split(": ")[1].split()[0]) for bar in view.over_time.bars) == len(cells)
+
+
+def anatomy_of(cells: tuple[DriftCell, ...]) -> Anatomy:
+    """As a sweep keeps it of all cells."""
+    kept, others = fullest_cells(cells, sum(cell.rows for cell in cells))
+    return Anatomy(kept, others, days=count_days(cells), heat=count_heat(cells))
+
+
+def test_heat_map_of_two_thousand_partitions_shows_the_fullest_whole_and_no_day_is_left_out() -> None:
+    days = [f"2026-03-{day:02}" for day in range(1, 11)]
+    cells = tuple(
+        DriftCell("deleted", f"p={place}", day, 1_000 - (place + at) % 1_000 + 1_000 * (place < 12))
+        for place in range(2_000)
+        for at, day in enumerate(days)
+    )
+    view = view_anatomy(table_of(anatomy_of(cells), deleted=sum(cell.rows for cell in cells)))
+
+    assert view is not None
+    assert {row.partition for row in view.heat} == {f"p={place}" for place in range(MOST_PARTITIONS)}
+    told = {
+        (row.partition, day): cell.rows for row in view.heat for day, cell in zip(view.days, row.cells, strict=True)
+    }
+    assert told == {(c.partition, c.day): c.rows for c in cells if (c.partition, c.day) in told}
+    assert view.over_time is not None
+    assert (view.over_time.unplaced_rows, len(view.over_time.bars)) == (0, 10)
+
+
+@given(
+    st.lists(
+        st.builds(
+            DriftCell,
+            st.sampled_from(["deleted", "late_arriving"]),
+            st.sampled_from([None, "", *(f"p={n}" for n in range(15))]),
+            st.none() | st.dates().map(date.isoformat),
+            st.integers(1, 9),
+        ),
+        max_size=60,
+    )
+)
+def test_heat_and_days_are_sums_of_all_cells(cells: list[DriftCell]) -> None:
+    heat, days = count_heat(cells), count_days(cells)
+
+    assert sum(days.values()) == sum(cell.rows for cell in cells if cell.day)
+    assert len({one.time for one in heat}) <= MOST_TIMES
+    for one in heat:
+        part = [c for c in cells if c.partition == one.partition and (c.day or "").startswith(one.time or "")]
+        assert one.rows == sum(cell.rows for cell in part if (cell.day is None) == (one.time is None))
+
+
+def test_days_of_many_years_are_counted_by_the_month() -> None:
+    cells = [DriftCell("deleted", None, (date(2000, 1, 1) + timedelta(n)).isoformat(), 1) for n in range(MOST_DAYS + 1)]
+
+    assert list(count_days(cells).items())[:2] == [("2000-01-01", 31), ("2000-02-01", 29)]
 
 
 def _left_out(text: str) -> int:
@@ -199,10 +259,10 @@ def test_drift_lies_on_an_axis_of_time_with_the_moments_of_the_pulls() -> None:
         "checkpoint": "2026-03-04T12:00:00Z, 17",
         "pull": {"checkpoint_before": "2026-03-02T00:00:00", "bound": "2026-03-04T18:00:00+00:00"},
     }
-    view = time_view(table, table["anatomy"]["cells"], 3)
+    view = time_view(table, count_days(cells), 10)
 
     assert view is not None
-    assert (view.first, view.last, view.step, view.unplaced_rows) == ("2026-03-01", "2026-03-04", "1 day", 1 + 3)
+    assert (view.first, view.last, view.step, view.unplaced_rows) == ("2026-03-01", "2026-03-04", "1 day", 10 - 6)
     assert [(bar.place, bar.width, bar.height) for bar in view.bars] == [(0, 250, 100), (500, 250, 50)]
     assert [(mark.kind, mark.place) for mark in view.marks] == [("before", 250), ("reached", 875), ("bound", 937.5)]
 
@@ -213,7 +273,7 @@ def test_drift_lies_on_an_axis_of_time_with_the_moments_of_the_pulls() -> None:
 def test_checkpoint_that_is_no_time_near_the_drift_moves_no_bar(checkpoint: str | None) -> None:
     cells = (DriftCell("deleted", "", "2026-03-01", 4), DriftCell("deleted", "", "2026-03-03", 2))
     table = {**table_of(Anatomy(cells), deleted=6), "checkpoint": checkpoint}
-    view = time_view(table, table["anatomy"]["cells"])
+    view = time_view(table, count_days(cells), 6)
 
     assert view is not None
     assert (view.first, view.last, view.marks) == ("2026-03-01", "2026-03-03", ())
@@ -239,7 +299,7 @@ def test_map_of_the_keys_says_what_its_order_is() -> None:
 
     assert view is not None
     assert view.key_map is not None
-    assert view.key_map.sentence == "2 of 64 segments differed (ranges of id, the least keys at the left)."
+    assert view.key_map.sentence == "2 of 64 segments hold drift (ranges of id, the least keys at the left)."
     assert [cell.shade for cell in view.key_map.cells[:6]] == [5, 0, 0, 0, 0, 5]
 
 
