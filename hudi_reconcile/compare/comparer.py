@@ -155,7 +155,7 @@ class SparkComparer:
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
         """Every planned correction held against both sides; materialised."""
-        planned = _frame(plan)
+        planned = corrections.hold_plan(_frame(plan), self._shape)
         return Frame(corrections.recheck(planned, *self._images_of(planned, look, segments), self._shape))
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:

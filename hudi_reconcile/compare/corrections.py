@@ -26,6 +26,16 @@ def planned_keys(findings: DataFrame) -> DataFrame:
     return findings.where(F.col("action") != "none")
 
 
+def hold_plan(plan: DataFrame, shape: ComparisonShape) -> DataFrame:
+    """What the plan says of its keys, in a plan of Spark's that ends here; no job.
+
+    Hudi's read of a table of more columns than Spark compiles into one stage switches Parquet's batches off while a plan
+    begins, for the whole session: findings in the same plan would come as rows where batches are waited for.
+    """
+    names = ("segment", *shape.key_names, "action", "source_digest", "lake_seqnos")
+    return plan.select(*names).localCheckpoint(eager=False)
+
+
 def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """Hold every planned key against both sides as they are now. Materialised; one row per correction.
 

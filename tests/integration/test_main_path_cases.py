@@ -243,3 +243,26 @@ def test_column_that_cannot_be_compared_is_unverified_until_it_is_left_out_on_pu
     assert found["columns"] == ["Odd:Name 100%"]
     assert project.json("apply", "latest", "--yes").code == 0
     assert in_lake(spark, project, "order_id", "odd_name") == in_source(project, "order_id", '"Odd:Name 100%"')
+
+
+def test_row_of_more_columns_than_spark_compiles_into_one_stage_is_swept_and_corrected(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = [f"c{number}" for number in range(int(str(spark.conf.get("spark.sql.codegen.maxFields"))))]
+    columns, values = ", ".join(f"{name} text" for name in more), ", ".join(f"'{name}-' || i" for name in more)
+    pg.execute(
+        f"create table orders (order_id bigint primary key, {columns}, updated_at timestamp)",
+        f"insert into orders select i, {values}, timestamp '2025-01-01' + i * interval '1 minute'"
+        " from generate_series(1, 100) i",
+    )
+    project = Project.of(tmp_path, pg, capsys)
+    assert project.run("pull").code == 0
+    pg.execute("update orders set c7 = 'silent' where order_id = 50", "delete from orders where order_id = 60")
+
+    swept = project.json("sweep")
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", "true")  # as a new process has it: Hudi switches it off
+    applied = project.json("apply", "latest", "--yes")
+
+    assert swept.drift == {"updated_without_watermark": 1, "deleted": 1}
+    assert (applied.document["outcome"], applied.table["corrections"]["applied"]) == ("corrected", 2), applied
+    assert in_lake(spark, project, "order_id", *more) == in_source(project, "order_id", *more)
