@@ -53,7 +53,7 @@ PLACES = (
 
 @contextmanager
 def ending(place: Place, end: Callable[[], object]) -> Iterator[list[str]]:
-    """Call `end` when the place is reached; yields a list that then holds the place's name."""
+    """Call `end` when the place is reached; yields a list that then holds the place's name. Where `end` returns, work goes on."""
     original = getattr(place.owner, place.function)
     reached: list[str] = []
     calls = 0
@@ -63,8 +63,11 @@ def ending(place: Place, end: Callable[[], object]) -> Iterator[list[str]]:
         nonlocal calls
         calls += 1
         is_here = calls == place.nth
-        found = original(*arguments, **named) if place.after or not is_here else None
-        if is_here:
+        if is_here and not place.after:
+            reached.append(place.name)
+            end()
+        found = original(*arguments, **named)
+        if is_here and place.after:
             reached.append(place.name)
             end()
         return found

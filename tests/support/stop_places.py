@@ -29,7 +29,7 @@ PLACES: Mapping[str, Place] = {
     "second commit, before anybody knows": Place("commit", commit, "_landed", nth=2, after=True),
 }
 
-# Of `run --apply` over ten tables, each of which pulls a row and corrects one: two commits a table.
+# Of `run --apply` over ten tables, of which the first, the fifth and the last pull a row and correct one: two commits each.
 NIGHT: tuple[Place, ...] = (
     Place("before Spark starts", run, "work_through"),
     Place("first table: before the pull reads", TableSource, "stage_rows"),
@@ -42,10 +42,10 @@ NIGHT: tuple[Place, ...] = (
     Place("first table: done, before its result is kept", Draft, "keep_table"),
     Place("first table: its result was kept", Draft, "keep_table", after=True),
     Place("fifth table: before the pull reads", TableSource, "stage_rows", nth=5),
-    Place("fifth table: the pull's commit landed, before anybody knows", commit, "_landed", nth=9, after=True),
+    Place("fifth table: the pull's commit landed, before anybody knows", commit, "_landed", nth=3, after=True),
     Place("fifth table: before the sweep looks", sweep, "look_until_settled", nth=5),
-    Place("fifth table: before the corrections are written", HudiLake, "correct", nth=5),
-    Place("fifth table: the corrections landed, before anybody knows", commit, "_landed", nth=10, after=True),
+    Place("fifth table: before the corrections are written", HudiLake, "correct", nth=2),
+    Place("fifth table: the corrections landed, before anybody knows", commit, "_landed", nth=4, after=True),
     Place("fifth table: done, before its result is kept", Draft, "keep_table", nth=5),
     Place("last table: its result was kept", Draft, "keep_table", nth=10, after=True),
     Place("before the result of the run is written", RunFolder, "write_result"),
@@ -60,11 +60,17 @@ def fill_memory() -> None:
     java.reflect.Array.newInstance(java.Long.TYPE, 2**31 - 9)
 
 
+def kill_java() -> None:
+    """SIGKILL to Java alone, as the kernel does where memory is short."""
+    os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)  # type: ignore[union-attr]
+
+
 WAYS: Mapping[str, Callable[[], object]] = {
     "SIGTERM": lambda: os.kill(os.getpid(), signal.SIGTERM),
     "SIGINT": lambda: os.kill(os.getpid(), signal.SIGINT),
     "SIGKILL": lambda: os.killpg(0, signal.SIGKILL),
     "memory": fill_memory,
+    "Java": kill_java,
 }
 
 if __name__ == "__main__":
