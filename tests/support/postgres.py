@@ -120,9 +120,10 @@ def fresh_database(server: PostgresServer) -> Iterator[Database]:
     name = f"hr_{secrets.token_hex(6)}"
     with _connect(server, server.database, autocommit=True) as admin:
         admin.execute(f"create database {name} template template0 encoding 'UTF8'")
-        try:
-            yield Database(server, name)
-        finally:
+    try:
+        yield Database(server, name)
+    finally:  # by another connection: a test may have crashed the server
+        with _connect(server, server.database, autocommit=True) as admin:
             admin.execute(f"drop database if exists {name} with (force)")
 
 
