@@ -18,10 +18,10 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 	tests/unit $(filter-out tests/property/test_core_%,$(wildcard tests/property/test_*.py))
 
 # What make test has no time for. faults runs again what make test ran, and counts.
-LEFT_OUT := lowest faults hunt kills consumer-kills change-histories strategies foreign hdfs streamer writers examples soak soak-hot duel containers
+LEFT_OUT := lowest faults hunt kills nights consumer-kills change-histories strategies foreign hdfs streamer writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills nights consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules bench-shapes screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -92,8 +92,11 @@ lowest: ## the fast tests of what uses libraries, on the lowest versions that py
 	@$(LOWEST)/bin/python $(INSTALL) -r requirements-lowest.lock
 	@$(LOWEST)/bin/python -m pytest -q -n 2 -p no:cacheprovider $(LIBRARY_TESTS)
 
-kills: setup ## a paged pull killed at twelve places, and a run over ten tables ended at twenty: the same command again ends right
+kills: setup ## a paged pull killed at twelve places, and a run over ten tables ended at twenty, three ways: again ends right
 	@$(BIN)/pytest -q -s tests/long/test_kills.py tests/long/test_kill_table.py
+
+nights: setup ## thirty nights of run --apply with faults on some: each verdict right, the end equal, what is kept bounded
+	@$(BIN)/pytest -q -s tests/long/test_thirty_nights.py
 
 consumer-kills: setup ## a consumer of changes killed with its JVM twenty times at random: its PostgreSQL table ends as the lake
 	@$(BIN)/pytest -q tests/long/test_consumer_kills.py
@@ -156,6 +159,9 @@ bench-changes: setup ## change queries beside Hudi's own incremental and CDC que
 
 bench-rules: setup ## rules by check beside Great Expectations alone: the same verdicts, counts and keys, and what each costs
 	@$(BIN)/python bench/bench_rules.py
+
+bench-shapes: setup ## many partitions, many columns, large values, no rows, much drift: found right, and in how much memory
+	@$(BIN)/python bench/shapes.py
 
 ##@ Evidence
 
