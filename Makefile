@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LOWEST := .venv-lowest
 STREAMER := .venv-streamer
+FLINK  := .venv-flink
 LOCKS  := requirements-build.lock requirements.lock
 # --no-compile: what is never imported, most of it, is not compiled; the first import compiles the rest.
 # --no-build-isolation: what builds a package is locked too, and not fetched at its newest beside the lock.
@@ -18,10 +19,10 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 	tests/unit $(filter-out tests/property/test_core_%,$(wildcard tests/property/test_*.py))
 
 # What make test has no time for. faults runs again what make test ran, and counts.
-LEFT_OUT := lowest faults hunt kills nights consumer-kills change-histories strategies foreign hdfs streamer writers examples soak soak-hot duel containers
+LEFT_OUT := lowest faults hunt kills nights consumer-kills change-histories strategies foreign hdfs streamer flink writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills nights consumer-kills change-histories strategies foreign hdfs streamer writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules bench-shapes screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills nights consumer-kills change-histories strategies foreign hdfs streamer flink writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules bench-shapes screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -119,6 +120,12 @@ streamer: setup ## HoodieStreamer itself, 0.14 on a Spark 3.4 of its own: its ta
 	@$(STREAMER)/bin/python $(INSTALL) -r requirements-streamer.lock
 	@$(BIN)/pytest -q tests/long/test_hoodie_streamer.py
 
+flink: setup ## Flink itself: it reads our changes, its tables are asked and corrected (HUDI_FLINK_BUNDLE=JAR), and it goes on
+	@$(PYTHON) -m venv $(FLINK)
+	@$(FLINK)/bin/python $(INSTALL) -r requirements-build.lock
+	@$(FLINK)/bin/python $(INSTALL) -r requirements-flink.lock
+	@$(BIN)/pytest -q tests/long/test_flink.py tests/long/test_flink_tables.py
+
 writers: setup ## apply beside a second writer process, either held at each point of its write, on both types of tables
 	@$(BIN)/pytest -q tests/long/test_second_writer.py
 
@@ -207,5 +214,5 @@ man: setup ## the man page docs/hudi-reconcile.1, made of the commands' own help
 	@$(BIN)/python -m tests.support.man > docs/hudi-reconcile.1
 
 clean: ## remove what setup, tests and demo made
-	rm -rf $(VENV) $(LOWEST) $(STREAMER) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) $(STREAMER) $(FLINK) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
