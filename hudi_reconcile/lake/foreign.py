@@ -95,6 +95,13 @@ def _generator(properties: Mapping[str, str]) -> str:
     return _CLASSES["SIMPLE" if len(keys) == len(partitions) == 1 else "COMPLEX"]
 
 
+def _spell(properties: Mapping[str, str], generator: str) -> str:
+    """As the table spells it: Flink's writer names the Avro form, and Hudi refuses a commit that names the other one."""
+    named = [properties.get(f"hoodie.table.keygenerator.{one}", "") for one in ("class", "type")]
+    is_avro = "AvroKeyGenerator" in named[0] or named[1].endswith("_AVRO")
+    return generator.replace("KeyGenerator", "AvroKeyGenerator") if is_avro else generator
+
+
 def _options(properties: Mapping[str, str], generator: str, indexes: tuple[str, ...]) -> dict[str, str]:
     found = {
         key: value
@@ -102,7 +109,7 @@ def _options(properties: Mapping[str, str], generator: str, indexes: tuple[str, 
         if key.startswith(_CARRIED) and key not in _NOT_CARRIED and value
     }
     found |= {
-        "hoodie.datasource.write.keygenerator.class": _KEYGEN + generator,
+        "hoodie.datasource.write.keygenerator.class": _KEYGEN + _spell(properties, generator),
         "hoodie.datasource.write.partitionpath.field": properties.get("hoodie.table.partition.fields", ""),
         # Hudi refuses one key column under the complex generator, whose text some releases wrote otherwise; the probe
         # holds our text against that of the table's own rows.

@@ -2,7 +2,9 @@
 
 A delete travels as the lake's own row with a mark in a text column (`hoodie.payload.delete.*`), so that its ordering value
 equals the stored one and wins. Where an upsert is older than what the lake shows, or below a delete that a log file holds,
-Hudi would drop it in silence, and so the partitions are written anew, in the same one commit.
+Hudi would drop it in silence, and so the partitions are written anew, in the same one commit. So they are where a row lies
+in a log file alone, as Flink's writer leaves new ones: the index of Spark's writer knows base files, and would write a second
+copy of such a row, or delete none.
 """
 
 from __future__ import annotations
@@ -31,11 +33,12 @@ from hudi_reconcile.lake.correct import (
 )
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import bucket_options, key_options, take_sample
-from hudi_reconcile.lake.reads import read_newest, read_pinned, read_unmerged, redact_failures
+from hudi_reconcile.lake.reads import read_base, read_newest, read_pinned, read_unmerged, redact_failures
 from hudi_reconcile.lake.schema import as_table, list_columns, widest_type
 from hudi_reconcile.ports import Corrective, Frame
 
 _SEQNO = "_hoodie_commit_seqno"
+_INDEXED = ("_hoodie_record_key", "_hoodie_partition_path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,12 @@ def count_moved(upserts: DataFrame, table: LakeTable, now: DataFrame) -> int:
     return upserts.alias("u").join(now.alias("n"), same_keys("u", "n", table.record_key)).where(~stays).count()
 
 
+def count_unindexed(keys: DataFrame, table: LakeTable, now: DataFrame, base: DataFrame) -> int:
+    """How many rows of these keys are in log files alone."""
+    there = now.alias("n").join(keys.alias("k"), same_keys("n", "k", table.record_key), "left_semi")
+    return there.join(base.select(*_INDEXED), list(_INDEXED), "left_anti").count()
+
+
 def _order(side: str, table: LakeTable) -> SparkColumn:
     return F.struct(*[F.col(f"{side}.`{name}`") for name in table.ordering_fields])
 
@@ -234,13 +243,36 @@ class ForeignTable:
                 fix="delete these rows from the lake with the tool that made it, then sweep again",
             )
 
-    def correction(self, batch: Corrective, pin: LakePin) -> tuple[Corrective, bool]:
-        """The batch with the table's own images, and whether Hudi's merge would drop some of it."""
+    def refuse_unindexed(self, rows: DataFrame, options: Mapping[str, str]) -> None:
+        """Raises RefusedError for rows of keys that lie in log files alone: an upsert of Spark's would write second copies."""
+        table = self.table
+        with redact_failures(table.path):
+            doubled = self._count_unindexed(rows, read_newest(self.spark, table.path), options)
+        if doubled:
+            raise RefusedError(
+                f"Hudi table {table.path}: {doubled} rows to write are in log files alone, as Flink's writer leaves new rows: the "
+                "index of Spark's writer does not find them and would write each a second time",
+                fix="let the tool that made the table compact it (in Flink compaction.async.enabled=true), then pull again",
+            )
+
+    def _count_unindexed(self, keys: DataFrame, now: DataFrame, options: Mapping[str, str]) -> int:
+        if self.table.type != "merge_on_read" or options.get("hoodie.index.type") == "BUCKET":
+            return 0
+        return count_unindexed(keys, self.table, now, read_base(self.spark, self.table.path))
+
+    def correction(
+        self, batch: Corrective, pin: LakePin, options: Mapping[str, str]
+    ) -> tuple[Corrective, bool]:
+        """The batch with the table's own images, and whether an upsert with these options would not do all of it."""
         path, table = self.table.path, self.table
         with redact_failures(path):
             now = read_pinned(self.spark, path, pin)
             found = adopt_batch(batch, table, now)
             refuse_unordered(cast("DataFrame", found.upserts), table)
             seen = Shown(now, read_unmerged(self.spark, path) if table.type == "merge_on_read" else None)
-            sure = mark_field(table) is None or count_overtaken(found, table, seen) > 0
+            sure = (
+                mark_field(table) is None
+                or count_overtaken(found, table, seen) > 0
+                or self._count_unindexed(cast("DataFrame", found.expected), now, options) > 0
+            )
         return found, sure

@@ -249,15 +249,17 @@ class Writer:
             self.check(frame, table)
         if table.foreign is not None:
             self._foreign(table).refuse_moved(frame, options)
+            if options:
+                self._foreign(table).refuse_unindexed(frame, options)
         return frame
 
     def correction(
         self, batch: Corrective, table: LakeTable, pin: LakePin, options: Mapping[str, str]
     ) -> tuple[Corrective, bool]:
-        """The batch as the table takes it, and whether Hudi's merge would drop some of it: never in a table of ours."""
+        """The batch as the table takes it, and whether an upsert would not do all of it: never in a table of ours."""
         if table.foreign is None:
             return batch, False
-        found, sure = self._foreign(table).correction(batch, pin)
+        found, sure = self._foreign(table).correction(batch, pin, options)
         self._foreign(table).refuse_moved(cast("DataFrame", found.upserts), options)
         return found, sure
 

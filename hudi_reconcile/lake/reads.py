@@ -116,6 +116,11 @@ def read_unmerged(spark: SparkSession, path: str) -> DataFrame:
     return _load(spark, path, {"hoodie.datasource.merge.type": "skip_merge"})
 
 
+def read_base(spark: SparkSession, path: str) -> DataFrame:
+    """The rows of a merge_on_read table as its base files hold them, whatever logs say of them: all that Spark's index sees."""
+    return _load(spark, path, {"hoodie.datasource.query.type": "read_optimized"})
+
+
 def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
     """The table's columns as Spark reads them, without Hudi's own."""
     return list_columns(read_newest(spark, path))

@@ -109,6 +109,19 @@ def test_table_that_no_commit_of_ours_fits_is_named(key: str, value: str, named:
 
 
 @pytest.mark.parametrize(
+    ("named", "spelled"),
+    [
+        ({}, "SimpleKeyGenerator"),
+        ({"hoodie.table.keygenerator.class": "org.apache.hudi.keygen.SimpleAvroKeyGenerator"}, "SimpleAvroKeyGenerator"),
+        ({"hoodie.table.keygenerator.class": "", "hoodie.table.keygenerator.type": "SIMPLE_AVRO"}, "SimpleAvroKeyGenerator"),
+    ],
+)
+def test_commit_names_the_key_generator_as_the_table_does(named: dict[str, str], spelled: str) -> None:
+    found = read_foreign({**PROPERTIES, **named}).options["hoodie.datasource.write.keygenerator.class"]
+    assert found == f"org.apache.hudi.keygen.{spelled}"
+
+
+@pytest.mark.parametrize(
     ("named", "expected"),
     [
         ({"hoodie.table.keygenerator.type": "TIMESTAMP_AVRO"}, "TimestampBasedKeyGenerator"),
