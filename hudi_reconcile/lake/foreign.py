@@ -8,8 +8,8 @@ rows carry. Nothing is written on a guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +20,7 @@ from hudi_reconcile.core.tables.values import Foreign, LakeTable
 
 # JDBC, Kafka and file sources keep the first on every table version; the second is for Hudi's own incremental source.
 STREAMER_KEYS = ("deltastreamer.checkpoint.key", "streamer.checkpoint.key.v2")
+OPERATION = "_hoodie_operation"
 CONSISTENT = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 _KEYGEN = "org.apache.hudi.keygen."
 _CLASSES = {
@@ -59,6 +60,14 @@ def read_foreign(properties: Mapping[str, str]) -> Foreign:
     return Foreign(
         generator, _options(properties, generator, indexes), indexes, tuple(_hindrances(properties, generator))
     )
+
+
+def hinder_changelog(table: LakeTable, shown: Collection[str]) -> LakeTable:
+    """The table, hindered where the columns that Spark shows of it tell of Flink's changelog mode."""
+    if table.foreign is None or OPERATION not in shown:
+        return table
+    why = f"its rows are changes (Flink's changelog mode, {OPERATION}), and a commit of Spark's tells no operation of a row"
+    return replace(table, foreign=replace(table.foreign, hindrances=(*table.foreign.hindrances, why)))
 
 
 def files_hold_rows(table: LakeTable) -> bool:

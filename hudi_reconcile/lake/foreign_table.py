@@ -250,8 +250,8 @@ class ForeignTable:
             doubled = self._count_unindexed(rows, read_newest(self.spark, table.path), options)
         if doubled:
             raise RefusedError(
-                f"Hudi table {table.path}: {doubled} rows to write are in log files alone, as Flink's writer leaves new rows: the "
-                "index of Spark's writer does not find them and would write each a second time",
+                f"Hudi table {table.path}: {doubled} rows to write are in log files alone, as Flink's writer leaves new rows: "
+                "the index of Spark's writer does not find them and would write each a second time",
                 fix="let the tool that made the table compact it (in Flink compaction.async.enabled=true), then pull again",
             )
 
@@ -260,9 +260,7 @@ class ForeignTable:
             return 0
         return count_unindexed(keys, self.table, now, read_base(self.spark, self.table.path))
 
-    def correction(
-        self, batch: Corrective, pin: LakePin, options: Mapping[str, str]
-    ) -> tuple[Corrective, bool]:
+    def correction(self, batch: Corrective, pin: LakePin, options: Mapping[str, str]) -> tuple[Corrective, bool]:
         """The batch with the table's own images, and whether an upsert with these options would not do all of it."""
         path, table = self.table.path, self.table
         with redact_failures(path):

@@ -31,8 +31,9 @@ from hudi_reconcile.lake import correct, rewrite_partitions, timeline, undo
 from hudi_reconcile.lake.bridge import Timeline, has_classes, skip_probes
 from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.foreign import hinder_changelog
 from hudi_reconcile.lake.options import Index, WriteOptions, Writer, create_options, overwrite_options
-from hudi_reconcile.lake.reads import SnapshotReader, newest_columns, read_newest, read_unmerged, redact_failures
+from hudi_reconcile.lake.reads import SnapshotReader, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
 from hudi_reconcile.lake.schema import (
     as_new_table,
@@ -116,9 +117,10 @@ class HudiLake:
         line = self._timeline()
         table = build_lake_table(self._path, read_properties(line, self._path), ())
         if line.completed():
-            shown, schemas = newest_columns(self._spark, self._path), line.metadata(SCHEMA, archived=False)
-            columns = add_file_types(shown, line.properties(), table.partition_fields, (text for text, _ in schemas))
-            return build_lake_table(self._path, line.properties(), columns)
+            now, schemas = read_newest(self._spark, self._path), line.metadata(SCHEMA, archived=False)
+            texts = (text for text, _ in schemas)
+            columns = add_file_types(list_columns(now), line.properties(), table.partition_fields, texts)
+            return hinder_changelog(build_lake_table(self._path, line.properties(), columns), now.columns)
         if table.owned:
             return None
         raise LakeError(f"Hudi table {self._path} has no completed commit", fix="let its writer finish, then try again")

@@ -13,9 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.lake_ownership import cleaner_error
-from hudi_reconcile.core.tables.values import LakeColumn, LakePin
+from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.lake.bridge import Timeline, describe_failure, retry_missing_table
-from hudi_reconcile.lake.schema import list_columns
 from hudi_reconcile.lake.timeline import pin_snapshot
 
 log = logging.getLogger("hudi_reconcile")
@@ -119,11 +118,6 @@ def read_unmerged(spark: SparkSession, path: str) -> DataFrame:
 def read_base(spark: SparkSession, path: str) -> DataFrame:
     """The rows of a merge_on_read table as its base files hold them, whatever logs say of them: all that Spark's index sees."""
     return _load(spark, path, {"hoodie.datasource.query.type": "read_optimized"})
-
-
-def newest_columns(spark: SparkSession, path: str) -> tuple[LakeColumn, ...]:
-    """The table's columns as Spark reads them, without Hudi's own."""
-    return list_columns(read_newest(spark, path))
 
 
 @contextmanager

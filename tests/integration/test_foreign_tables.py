@@ -177,6 +177,28 @@ def test_table_of_another_tool_is_corrected_in_one_commit_and_stays_its_own(
     stays_its_own(maker, spark, pg, tmp_path, capsys)
 
 
+def test_rows_that_are_in_log_files_alone_are_corrected_in_one_commit_and_never_doubled(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Flink's writer leaves new rows, here by an index that lets Spark's do so; `make flink` does it with Flink's own."""
+    options = {"hoodie.datasource.write.partitionpath.field": "region", "hoodie.index.type": "INMEMORY"}
+    maker = Maker("rows in logs", "merge_on_read", 9, "updated_at", options=options)
+    project = adopted(maker, spark, pg, tmp_path, capsys)
+    assert [*project.lake.rglob("*.parquet")] == []
+    pg.execute(
+        "update orders set note = 'quiet' where order_id = 1",
+        "delete from orders where order_id in (2, 15)",
+        "insert into orders values (30, '2025-01-02', 'south', 'late', 1, '2025-01-01', '2025-07-01')",
+    )
+
+    refused = project.json("pull", "--full")
+    repaired(project, spark, 4)
+
+    assert (refused.code, refused.document["error"]["type"]) == (5, "RefusedError")
+    assert "18 rows to write are in log files alone" in refused.document["error"]["message"]
+    assert commit_action(project) == "replacecommit"
+
+
 def test_partition_field_that_spark_shows_as_text_is_not_compared_and_the_table_not_written(
     spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""`make flink`: Flink reads what `changes` prints as a changelog, and what Hudi's writer for Flink wrote is asked and corrected."""
+"""`make flink`: Flink reads what `changes` prints as a changelog, and ends with the rows of the lake."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ def documented(folder: Path) -> str:
 
 
 def test_changes_as_debeziums_events_are_a_changelog_that_flink_follows_to_the_rows_of_the_lake(
-    flink: Flink, spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    flink: Flink,
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lake, deliveries = tmp_path / "lake" / "orders", tmp_path / "changes"
     deliveries.mkdir()

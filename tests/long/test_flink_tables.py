@@ -56,25 +56,29 @@ def table(path: Path, options: dict[str, str]) -> str:
 
 def put(*rows: tuple[Any, ...]) -> str:
     """Flink's statement that upserts rows, in a commit of its own."""
-    listed = (
-        f"({key}, '{region}', '{note}', {amount}, timestamp '{at}')" for key, region, note, amount, at in rows
-    )
+    listed = (f"({key}, '{region}', '{note}', {amount}, timestamp '{at}')" for key, region, note, amount, at in rows)
     return f"insert into orders values {', '.join(listed)}"
 
 
-def shop(pg: Database, folder: Path, captured: pytest.CaptureFixture[str], options: dict[str, str]) -> Project:
-    """Twenty rows at the source, and a project whose lake is to be of that kind."""
-    project = Project.of(folder, pg, captured)
-    project.settings["lake"] |= {"type": options["table.type"].lower(), "adopt": True}
-    project.settings["lake"]["options"] = BUCKETS if "index.type" in options else {}
-    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%"}
+@pytest.fixture
+def shop(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    """Twenty rows at the source, and a project whose lake is to be Flink's."""
     pg.execute(
         "create table orders (order_id bigint primary key, region text, note text, amount numeric(10,2), "
         "updated_at timestamp)",
         "insert into orders select i, case when i % 2 = 0 then 'north' else 'south' end, 'n' || i, i, "
         "timestamp '2025-01-01' + i * interval '1 second' from generate_series(1, 20) i",
     )
+    project = Project.of(tmp_path, pg, capsys)
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%"}
     return project
+
+
+def adopted(project: Project, options: dict[str, str]) -> str:
+    """Flink's statement for the lake, which is to be of that kind."""
+    project.settings["lake"] |= {"type": options["table.type"].lower(), "adopt": True}
+    project.settings["lake"]["options"] = BUCKETS if "index.type" in options else {}
+    return table(project.lake, options)
 
 
 def told(captured: pytest.CaptureFixture[str], lake: Path, *arguments: str) -> list[tuple[Any, ...]]:
@@ -88,7 +92,7 @@ def told(captured: pytest.CaptureFixture[str], lake: Path, *arguments: str) -> l
 
 
 def note_of(image: dict[str, str] | None) -> str | None:
-    return image and f"{image['region']} {image['note']}"
+    return f"{image['region']} {image['note']}" if image else None
 
 
 def instants(spark: SparkSession, lake: Path) -> list[str]:
@@ -131,7 +135,9 @@ def test_history_that_flink_wrote_is_told_right_by_every_query_before_and_after_
     }
     assert told(capsys, lake, "--type", "min-delta", "--from", first, "--to", last) == [*second, *later]
     if mode:
-        for reader in ("--from-log", "--from-files") if options is ON_WRITE else ("--from-files",):
+        for reader in (
+            ("--from-log", "--from-files") if (options, mode) == (ON_WRITE, "data_before_after") else ("--from-files",)
+        ):
             assert told(capsys, lake, "--type", "full-delta", reader) == answers["full-delta"]
     if options is ON_READ:
         flink.run(table(lake, {**options, **logged, **COMPACTED}), put((6, "n", "f", 6, AT[2])))
@@ -149,35 +155,34 @@ def wrote_change_log(spark: SparkSession, lake: Path) -> bool:
 
 
 def test_table_in_flinks_changelog_mode_is_refused_by_that_name(
-    flink: Flink, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    flink: Flink, shop: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = shop(pg, tmp_path, capsys, ON_READ)
-    orders = table(project.lake, {**ON_READ, "changelog.enabled": "true"})
+    orders = adopted(shop, {**ON_READ, "changelog.enabled": "true"})
     flink.run(
         orders,
-        put(*pg.query("select * from orders")),
+        put(*shop.database.query("select * from orders")),
         "update orders set note = 'changed' where order_id = 1",
         "delete from orders where order_id = 2",
     )
-    print(flink.rows(orders, "select order_id, note from orders"))
-    swept = project.json("sweep")
-    print(swept.code, swept.drift, swept.err)
-    applied = project.json("apply", "latest", "--yes")
-    print(applied.code, applied.out, applied.err)
-    print(flink.rows(orders, "select order_id, note from orders"))
-    print(project.json("sweep").code)
+    before = tree(shop.lake)
 
-    assert run(["changes", "--path", str(project.lake), "--type", "upsert"]) == 2
+    swept = shop.json("sweep")
+    refused = shop.json("apply", "latest", "--yes")
+    code = run(["changes", "--path", str(shop.lake), "--type", "upsert"])
+
     assert "changelog mode" in capsys.readouterr().err
-    assert 0
+    assert code == 2
+    assert (swept.code, swept.drift) == (1, {"late_arriving": 1, "updated_without_watermark": 1}), swept
+    assert (refused.code, "changelog mode" in refused.out) == (5, True), refused
+    assert tree(shop.lake) == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_drift_in_a_table_of_flinks_is_corrected_in_one_commit_and_flink_reads_it_and_goes_on(
-    flink: Flink, spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+    flink: Flink, spark: SparkSession, shop: Project, kind: str
 ) -> None:
-    project = shop(pg, tmp_path, capsys, KINDS[kind])
-    orders = table(project.lake, KINDS[kind])
+    project, pg = shop, shop.database
+    orders = adopted(project, KINDS[kind])
     flink.run(orders, put(*pg.query("select * from orders")))
     clean = project.json("sweep")
     pg.execute(
@@ -216,17 +221,15 @@ def test_drift_in_a_table_of_flinks_is_corrected_in_one_commit_and_flink_reads_i
 
 
 def test_pull_into_log_files_of_flinks_is_refused_before_it_would_double_rows_and_goes_on_once_flink_compacted(
-    flink: Flink, spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    flink: Flink, spark: SparkSession, shop: Project
 ) -> None:
-    project = shop(pg, tmp_path, capsys, ON_READ)
-    flink.run(table(project.lake, ON_READ), put(*pg.query("select * from orders where order_id <= 10")))
+    project, pg = shop, shop.database
+    flink.run(adopted(project, ON_READ), put(*pg.query("select * from orders where order_id <= 10")))
     before = tree(project.lake)
 
     refused = project.json("pull", "--full")
     after = tree(project.lake)
-    flink.run(
-        table(project.lake, {**ON_READ, **COMPACTED}), put(*pg.query("select * from orders where order_id = 11"))
-    )
+    flink.run(table(project.lake, {**ON_READ, **COMPACTED}), put(*pg.query("select * from orders where order_id = 11")))
     pulled = project.json("pull", "--full")
 
     assert (refused.code, "in log files alone" in refused.out) == (5, True), refused

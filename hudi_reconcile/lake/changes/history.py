@@ -46,7 +46,7 @@ from hudi_reconcile.lake.changes.read_points import (
     read_each,
 )
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values
+from hudi_reconcile.lake.foreign import OPERATION, files_hold_rows, path_tells_values
 from hudi_reconcile.lake.reads import read_as_of, read_incremental, read_newest
 from hudi_reconcile.lake.schema import as_newest_columns, list_columns
 from hudi_reconcile.lake.table import build_lake_table, has_table
@@ -90,9 +90,9 @@ class HudiHistory:
         self._bytes: Mapping[FileGroup, float] = {}
         self._done = sorted(line.completed(), key=lambda action: action.requested)
         now = read_newest(spark, self._path)
-        if _OPERATION in now.columns:
+        if OPERATION in now.columns:
             raise UsageError(
-                f"Hudi table {self._path} is written in Flink's changelog mode ({_OPERATION}): its rows are changes,"
+                f"Hudi table {self._path} is written in Flink's changelog mode ({OPERATION}): its rows are changes,"
                 " some of which a compaction takes away, and not versions of rows",
                 fix="let Flink read it, or write it without changelog mode (changelog.enabled=false)",
             )
@@ -312,7 +312,6 @@ class HudiHistory:
 
 
 _ROW = ("key", "partition", "version", "row")
-_OPERATION = "_hoodie_operation"
 _DELETED = "_hoodie_is_deleted"  # a writer's own column, by which Hudi takes a row that is upserted for a delete
 
 

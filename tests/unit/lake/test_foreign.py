@@ -6,7 +6,7 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.tables.values import LakeColumn
-from hudi_reconcile.lake.foreign import files_hold_rows, path_tells_values, read_foreign
+from hudi_reconcile.lake.foreign import files_hold_rows, hinder_changelog, path_tells_values, read_foreign
 from hudi_reconcile.lake.foreign_table import mark_field
 from hudi_reconcile.lake.options import WriteOptions, upsert_options
 from hudi_reconcile.lake.table import build_lake_table
@@ -108,12 +108,26 @@ def test_table_that_no_commit_of_ours_fits_is_named(key: str, value: str, named:
     assert named in hindered(**{key: value})
 
 
+def test_table_whose_rows_are_changes_is_named() -> None:
+    table = build_lake_table("/lake/t", PROPERTIES, (LakeColumn("id", "bigint"),))
+    for shown, hindrances in ((("id",), 0), (("id", "_hoodie_operation"), 1)):
+        foreign = hinder_changelog(table, shown).foreign
+        assert foreign is not None
+        assert len([why for why in foreign.hindrances if "changelog mode" in why]) == hindrances
+
+
 @pytest.mark.parametrize(
     ("named", "spelled"),
     [
         ({}, "SimpleKeyGenerator"),
-        ({"hoodie.table.keygenerator.class": "org.apache.hudi.keygen.SimpleAvroKeyGenerator"}, "SimpleAvroKeyGenerator"),
-        ({"hoodie.table.keygenerator.class": "", "hoodie.table.keygenerator.type": "SIMPLE_AVRO"}, "SimpleAvroKeyGenerator"),
+        (
+            {"hoodie.table.keygenerator.class": "org.apache.hudi.keygen.SimpleAvroKeyGenerator"},
+            "SimpleAvroKeyGenerator",
+        ),
+        (
+            {"hoodie.table.keygenerator.class": "", "hoodie.table.keygenerator.type": "SIMPLE_AVRO"},
+            "SimpleAvroKeyGenerator",
+        ),
     ],
 )
 def test_commit_names_the_key_generator_as_the_table_does(named: dict[str, str], spelled: str) -> None:
