@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from hudi_reconcile.config.fields import Location
+from hudi_reconcile.config.fields import Location, Raw
 from hudi_reconcile.config.layers import (
     CALL_RANK,
     Layered,
@@ -23,6 +23,7 @@ from hudi_reconcile.config.layers import (
 )
 from hudi_reconcile.config.overlay import COMMAND_LINE, Overlay, Setting, locate_setting
 from hudi_reconcile.config.secrets import Template
+from hudi_reconcile.config.table_rules import idle_findings
 from hudi_reconcile.config.yaml_document import Problem
 from hudi_reconcile.core.errors import UsageError, suggest_name
 
@@ -171,4 +172,20 @@ def _inherit_defaults(root: Node) -> Node:
     shared = defaults.drop("name")
     if (lake := shared.branches.get("lake")) is not None and isinstance(lake.value, dict):
         shared = shared.put("lake", lake.drop("path"))
-    return root.put("tables", Node([merge(shared, one, is_own=True) for one in tables.items], tables.origin))
+    merged = [_drop_idle(merge(shared, one, is_own=True)) for one in tables.items]
+    return root.put("tables", Node(merged, tables.origin))
+
+
+def _drop_idle(table: Node) -> Node:
+    """A table without the defaults that say nothing in it: they are meant for other tables."""
+    plain = flatten(table, is_shared)
+    values = plain.document.values
+    for location, _ in idle_findings(Raw(values)) if isinstance(values, dict) else ():
+        if is_shared(plain.origins[location]):
+            table = _drop(table, location)
+    return table
+
+
+def _drop(node: Node, location: Location) -> Node:
+    step, rest = str(location[0]), location[1:]
+    return node.put(step, _drop(node.branches[step], rest)) if rest else node.drop(step)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Literal
 
 from hudi_reconcile.config.fields import Finding, Raw
 from hudi_reconcile.core.tables.partitions import in_full
 from hudi_reconcile.core.tables.values import PartitionField
 
+Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
 _NEEDS_WATERMARK = ("timestamp", "timestamp+incrementing")
 _NEEDS_INCREMENTING = ("incrementing", "timestamp+incrementing")
 _BY_VERSION = "xmin"
@@ -25,6 +27,13 @@ _IDLE = {
                      "overlap": "goes by a number, and an overlap is a time"},
     "full": {"incrementing": "reads every row", "overlap": "reads every row"},
 }  # fmt: skip
+
+
+def default_strategy(watermark: object, incrementing: object) -> Strategy:
+    """The strategy that the given columns allow: what is there is used, `full` where there is none."""
+    if watermark:
+        return "timestamp+incrementing" if incrementing else "timestamp"
+    return "incrementing" if incrementing else "full"
 
 
 def pull_findings(pull: Raw) -> Iterator[Finding]:
@@ -46,6 +55,9 @@ def pull_findings(pull: Raw) -> Iterator[Finding]:
     yield from (((name,), "needs `limit`: a pull ends between two pages") for name in lone)
 
 
+_BESIDE, _WITHOUT = "says nothing beside", "says nothing without"
+
+
 def _is_no_time(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"0+(ms|s|m|h|d)", value) is not None
 
@@ -53,6 +65,7 @@ def _is_no_time(value: object) -> bool:
 def table_findings(table: Raw) -> Iterator[Finding]:
     """A query is fetched in full; columns that the tool must show or read are carried, compared and unmasked."""
     source, pull = table.section("source"), table.section("pull")
+    yield from idle_findings(table)
     yield from _query_findings(source, pull)
     yield from _quarantine_findings(table)
     keys = {name.lower(): "a key column" for name in source.texts("key")}
@@ -77,6 +90,42 @@ def table_findings(table: Raw) -> Iterator[Finding]:
         if column not in columns:
             yield ("source", "columns"), f"leaves out `{column}`, {role}"
     yield from _absent_findings(table, columns | set(needed) | places if columns else set())
+
+
+def idle_findings(table: Raw) -> Iterator[Finding]:
+    """Keys that say nothing without another key. Of `defaults` a table inherits none of them: they are for the other tables."""
+    pull, lake, policy = table.section("pull"), table.section("lake"), table.section("policy")
+    if pull.get("overlap") and not pull.get("strategy") and not _is_no_time(pull.get("overlap")):
+        strategy = default_strategy(pull.get("watermark"), pull.get("incrementing"))
+        if why := _IDLE.get(strategy, {}).get("overlap"):
+            yield (
+                ("pull", "overlap"),
+                f"{_BESIDE} strategy {strategy}, which {why}; remove it, or name `pull.watermark`",
+            )
+    if pull.get("watermark_text") is True and pull.get("strategy") not in _NEEDS_WATERMARK:
+        if pull.get("strategy") == _BY_VERSION:
+            yield ("pull", "watermark_text"), f"{_BESIDE} strategy {_BY_VERSION}, which {_NUMBERS}; remove it"
+        elif not pull.get("watermark"):
+            yield ("pull", "watermark_text"), f"{_WITHOUT} `pull.watermark`; remove it, or name the text column there"
+    if lake.get("cdc_logging") not in (None, "data_before_after") and lake.get("cdc") is not True:
+        yield ("lake", "cdc_logging"), f"{_WITHOUT} `lake.cdc`; remove it, or add `cdc: true`"
+    if policy.get("approver") not in (None, "other") and policy.get("require_approval") is not True:
+        needed = "`policy.require_approval`; remove it, or add `require_approval: true`"
+        yield ("policy", "approver"), f"{_WITHOUT} {needed}"
+    yield from _uncarried_tolerances(table)
+
+
+def _uncarried_tolerances(table: Raw) -> Iterator[Finding]:
+    """Tolerances of columns that are not read. What moves pulls, finds rows or makes partitions is read all the same."""
+    columns = {name.lower() for name in table.section("source").texts("columns")}
+    carried = columns | set(_moving_columns(table.section("pull"))) | set(_place_columns(table.section("lake")))
+    carried |= {name.lower() for name in table.section("source").texts("key")}
+    # Defaults are laid out before references are filled in: what one of those names is not known yet.
+    is_known = bool(columns) and not any("${" in name for name in carried)
+    for column in table.section("compare").keys("tolerance") if is_known else ():
+        if column.lower() not in carried:
+            said = "is for a column that `source.columns` leaves out; remove it, or add the column there"
+            yield ("compare", "tolerance", column), said
 
 
 def _absent_findings(table: Raw, known: set[str]) -> Iterator[Finding]:
@@ -110,9 +159,17 @@ def _quarantine_findings(table: Raw) -> Iterator[Finding]:
 
 
 def _partition_columns(lake: Raw) -> Iterator[str]:
+    yield from (column.lower() for column in in_full(list(_partition_fields(lake))))
+
+
+def _place_columns(lake: Raw) -> Iterator[str]:
+    yield from (field.column.lower() for field in _partition_fields(lake))
+
+
+def _partition_fields(lake: Raw) -> Iterator[PartitionField]:
     for text in lake.texts("partition_by"):
         with suppress(ValueError):  # a wrong entry is told where it is read
-            yield from (column.lower() for column in in_full([parse_partition(text)]))
+            yield parse_partition(text)
 
 
 def _tolerance_findings(compare: Raw, needed: dict[str, str]) -> Iterator[Finding]:

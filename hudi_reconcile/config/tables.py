@@ -34,13 +34,19 @@ from hudi_reconcile.config.fields import (
     plain_number,
 )
 from hudi_reconcile.config.paths import resolve_lake_path
-from hudi_reconcile.config.table_rules import format_partition, parse_partition, pull_findings, table_findings
+from hudi_reconcile.config.table_rules import (
+    Strategy,
+    default_strategy,
+    format_partition,
+    parse_partition,
+    pull_findings,
+    table_findings,
+)
 from hudi_reconcile.core.catalog_sync import flag_problems
 from hudi_reconcile.core.errors import UsageError, fold
 from hudi_reconcile.core.plan.lake_ownership import lake_option_problems
 from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, ChangeLog, PartitionField, TableType
 
-Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
 Mask = Literal["hmac", "redact", "show"]
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
@@ -127,13 +133,6 @@ class SourceSection(Section):
             yield (), "needs exactly one of `table` and `query`"
         if table is None and query is not None and raw.get("key") is None:
             yield ("query",), "has no primary key; name the key columns with `key`"
-
-
-def default_strategy(watermark: object, incrementing: object) -> Strategy:
-    """The strategy that the given columns allow: what is there is used, `full` where there is none."""
-    if watermark:
-        return "timestamp+incrementing" if incrementing else "timestamp"
-    return "incrementing" if incrementing else "full"
 
 
 class PullConfig(Section):

@@ -34,7 +34,7 @@ audit: {retention: 30d, hold: false}
 run: {time_limit: 2h}
 tables:
   - name: orders
-    source: {table: public.orders, key: [order_id], columns: [order_id, note, updated_at, day], where: "order_id > 7"}
+    source: {table: public.orders, key: [order_id], columns: [order_id, note, updated_at, day, amount], where: "order_id > 7"}
     pull: {strategy: timestamp, watermark: [updated_at], overlap: 90s, limit: 1000, on_error: full, watermark_text: false}
     lake: {path: lake/orders, type: merge_on_read, partition_by: ["day(day)"], options: {hoodie.parquet.max.file.size: 1000}}
     compare: {exclude: [note], rename: {note: remark}, tolerance: {amount: 0.01}}

@@ -95,6 +95,50 @@ defaults:
     assert (orders.tags, users.tags) == (("night",), ("day",))
 
 
+def test_default_that_says_nothing_in_a_table_is_not_inherited_by_it_and_an_own_key_is_refused(files: Files) -> None:
+    defaults = """\
+defaults:
+  pull: {overlap: 10m, watermark_text: true}
+  lake: {cdc_logging: op_key_only}
+  policy: {approver: any}
+  compare: {tolerance: {amount: 1}}
+"""
+    tables = """\
+tables:
+  - {name: whole, source: {table: w, key: [id], columns: [id]}, lake: {path: lake/w}}
+  - name: moving
+    source: {table: m}
+    pull: {watermark: [at]}
+    lake: {path: lake/m, cdc: true}
+    policy: {require_approval: true}
+"""
+
+    whole, moving = files.load(HEAD + defaults + tables).tables
+    (refused,) = files.problems(HEAD + defaults + tables.replace("path: lake/w}", "path: lake/w}, pull: {overlap: 5m}"))
+
+    assert (whole.pull.strategy, whole.pull.overlap, whole.pull.watermark_text) == ("full", timedelta(0), False)
+    assert (whole.lake.cdc_logging, whole.policy.approver, whole.compare.tolerance) == (
+        "data_before_after",
+        "other",
+        {},
+    )
+    assert (moving.pull.overlap, moving.pull.watermark_text) == (timedelta(minutes=10), True)
+    assert (moving.lake.cdc_logging, moving.policy.approver, dict(moving.compare.tolerance)) == (
+        "op_key_only",
+        "any",
+        {"amount": 1},
+    )
+    assert "tables[0].pull.overlap: says nothing beside strategy full" in refused
+
+
+def test_default_tolerance_of_a_column_that_a_reference_names_is_inherited(files: Files) -> None:
+    tables = 'tables: [{name: a, source: {table: a, key: [id], columns: [id, "${env:SUM}"]}, lake: {path: lake/a}}]\n'
+
+    config = files.load(HEAD + "defaults: {compare: {tolerance: {amount: 1}}}\n" + tables, env={"SUM": "amount"})
+
+    assert dict(config.tables[0].compare.tolerance) == {"amount": 1}
+
+
 def test_wrong_default_is_told_once_on_its_own_line(files: Files) -> None:
     defaults = """\
 defaults:

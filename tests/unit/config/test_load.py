@@ -390,6 +390,48 @@ def test_key_that_the_strategy_does_not_look_at_is_an_error_at_its_place(
         assert f"tables[0].pull.{idle}: says nothing beside strategy {strategy}, which" in problem
 
 
+ALONE = [
+    ("pull: {overlap: 1m}", "pull.overlap", "strategy full, which reads every row; remove it, or name `pull.watermark`"),
+    ("pull: {incrementing: id, overlap: 1m}", "pull.overlap", "strategy incrementing, which goes by a number"),
+    ("pull: {watermark_text: true}", "pull.watermark_text", "`pull.watermark`; remove it, or name the text column"),
+    ("pull: {strategy: xmin, watermark_text: true}", "pull.watermark_text", "beside strategy xmin, which goes by"),
+    ("lake: {path: lake, cdc_logging: data_before}", "lake.cdc_logging", "`lake.cdc`; remove it, or add `cdc: true`"),
+    (
+        "policy: {approver: any}",
+        "policy.approver",
+        "`policy.require_approval`; remove it, or add `require_approval: true`",
+    ),
+    ("compare: {tolerance: {price: 1}}", "compare.tolerance.price", "`source.columns` leaves out; remove it, or add"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "key", "said"), ALONE)
+def test_key_that_says_nothing_without_another_is_an_error_that_names_both(given: str, key: str, said: str) -> None:
+    text = MINIMAL.format(pull=given)
+    if given.startswith("lake"):
+        text = text.replace(", lake: {path: lake}", "", 1)
+
+    (problem,) = problems(text)
+
+    assert f"tables[0].{key}: " in problem
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "pull: {watermark: [at], overlap: 1m, watermark_text: true}",
+        "pull: {strategy: full, watermark: [at], watermark_text: true}",
+        "pull: {overlap: 0s, watermark_text: false, strategy: full, on_error: full}",
+        "policy: {approver: any, require_approval: true}",
+        "policy: {approver: other}",
+        "compare: {tolerance: {AMOUNT: 1}, exclude: [gone], rename: {gone: c7}}",
+    ],
+)
+def test_key_that_says_something_or_only_its_default_is_legal(given: str) -> None:
+    assert load(MINIMAL.format(pull=given)).tables[0].name == "orders"
+
+
 MINIMAL = """\
 version: 1
 source: {{url: "postgresql+psycopg://reader@127.0.0.1/shop"}}
