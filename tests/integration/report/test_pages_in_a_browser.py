@@ -16,9 +16,12 @@ import pytest
 from pypdf import PdfReader
 
 from hudi_reconcile.app.pages import VARIABLE, print_page
+from hudi_reconcile.core.sweep.drift_profile import MOST_PARTITIONS, MOST_TIMES
+from hudi_reconcile.report.page.html import render_report
 from tests.support.browser import Browser, View, required_browser
 from tests.support.pages import pages
 from tests.support.screenshots import without_policy
+from tests.unit.report.stories import all_stories
 
 PAGES = pages()
 LOOKED_AT = [(name, dark) for name in ("report-drift", "index") for dark in (False, True)] + [("mail", False)]
@@ -41,6 +44,8 @@ shown.then(() => axe.run(document)).then((found) => setTimeout(() => {
     shift: shifts.reduce((sum, one) => sum + one.value, 0),
     fetched: performance.getEntriesByType("resource").length,
     wide: document.documentElement.scrollWidth - window.innerWidth,
+    heat: [...document.querySelectorAll(".heat")].map(({parentElement: room}) => [
+      room.scrollWidth > room.clientWidth, getComputedStyle(room.previousElementSibling).display !== "none"]),
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
   };
   document.documentElement.dataset.told = JSON.stringify(told);
@@ -85,6 +90,47 @@ def test_page_can_be_used_by_everyone_and_holds_still(
     assert told["passes"] > 5
     assert (told["shift"], told["fetched"], told["dark"]) == (0, 0, dark)
     assert told["wide"] <= 0
+
+
+def wide_page() -> str:
+    """The report of a drift in as many partitions and days as the heat map has room for, with figures as long as they get."""
+    story = all_stories()["drift"]
+    run = json.loads(json.dumps(story.run))
+    cells = [
+        {"kind": "deleted", "partition": f"region=north-west/{part:02}", "day": f"2026-11-{day:02}", "rows": 999_999}
+        for part in range(MOST_PARTITIONS)
+        for day in range(11, 11 + MOST_TIMES)
+    ]
+    for table in run["tables"]:
+        if table["anatomy"]:
+            kept = {name: one for name, one in table["anatomy"].items() if name not in ("heat", "days")}
+            table["anatomy"] = {**kept, "cells": cells}
+    return render_report(run, story.kept)
+
+
+@pytest.mark.parametrize(("width", "scrolls"), [(390, True), (750, True), (840, True), (1280, False)])
+def test_table_that_is_wider_than_the_screen_says_so_and_no_other_does(
+    chromium: Browser, tmp_path: Path, width: int, *, scrolls: bool
+) -> None:
+    told = looked_at(chromium, wide_page(), tmp_path, View(width))
+
+    assert told["heat"] == [[scrolls, scrolls]]
+    assert told["wide"] <= 0
+
+
+def test_print_shows_the_last_column_of_a_wide_table_in_full(chromium: Browser) -> None:
+    pages = PdfReader(io.BytesIO(print_page(wide_page(), {VARIABLE: chromium.path}))).pages
+    ends: dict[str, float] = {}
+
+    def look(text: str, around: list[float], here: list[float], *_: object) -> None:
+        if found := re.fullmatch(r"\s*11-(\d\d)\s*", text):
+            ends[found[1]] = around[0] * here[4] + around[4]
+
+    for page in pages:
+        page.extract_text(visitor_text=look)
+    step = (ends["20"] - ends["11"]) / (MOST_TIMES - 1)
+
+    assert ends["20"] + step < float(pages[0].mediabox.width)
 
 
 def test_axe_would_find_a_fault(chromium: Browser, tmp_path: Path) -> None:
