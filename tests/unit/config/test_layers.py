@@ -123,11 +123,8 @@ tables:
         {},
     )
     assert (moving.pull.overlap, moving.pull.watermark_text) == (timedelta(minutes=10), True)
-    assert (moving.lake.cdc_logging, moving.policy.approver, dict(moving.compare.tolerance)) == (
-        "op_key_only",
-        "any",
-        {"amount": 1},
-    )
+    assert (moving.lake.cdc_logging, moving.policy.approver) == ("op_key_only", "any")
+    assert dict(moving.compare.tolerance) == {"amount": 1}
     assert "tables[0].pull.overlap: says nothing beside strategy full" in refused
 
 
