@@ -90,7 +90,8 @@ class ReadCost:
 class Signs:
     """What the source shows of the watermark beside a pull's window.
 
-    `newest_micros` is the greatest watermark of a clock without zone, by that clock; None for any other watermark.
+    `newest_micros` is the greatest watermark of a clock without zone, by that clock, up to 14 hours ahead of it: what lies
+    beyond is on no zone's clock; None for any other watermark.
 
     `unmarked_rows` have none. `future_rows` lie above the database's own clock. `greatest` is the greatest watermark
     as the source's text, told only where it lies below the checkpoint. `is_indexed` is None where the catalog does not say;

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Ahead, Edge, Mark, Order, Value, Window
 from hudi_reconcile.core.pull.retry import Passing, driver_reason, fix_of_read, most_tries, of_text, wait_seconds
+from hudi_reconcile.core.pull.zone_offset import MOST_AHEAD_MICROS
 from hudi_reconcile.core.safe_text import UNREADABLE, of_message
 from hudi_reconcile.core.tables.key_encoding import key_value
 from hudi_reconcile.core.tables.kinds import Column, Kind
@@ -89,7 +90,7 @@ def read_warnings(
         None if reached is None else _fallen(engine, request, table, order, reached),
         None if held is None else bool(held.leading & set(order.columns)),
         1 if held is None else held.id_cache.get(last, 1),
-        None if now is None else _newest(engine, request, table, order),
+        None if now is None else _newest(engine, request, table, order, now),
     )
 
 
@@ -110,15 +111,16 @@ def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     return None if found is None else str(found)
 
 
-def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Order) -> int | None:
-    """The greatest watermark of a clock without zone in microseconds; None of another kind, or where no row has one."""
+def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Order, now: Value) -> int | None:
+    """The greatest watermark of a clock without zone that any zone's clock can show now; None of another kind, or without one."""
     dialect, columns = engine.dialect, _by_name(table)
-    if any(columns[name].kind is not Kind.TIMESTAMP for name in order.columns):
+    if any(columns[name].kind is not Kind.TIMESTAMP for name in order.columns) or not isinstance(now, int):
         return None
+    upper = Edge(Mark(now + MOST_AHEAD_MICROS), inclusive=True)
+    shown = windows.window_predicate(dialect, Window(Order(order.columns), None, upper), columns) or ALL
     top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
-    found = engine.rows(f"select {top} as hr_top from {table.name}{reads.where_clause(request.predicates)}")[0][
-        "hr_top"
-    ]
+    where = reads.where_clause((*request.predicates, shown))
+    found = engine.rows(f"select {top} as hr_top from {table.name}{where}")[0]["hr_top"]
     value = None if found is None else key_value(columns[order.columns[0]], str(found))
     return value if isinstance(value, int) else None
 

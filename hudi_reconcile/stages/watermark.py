@@ -140,22 +140,6 @@ class Watermark:
         return replace(named, watermark_value=_plain(mark.value), incrementing_value=at_id)
 
 
-_HALF_HOUR_MICROS, _TO_THE_MINUTE_MICROS = 1_800_000_000, 60_000_000
-_MOST_HALF_HOURS = 28  # of any two zones
-
-
-def hours_off(newest_micros: int, now_micros: int) -> float:
-    """By how many hours the newest watermark is ahead of its clock, as another zone would put it; 0 where none does.
-
-    Zones lie whole or half hours apart, so a row that was just written is off by as much, to the minute.
-
-    >>> hours_off(7_200_000_000, 1_000_000), hours_off(0, 19_830_000_000), hours_off(0, 5_000_000_000), hours_off(0, 0)
-    (2.0, -5.5, 0.0, 0.0)
-    """
-    halves, rest = divmod(newest_micros - now_micros + _TO_THE_MINUTE_MICROS, _HALF_HOUR_MICROS)
-    return halves / 2 if rest <= 2 * _TO_THE_MINUTE_MICROS and abs(halves) <= _MOST_HALF_HOURS else 0.0
-
-
 def choose_watermark(job: TableJob, table: SourceTable) -> Watermark:
     """The table's watermark and id. Raises UsageError for columns that cannot be one, or that keep different clocks."""
     columns = tuple(table.column(name) for name in job.pull.watermark)

@@ -14,6 +14,7 @@ from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window, holds, rank
 from hudi_reconcile.core.pull.read_plan import PlannedPart, ReadPlan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage
+from hudi_reconcile.core.pull.zone_offset import MOST_AHEAD_MICROS
 from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing
 from hudi_reconcile.core.sweep.segments import KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
@@ -258,7 +259,8 @@ class FakeSource:
         future = sum(now is not None and rank(mark) > rank(Mark(now)) for mark in marks)
         greatest = max(marks, key=rank, default=None)
         below = greatest is not None and reached is not None and rank(greatest) < rank(Mark(reached.value))
-        newest = None if greatest is None or not isinstance(greatest.value, int) else greatest.value
+        times = [mark.value for mark in marks if isinstance(mark.value, int) and isinstance(now, int)]
+        newest = max((at for at in times if isinstance(now, int) and at <= now + MOST_AHEAD_MICROS), default=None)
         top = str(greatest.value) if below and greatest else None
         return Signs(found.count(None), future, top, newest_micros=newest if order.columns == ("at",) else None)
 

@@ -9,6 +9,7 @@ from hudi_reconcile.core.errors import RefusedError, SourceError
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.pull.cursor import Mark, Value, Window, full_window, is_empty, next_window, rank, value_above
 from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage
+from hudi_reconcile.core.pull.zone_offset import find_zone_hours
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.schema_evolution import encode_as_text, encode_columns, encode_new_columns
@@ -20,7 +21,7 @@ from hudi_reconcile.stages.job import LakeSettings, PullSettings, TableJob
 from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
 from hudi_reconcile.stages.pull.replace import is_overwrite
 from hudi_reconcile.stages.pull.schema import follow
-from hudi_reconcile.stages.watermark import Watermark, choose_watermark, hours_off, refuse_behind, replica_lag
+from hudi_reconcile.stages.watermark import Watermark, choose_watermark, refuse_behind, replica_lag
 
 _MINUTE_MICROS = 60_000_000
 _WORTH_AN_INDEX_ROWS = 100_000
@@ -201,23 +202,36 @@ def zone_notes(
 ) -> tuple[str, ...]:
     """That a watermark without zone seems to be written in another one than `source.time_zone`, with the hours it is off.
 
-    A table that rests may lie whole hours behind by chance, so what is behind must have been so at the last pull, too.
+    A row ahead of its clock is certain. One behind may just be old, so only a row that came after the last pull tells of it.
     """
-    now = watermark.now(moment, offset_at)
-    off = 0.0 if signs.newest_micros is None or now is None else hours_off(signs.newest_micros, now)
-    if off < 0 and before is not None:
-        was, reached = before.checkpoint.as_of_micros, before.checkpoint.watermark_micros
-        if was is not None and reached is not None and hours_off(reached, was + offset_at(was)) != off:
-            return ()
-    if not off:
+    newest, now = signs.newest_micros, watermark.now(moment, offset_at)
+    if newest is None or now is None:
         return ()
+    age = _greatest_age(newest, now, before, offset_at)
+    hours = find_zone_hours(newest, now, _MINUTES_OLD if age is None or newest > now else age)
+    if not hours or (hours[0] < 0 and age is None):
+        return ()
+    off, span = hours[0], " to ".join(f"{one:g}" for one in sorted({abs(hours[0]), abs(hours[-1])}))
+    span += " h or more" if off > 0 and (age is None or age > _MINUTES_OLD) else " h"
     names, side = ", ".join(watermark.order.columns), "ahead of" if off > 0 else "behind"
     what = "its newest rows wait until that time has come" if off > 0 else "a commit that is late may be passed over"
     said = (
-        f"the newest {names} is {abs(off):g} h {side} the database's clock as source.time_zone reads it: if its writers keep "
+        f"the newest {names} is {span} {side} the database's clock as source.time_zone reads it: if its writers keep "
         f"another zone, {what}: set source.time_zone to theirs"
     )
     return (Note(Stake.ROWS, said),)
+
+
+_MINUTES_OLD = 900_000_000
+
+
+def _greatest_age(newest: int, now: int, before: CheckpointAt | None, offset_at: Callable[[int], int]) -> int | None:
+    """How old the newest row is at most, as the last pull did not see it yet; None where it may have been there."""
+    was = None if before is None else before.checkpoint.as_of_micros
+    reached = None if before is None else before.checkpoint.watermark_micros
+    if was is None or reached is None or newest <= reached:
+        return None
+    return max(0, now - was - offset_at(was))
 
 
 def _rows(count: int) -> str:

@@ -221,32 +221,60 @@ def off(world: World) -> list[str]:
     return [note for note in pull(job(), world.edges, full=False).notes if "source.time_zone" in note]
 
 
-def test_watermark_that_is_written_in_another_zone_is_told_with_the_hours_at_each_pull() -> None:
+MINUTE = HOUR // 60
+
+
+def passed(world: World, micros: int) -> int:
+    world.clock.now_micros += micros
+    return world.clock.now_micros
+
+
+@pytest.mark.parametrize(
+    ("since", "old", "said"),
+    [
+        (5, 0, "5 h"),
+        (5, 4, "5 h"),
+        (40, 28, "5 h"),
+        (40, 29, "5 to 5.5 h"),
+        (40, 31, "5 to 5.5 h"),
+        (50, 31, "5 to 5.5 h"),
+    ],
+)
+def test_writer_behind_is_told_from_the_second_pull_on_with_hours_that_the_rows_age_explains(
+    since: int, old: int, said: str
+) -> None:
     world = World.new()
     world.clock.now_micros = 100 * HOUR
-    world.source.put(1, 1, 100 * HOUR - 5 * HOUR)
-    (first,) = off(world)
-    world.clock.now_micros += HOUR + 7
-    world.source.put(2, 2, world.clock.now_micros - 5 * HOUR - 1_000)
+    world.source.put(1, 1, 95 * HOUR)
+    assert off(world) == []
+    now = passed(world, since * MINUTE)
+    world.source.put(2, 2, now - 5 * HOUR - old * MINUTE)
 
-    (second,) = off(world)
+    (note,) = off(world)
 
-    for note in (first, second):
-        assert "the newest at is 5 h behind the database's clock" in note
-        assert "a commit that is late may be passed over" in note
-    world.source.put(3, 3, world.clock.now_micros + HOUR // 2)
-    (ahead,) = off(world)
-    assert "the newest at is 0.5 h ahead of the database's clock" in ahead
+    assert f"the newest at is {said} behind the database's clock" in note
+    assert "a commit that is late may be passed over" in note
+
+
+def test_writer_ahead_is_told_at_once_whatever_is_dated_beyond_every_zone() -> None:
+    world = World.new()
+    world.clock.now_micros = 100 * HOUR
+    world.source.put(1, 1, 105 * HOUR - 10 * MINUTE)
+    world.source.put(2, 2, 1_000 * HOUR)
+
+    (note,) = off(world)
+
+    assert "the newest at is 5 h or more ahead of the database's clock" in note
 
 
 @pytest.mark.parametrize("rests", [HOUR, 2 * HOUR, HOUR // 3])
 def test_table_that_rests_for_whole_hours_is_told_of_no_zone(rests: int) -> None:
     world = World.new()
     world.clock.now_micros = 100 * HOUR
-    world.source.put(1, 1, world.clock.now_micros - 1_000)
+    world.source.put(1, 1, world.clock.now_micros - rests)
     assert off(world) == []
 
-    world.clock.now_micros += rests
+    passed(world, rests)
 
     assert off(world) == []
 
