@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -57,7 +58,7 @@ class ControlPlane:
         self._named = named
         self._name_quote = "`" if driver.startswith("mysql") else '"'
         self._has_connected = False
-        self._cancel = cancel
+        self._cancel, self._cancels_alone = cancel, Lock()
         self._busy: dict[object, Any] = {}
         url = sa.URL.create(
             driver,
@@ -76,7 +77,8 @@ class ControlPlane:
             sa.event.listen(self._engine, "do_connect", connect)
         _transact_read_only(self._engine, tuple(begin))
         sa.event.listen(self._engine, "checkout", lambda opened, record, _: self._busy.update({record: opened}))
-        sa.event.listen(self._engine, "checkin", lambda _, record: self._busy.pop(record, None))
+        for over in ("checkin", "detach"):
+            sa.event.listen(self._engine, over, lambda _, record: self._busy.pop(record, None))
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Sequence[sa.RowMapping]:
         """All rows of one statement, sent again where the connection broke. Raises SourceError with the server's reason."""
@@ -125,7 +127,8 @@ class ControlPlane:
 
     def cancel(self) -> None:
         """End what the server works at for us, from any thread: who waits for it gets SourceError."""
-        self._cancel(self._engine, tuple(self._busy.values()))
+        with self._cancels_alone:  # one that meets another would end that one's statement
+            self._cancel(self._engine, tuple(self._busy.values()))
 
     def close(self) -> None:
         """Give the connection back to the server."""

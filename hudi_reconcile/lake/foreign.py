@@ -7,8 +7,7 @@ rows carry. Nothing is written on a guess.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -161,12 +160,6 @@ def _listed(properties: Mapping[str, str], key: str) -> list[str]:
 SAMPLE_ROWS = 100
 _KEY, _PATH, _FILE = "_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"
 _ENCODING = "hoodie.write.complex.keygen.new.encoding"
-# A bucket's number leads the file's name; in eight random digits of a UUID it would not start with so many zeros.
-_BUCKET = re.compile(r"^(000\d{5})-")
-BUCKETS = "hoodie.bucket.index.num.buckets"
-_HASHED = "hoodie.bucket.index.hash.field"
-_MOST_BUCKETS = 4_096
-_HASH_RANGE = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,32 +219,3 @@ def _made(spark: SparkSession, options: Mapping[str, str], sample: Sample) -> li
     to_avro = jvm.org.apache.hudi.AvroConversionUtils.createConverterToAvro(sample.schema, "row", "hoodie")
     keys = [generator.getKey(to_avro.apply(row)) for row in sample.java_rows]
     return [(str(key.getRecordKey()), str(key.getPartitionPath())) for key in keys]
-
-
-def bucket_options(
-    spark: SparkSession, table: LakeTable, overrides: Mapping[str, str], sample: Sample
-) -> dict[str, str]:
-    """Options of a table whose files are buckets; empty for any other.
-
-    Hudi records their number nowhere. Raises RefusedError where `lake.options` does not say it, or says another one.
-    """
-    placed = [(key, _BUCKET.match(file)) for key, _, file in sample.carried]
-    if not placed or not all(match for _, match in placed):
-        return {}
-    fields = overrides.get(_HASHED, ",".join(table.record_key))
-    identify = spark._jvm.org.apache.hudi.index.bucket.BucketIdentifier.getBucketId  # type: ignore[union-attr]  # noqa: SLF001
-    hashes = [(int(identify(key, fields, _HASH_RANGE)), int(match[1])) for key, match in placed if match]
-    named = overrides.get(BUCKETS, "")
-    if not named.isdecimal() or not _fits(hashes, int(named)):
-        fitting = [count for count in range(1, _MOST_BUCKETS) if _fits(hashes, count)]
-        said = f"lake.options says {named}, which its files contradict" if named else "no property of it says how many"
-        likely = fitting[0] if len(fitting) == 1 else "N"
-        raise RefusedError(
-            f"Hudi table {table.path}: its files are buckets; {said}",
-            fix=f'lake: {{options: {{{BUCKETS}: "{likely}"}}}}, as its other writer has it',
-        )
-    return {"hoodie.index.type": "BUCKET", "hoodie.index.bucket.engine": "SIMPLE", BUCKETS: named, _HASHED: fields}
-
-
-def _fits(hashes: Sequence[tuple[int, int]], count: int) -> bool:
-    return count > 0 and all(code % count == bucket for code, bucket in hashes)

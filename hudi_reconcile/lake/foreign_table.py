@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakePin, LakeTable
+from hudi_reconcile.lake.buckets import bucket_options
 from hudi_reconcile.lake.correct import (
     DELETE,
     CorrectionBatch,
@@ -32,7 +33,7 @@ from hudi_reconcile.lake.correct import (
     same_keys,
 )
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import bucket_options, key_options, take_sample
+from hudi_reconcile.lake.foreign import key_options, take_sample
 from hudi_reconcile.lake.reads import read_base, read_newest, read_pinned, read_unmerged, redact_failures
 from hudi_reconcile.lake.schema import as_table, list_columns, widest_type
 from hudi_reconcile.ports import Corrective, Frame

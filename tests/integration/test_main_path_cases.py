@@ -93,6 +93,7 @@ def test_table_with_a_bloom_index_is_pulled_swept_and_corrected_as_any(
 @pytest.mark.usefixtures("spark")
 def test_table_whose_pull_is_refused_is_compared_by_the_nightly_run_all_the_same(project: Project) -> None:
     project.source["time_zone"] = "Etc/GMT-14"  # 14 h ahead of UTC
+    project.json("pull")
     project.database.execute(
         "insert into orders values (101, 'n', '2025-01-01', now() at time zone 'UTC' + interval '13 hours')"
     )

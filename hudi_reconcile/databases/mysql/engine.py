@@ -300,6 +300,7 @@ def _cancel_statements(engine: Engine, busy: Sequence[Any]) -> None:
     """End what these connections wait for, by one more. What Spark's connections wait for is left to its time limit."""
     if busy:
         with closing(engine.raw_connection()) as own:
+            own.detach()  # as PostgreSQL's does
             for opened in busy:
                 own.cursor().execute(f"kill query {opened.thread_id():d}")
 

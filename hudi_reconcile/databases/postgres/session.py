@@ -77,6 +77,7 @@ def cancel_statements(application: str, engine: sa.Engine, _busy: object) -> Non
     Spark forgets a job that is cancelled, but its task, and a core, wait for the server's answer.
     """
     with engine.connect() as own:
+        own.detach()  # a pool that is closed meanwhile would forget this connection open
         own.execute(sa.text(_CANCEL), {"application": application})
 
 

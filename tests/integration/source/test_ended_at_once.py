@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -40,6 +41,20 @@ def test_statement_at_mariadb_is_ended_at_once(maria: MariaDatabase) -> None:
     with test_mysql.engine(maria) as engine:
         every = "information_schema.columns"
         ends_soon(engine, f"select count(*) as n from {every} a, {every} b, {every} c, {every} d")
+
+
+def test_cancellations_that_meet_at_postgresql_end_the_statement_and_not_each_other(pg: Database) -> None:
+    with support.engine(pg) as engine, ThreadPoolExecutor(9) as threads:
+        engine.rows("select 1")
+        waiting = threads.submit(engine.rows, f"select pg_sleep({STATEMENT_SECONDS})")
+        time.sleep(0.5)
+
+        for ended in [threads.submit(engine.close, at_once=True) for _ in range(200)]:
+            ended.result()
+        engine.close()
+
+        with pytest.raises(SourceError, match="a statement was cancelled"):
+            waiting.result()
 
 
 def test_sessions_of_another_engine_work_on(pg: Database) -> None:
