@@ -142,7 +142,7 @@ class GenericDialect:
         return self._text(name, column) if column.kind in (Kind.OWN_TEXT, Kind.OTHER) else name
 
     def limited(self, select: str, rows: int) -> str:
-        """The select with at most that many rows; where no form is known, the driver stops at its own limit."""
+        """The select with at most that many rows; where the product takes no form of it, all of them."""
         if self.product.limit is None:
             return select
         return self.product.limit.format(select=select, rest=select.removeprefix("select "), rows=rows)

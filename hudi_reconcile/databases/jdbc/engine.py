@@ -284,16 +284,22 @@ class JdbcEngine(Untold):
         found, key = self._product, self._dialect.quote(table.key[0])
         if found.proven or self._has_learnt:
             return
-        for form in ANY_LIMIT if found.limit is None else ():
-            if self._takes(
-                GenericDialect(replace(found, limit=form)).limited(f"select 1 as hr_one from {table.name}", 1)
-            ):
-                found = replace(found, limit=form)
-                break
+        forms = (form for form in dict.fromkeys((found.limit, *ANY_LIMIT)) if form is not None)
+        found = replace(found, limit=next((form for form in forms if self._limits(form, table.name, key)), None))
         share = self._dialect.hash_predicate(((key, table.key_columns[0]),), 0, 2)
         if share is not None and not self._takes(reads.count_query(table.name, (share, "1 = 0"))):
             found = replace(found, keys=replace(found.keys, hash=None))
         self._product, self._dialect, self._has_learnt = found, GenericDialect(found), True
+
+    def _limits(self, form: str, table: str, key: str) -> bool:
+        """Whether the product takes the form as a page of a pull has it, and gives no more rows than were asked for."""
+        dialect = GenericDialect(replace(self._product, limit=form))
+        at = dialect.quote("hr_at")
+        some = dialect.limited(f"select {key} as {at} from {table} order by {at}", 1)
+        try:
+            return int(self.rows(reads.count_query(f"({some}) hr_p", ()))[0]["hr_rows"]) <= 1
+        except SourceError:
+            return False
 
     def _takes(self, sql: str) -> bool:
         try:

@@ -20,7 +20,7 @@ RANKED: Final = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP
 FETCH_FIRST, LIMIT = "{select} fetch first {rows} rows only", "{select} limit {rows}"
 TOP, TOP_OF = "select top {rows} {rest}", "select top ({rows}) {rest}"
 ROWNUM = "select * from ({select}) where rownum <= {rows}"
-# Of a product that is not known: the first that it understands.
+# Of a product that no test has run: the first that it understands, its own before these.
 ANY_LIMIT: Final = (FETCH_FIRST, LIMIT, TOP, ROWNUM)
 _TEXT = Kind.OWN_TEXT
 _BUCKET_TEXTS: Final[Mapping[Kind, str]] = {
@@ -102,7 +102,8 @@ class Product:
     Kinds in `by_text` reach Spark as ISO text, since the driver alters some of their values. Days before `first_day` and after
     9999 are not carried as such; None: the database has no such days.
     `clocks` are tried in order until one answers with one value `hr_now`; `utc_clock`: it is UTC even without a zone.
-    `limit` gives at most `{rows}` rows of `{select}`, of which `{rest}` is what stands after its first word; None: tried out.
+    `limit` gives at most `{rows}` rows of `{select}`, of which `{rest}` is what stands after its first word. Of a
+    product that no test has run it is the first of the forms that are tried out.
     """
 
     name: str

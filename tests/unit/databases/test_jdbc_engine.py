@@ -22,6 +22,7 @@ class OneTable:
     indexes_: list[DriverIndex] = field(default_factory=list)
     clocks: dict[str, tuple[int, bool]] = field(default_factory=dict)
     limit: str = ""
+    limited: int = 1
     refuses: str = "\0"
     closed: int = 0
     cancelled: int = 0
@@ -32,9 +33,9 @@ class OneTable:
     def rows(self, sql: str) -> list[dict[str, Cell]]:
         if self.refuses in sql:
             raise SourceError("syntax", fix="none")
-        if " hr_one from" in sql:
-            if sql == self.limit:
-                return []
+        if "hr_at" in sql:
+            if self.limit and self.limit in sql:
+                return [{"hr_rows": self.limited}]
             raise SourceError("syntax", fix="none")
         assert sql.startswith('select count(*) as hr_rows from "APP"."ORDERS"')
         return [{"hr_rows": 7}]
@@ -108,26 +109,36 @@ def test_configured_key_is_proven_only_by_a_whole_unique_index_over_not_null_col
     assert found.key_proven is proven
 
 
-@pytest.mark.parametrize(
-    ("understood", "limited"),
-    [
-        ('select 1 as hr_one from "APP"."ORDERS" fetch first 1 rows only', "select a fetch first 5 rows only"),
-        ('select 1 as hr_one from "APP"."ORDERS" limit 1', "select a limit 5"),
-        ('select top 1 1 as hr_one from "APP"."ORDERS"', "select top 5 a"),
-        (
-            'select * from (select 1 as hr_one from "APP"."ORDERS") where rownum <= 1',
-            "select * from (select a) where rownum <= 5",
-        ),
-        ("none", "select a"),
-    ],
-)
-def test_product_that_is_not_known_is_asked_how_it_limits_rows(understood: str, limited: str) -> None:
+KEYS_OF_ONE = 'select "ID" as "hr_at" from "APP"."ORDERS" order by "hr_at"'
+FORMS = {
+    f"({KEYS_OF_ONE} fetch first 1 rows only)": "select a fetch first 5 rows only",
+    f"({KEYS_OF_ONE} limit 1)": "select a limit 5",
+    f"(select top 1 {KEYS_OF_ONE.removeprefix('select ')})": "select top 5 a",
+    f"(select * from ({KEYS_OF_ONE}) where rownum <= 1)": "select * from (select a) where rownum <= 5",
+    "none": "select a",
+}
+
+
+@pytest.mark.parametrize("understood", FORMS)
+@pytest.mark.parametrize("product", ["foo", "sap", "teradata", "db2"])
+def test_product_that_was_never_run_is_asked_how_it_limits_rows_whatever_its_documentation_says(
+    understood: str, product: str
+) -> None:
     database = OneTable([number("ID")], ("ID",), limit=understood)
-    found = engine(database, "jdbc:foo:x", driver="a.Driver")
+    found = engine(database, f"jdbc:{product}:x", driver="a.Driver")
 
     found.describe(TableRequest(name="t", table="orders"))
 
-    assert found.dialect.limited("select a", 5) == limited
+    assert found.dialect.limited("select a", 5) == FORMS[understood]
+
+
+def test_form_that_a_product_takes_without_limiting_rows_is_none() -> None:
+    database = OneTable([number("ID")], ("ID",), limit="limit 1", limited=7)
+    found = engine(database, "jdbc:sap:x", driver="a.Driver")
+
+    found.describe(TableRequest(name="t", table="orders"))
+
+    assert found.dialect.limited("select a", 5) == "select a"
 
 
 @pytest.mark.parametrize(("refuses", "has_hash"), [("\0", True), ("ora_hash", False)])
