@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hudi_reconcile.core.errors import RefusedError, UsageError, nearest_name
 from hudi_reconcile.core.source.proposal import UniqueKey
-from hudi_reconcile.core.tables.kinds import KEY_KINDS, Column
+from hudi_reconcile.core.tables.kinds import KEY_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Described, TableRequest
 
@@ -25,10 +26,12 @@ def describe_table(
     rows_estimate: int,
     version: Column | None = None,
     where: str | None = None,
+    key_texts: frozenset[Kind] = frozenset(),
 ) -> Described:
     """The table as it is read. `name` is its quoted name, `version` what the database calls a row's version, if asked for.
 
-    `where` is the configured condition as it is sent, where that differs.
+    `where` is the configured condition as it is sent, where that differs. Columns of kinds in `key_texts` are a key as the
+    database's own text of them, which it spells alike for every reader.
 
     Raises UsageError for a missing column or key, and for a database without row versions where pulls are to go by them;
     RefusedError for columns that differ only by case.
@@ -39,7 +42,9 @@ def describe_table(
             f"table {request.name}: strategy xmin goes by a system column of PostgreSQL's tables, which this source has not",
             fix=f"use strategy timestamp, or full: tables[{request.name}].pull.strategy",
         )
-    key = _key(request, unique, columns)
+    key = _key(request, unique, columns, KEY_KINDS | key_texts)
+    texts = {one.name for one in columns if one.name in key and one.kind in key_texts}
+    columns = tuple(replace(one, kind=Kind.OWN_TEXT) if one.name in texts else one for one in columns)
     table = SourceTable(
         name=name,
         columns=_wanted(request, columns, key),
@@ -64,7 +69,9 @@ def refuse_case_twins(table: str, columns: tuple[Column, ...]) -> None:
         )
 
 
-def _key(request: TableRequest, unique: Sequence[UniqueKey], columns: tuple[Column, ...]) -> tuple[str, ...]:
+def _key(
+    request: TableRequest, unique: Sequence[UniqueKey], columns: tuple[Column, ...], kinds: frozenset[Kind]
+) -> tuple[str, ...]:
     key = request.key
     if not key:
         key = next((index.names for index in unique if index.is_primary), ())
@@ -76,7 +83,7 @@ def _key(request: TableRequest, unique: Sequence[UniqueKey], columns: tuple[Colu
     by_name = {column.name: column for column in columns}
     for name in key:
         _known(request, "source.key", name, by_name)
-        if by_name[name].kind not in KEY_KINDS:
+        if by_name[name].kind not in kinds:
             raise UsageError(
                 f"table {request.name}: {name} is {by_name[name].declared}, which cannot identify a row",
                 fix=f"choose other columns for tables[{request.name}].source.key, or name a view that shows it as text",

@@ -147,6 +147,71 @@ def test_hudi_makes_two_record_keys_of_one_zero_so_that_a_double_is_no_key_of_a_
     assert sorted(in_lake(spark, project, "_hoodie_record_key")) == [("-0.0",), ("0.0",)]
     with pytest.raises(psycopg.errors.UniqueViolation):
         pg.execute("insert into orders (k) values (0), ('-0')")
-    assert (swept.code, swept.table["error"]["type"]) == (2, "UsageError")
-    assert "k is double precision, which cannot identify a row" in swept.table["error"]["message"]
-    assert "a view that shows it as text" in swept.table["error"]["fix"]
+    assert (swept.code, swept.table["error"]["type"]) == (3, "UnverifiedError")
+    assert "k: source double precision cannot be compared with lake double" in swept.table["error"]["message"]
+    project.settings["lake"]["adopt"] = True
+    pulled = project.json("pull")
+    assert (pulled.code, pulled.table["error"]["type"]) == (5, "RefusedError"), pulled
+
+
+FLOATS = {
+    "double precision": (
+        "0.1",
+        "-0",
+        "1.9999999999999998e23",
+        "5e-324",
+        "1.7976931348623157e308",
+        "NaN",
+        "-Infinity",
+        "3",
+    ),
+    "real": ("0.1", "-0", "16777216", "1e-45", "3.4028235e38", "NaN", "-Infinity", "3"),
+}
+
+
+@pytest.mark.parametrize("how", [(kind, mode) for kind in FLOATS for mode in ("stream", "pushdown")], ids=" ".join)
+def test_float_of_postgresql_is_a_key_by_its_text_in_a_table_of_ours(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: tuple[str, str]
+) -> None:
+    project, (kind, mode) = Project.of(tmp_path, pg, capsys), how
+    project.settings["sweep"] = {"mode": mode}
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%"}
+    listed = ", ".join(f"('{key}', 'old', '2025-01-01')" for key in FLOATS[kind])
+    pg.execute(
+        f"create table orders (k {kind} primary key, note text, updated_at timestamp)",
+        f"insert into orders values {listed}",
+    )
+
+    pulled = project.json("pull")
+    clean = project.json("sweep")
+    in_text = {key for (key,) in in_lake(spark, project, "k")}
+    pg.execute(
+        "update orders set note = 'silent' where k in (0.1, 0, 'NaN')",
+        "delete from orders where k in ('-Infinity', 3)",
+        "insert into orders values (0.1 + 0.2, 'late', '2024-01-01')",
+    )
+    drift = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes")
+    proved = project.json("sweep")
+
+    assert (pulled.code, pulled.table["pull"]["rows"], clean.code, clean.table["unverified"]) == (0, 8, 0, [])
+    keys = f"unnest('{{{','.join(FLOATS[kind])}}}'::{kind}[]) k"
+    assert in_text == {text for (text,) in pg.query(f"select (k + 0::{kind})::text from {keys}")}
+    assert "0" in in_text
+    assert drift.drift == {"late_arriving": 1, "updated_without_watermark": 3, "deleted": 2}
+    assert (applied.code, proved.code) == (0, 0), (applied, proved)
+    rows = pg.query(f"select (k + 0::{kind})::text, note from orders")
+    assert sorted(in_lake(spark, project, "k", "note")) == sorted(tuple(row) for row in rows)
+
+
+def test_rows_of_a_query_whose_float_keys_are_two_zeros_are_one_key_twice(
+    pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project.of(tmp_path, pg, capsys)
+    pg.execute("create table orders (k double precision, note text, updated_at timestamp)")
+    pg.execute("insert into orders values (0, 'a', '2025-01-01'), ('-0', 'b', '2025-01-01')")
+    project.settings["source"] = {"table": "public.orders", "key": ["k"]}
+
+    pulled = project.json("pull")
+
+    assert (pulled.code, pulled.table["error"]["type"]) == (5, "RefusedError"), pulled

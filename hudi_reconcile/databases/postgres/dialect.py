@@ -45,6 +45,9 @@ _PLAIN_KINDS = {
     "float4": Kind.REAL,
     "float8": Kind.DOUBLE,
 }
+# As text a float is the same for each reader of ours: the shortest that names its value (documentation 8.1.3).
+_ZEROS = {"float4": "0::float4", "float8": "0::float8"}
+KEY_TEXTS = frozenset({Kind.REAL, Kind.DOUBLE})
 _SMALL_BITS = 16
 _SCALE_SIGN = 1023
 _BIGINT_LOW, _BIGINT_HIGH = -(2**63), 2**63 - 1
@@ -129,6 +132,8 @@ def read(column: Column) -> str:
 
 
 def _own_text(name: str, native: str) -> str:
+    if native in _ZEROS:  # a key: -0 and 0, one value of a unique index, have one text
+        return f"({name} + {_ZEROS[native]})::text"
     if native == "bytea":
         return f"encode({name}, 'hex')"
     if native == "timestamptz":  # to_char writes 44 BC as 0044: such years keep the server's own text
@@ -157,7 +162,9 @@ def exact(name: str, column: Column) -> str:
     """As it is: PostgreSQL groups text by its bytes unless a collation is not deterministic; json has no equality."""
     if column.kind in (Kind.TEXT, Kind.CHAR):
         return f'{name} collate "C"'
-    return _plain_text(name, column.native) if column.kind is Kind.OWN_TEXT else name
+    if column.kind is not Kind.OWN_TEXT:
+        return name
+    return (_own_text if column.native in _ZEROS else _plain_text)(name, column.native)
 
 
 def limited(select: str, rows: int) -> str:

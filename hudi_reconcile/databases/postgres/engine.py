@@ -147,6 +147,7 @@ class PostgresEngine(ServerEngine):
             rows_estimate=self._estimate(name, asked.predicates),
             version=dialect.COLUMN if request.by_version else None,
             where=asked.where,
+            key_texts=dialect.KEY_TEXTS,
         )
 
     def moment(self) -> Moment:

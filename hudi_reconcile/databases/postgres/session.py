@@ -228,7 +228,16 @@ def describe_query(plane: ControlPlane, request: TableRequest, asked: TableReque
     estimate = int(plan[0]["Plan"]["Plan Rows"])
     identity = f"{server}/{plane.one(_DATABASE)['oid']}/{request.query_id}"
     columns = _columns(plane, fields)
-    return describe_table(request, columns, (), name=name, identity=identity, rows_estimate=estimate, where=asked.where)
+    return describe_table(
+        request,
+        columns,
+        (),
+        name=name,
+        identity=identity,
+        rows_estimate=estimate,
+        where=asked.where,
+        key_texts=dialect.KEY_TEXTS,
+    )
 
 
 def _fields(cursor: Any) -> list[tuple[str, int, int]]:

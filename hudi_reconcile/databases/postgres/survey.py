@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hudi_reconcile.core.source.proposal import CatalogColumn, CatalogTable, RelationType, UniqueKey
+from hudi_reconcile.core.tables.kinds import KEY_KINDS
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.postgres import catalog, dialect
 
@@ -37,6 +38,7 @@ def survey_postgres(engine: Engine, schemas: tuple[str, ...]) -> Iterator[Catalo
             rows=row["rows"] if row["rows"] >= 0 and kind == "table" else None,
             unread=_unread(row, sql),
             has_versions=row["relkind"] in ("r", "p"),
+            key_kinds=KEY_KINDS | dialect.KEY_TEXTS,
         )
 
 

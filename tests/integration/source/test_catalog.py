@@ -132,7 +132,7 @@ def test_generated_columns_views_partitioned_and_materialised_tables_can_be_read
         ("t", {"key": ("nr",)}, UsageError, "source.key names column nr, which t does not have"),
         ("t", {"watermark": ("update_at",)}, UsageError, r"did you mean updated_at\?"),
         ("t", {"columns": ("nope",)}, UsageError, "source.columns names column nope"),
-        ("t", {"key": ("ratio",)}, UsageError, "double precision, which cannot identify a row"),
+        ("t", {"key": ("what",)}, UsageError, "what is regclass, which cannot identify a row"),
         ("t", {"rename": {"updated_at": "RATIO"}}, UsageError, "updated_at and ratio would both be RATIO in the lake"),
         (
             "t",
@@ -149,7 +149,7 @@ def test_table_that_cannot_be_read_is_refused_by_name(
     pg.execute(
         "create table keyless (id int)",
         "create sequence s",
-        "create table t (id int primary key, updated_at timestamp, ratio double precision)",
+        "create table t (id int primary key, updated_at timestamp, ratio double precision, what regclass)",
         'create table twins (id int primary key, "Note" text, note text)',
     )
 
