@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import psycopg
 import pytest
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.tables.odd_keys import record_key
 from tests.integration.foreign import KEYGEN, Maker
 from tests.integration.project import Project, Ran, in_lake
+from tests.support.mariadb import MariaDatabase
 from tests.support.postgres import Database
 
 COMPLEX = {
@@ -215,3 +217,38 @@ def test_rows_of_a_query_whose_float_keys_are_two_zeros_are_one_key_twice(
     pulled = project.json("pull")
 
     assert (pulled.code, pulled.table["error"]["type"]) == (5, "RefusedError"), pulled
+
+
+@pytest.mark.parametrize("mode", ["stream", "pushdown"])
+def test_double_of_mariadb_is_a_key_by_its_text_in_a_table_of_ours(
+    spark: SparkSession, maria: MariaDatabase, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str
+) -> None:
+    project = Project.of(tmp_path, cast("Database", maria), capsys)
+    server = maria.server
+    project.source["url"] = f"mariadb+pymysql://{server.user}@{server.host}:{server.port}/{maria.name}"
+    project.settings["source"] = {"table": "orders"}
+    project.settings["sweep"] = {"mode": mode}
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%"}
+    keys = ("0.1e0", "-0e0", "1.9999999999999998e23", "5e-324", "1.7976931348623157e308", "-3e0", "16777217e0")
+    listed = ", ".join(f"({key}, 'old', '2025-01-01')" for key in keys)
+    maria.execute(
+        "create table orders (k double primary key, note varchar(9), updated_at datetime(6))",
+        f"insert into orders values {listed}",
+    )
+
+    pulled = project.json("pull")
+    clean = project.json("sweep")
+    maria.execute(
+        "update orders set note = 'silent' where k in (0.1e0, 0e0, 5e-324)",
+        "delete from orders where k in (-3e0, 16777217e0)",
+        "insert into orders values (0.1e0 + 0.2e0, 'late', '2024-01-01')",
+    )
+    drift = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes")
+    proved = project.json("sweep")
+
+    assert (pulled.code, pulled.table["pull"]["rows"], clean.code, clean.table["unverified"]) == (0, 7, 0, []), clean
+    assert drift.drift == {"late_arriving": 1, "updated_without_watermark": 3, "deleted": 2}
+    assert (applied.code, proved.code) == (0, 0), (applied, proved)
+    in_text = "select cast(k + 0e0 as char), note from orders"
+    assert sorted(in_lake(spark, project, "k", "note")) == sorted(tuple(row) for row in maria.query(in_text))

@@ -50,7 +50,10 @@ _OWN_TEXT = {
     "timestamp": "date_format({c}, '%Y-%m-%dT%H:%i:%s.%fZ')",
     **dict.fromkeys((*_BINARY, *_GEOMETRIES, "vector"), "lower(hex({c}))"),
     **dict.fromkeys(_INTEGERS, "cast({c} + 0 as char)"),  # without the zeros of zerofill
+    "double": "cast({c} + 0e0 as char)",  # a key: -0 and 0, one value of a unique index, have one text
 }
+# A double's text names its value (docs/adr/0033-doubles-are-keys-by-their-text.md); a float's has six digits only.
+KEY_TEXTS = frozenset({Kind.DOUBLE})
 
 
 def quote(name: str) -> str:
@@ -163,7 +166,10 @@ def exact(name: str, column: Column) -> str:
         return f"cast(convert({name} using utf8mb4) as binary)"
     if column.kind is Kind.BYTES:
         return f"lower(hex({name}))"
-    return f"cast(cast({name} as char) as binary)" if column.kind is Kind.OWN_TEXT else name
+    if column.kind is not Kind.OWN_TEXT:
+        return name
+    text = _own_text(name, column) if column.native == "double" else f"cast({name} as char)"
+    return f"cast({text} as binary)"
 
 
 def limited(select: str, rows: int) -> str:

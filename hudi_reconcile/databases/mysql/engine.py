@@ -102,6 +102,7 @@ class MysqlEngine(ServerEngine):
             name=name,
             identity=f"{self._identity()}/{here['schema']}/{here['name']}",
             rows_estimate=self._estimate(name, request.predicates),
+            key_texts=dialect.KEY_TEXTS,
         )
 
     def moment(self) -> Moment:

@@ -142,7 +142,15 @@ def describe_query(plane: ControlPlane, request: TableRequest, *, server: str) -
     estimate = max((int(line["rows"] or 0) for line in lines), default=0)
     database = plane.one("select database() as name")["name"]
     identity = f"{server}/{database}/{request.query_id}"
-    return describe_table(request, columns, (), name=name, identity=identity, rows_estimate=estimate)
+    return describe_table(
+        request,
+        columns,
+        (),
+        name=name,
+        identity=identity,
+        rows_estimate=estimate,
+        key_texts=dialect.KEY_TEXTS,
+    )
 
 
 def _columns(cursor: Any) -> tuple[Column, ...]:

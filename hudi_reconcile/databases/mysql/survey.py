@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from hudi_reconcile.core.source.proposal import CatalogColumn, CatalogTable
+from hudi_reconcile.core.tables.kinds import KEY_KINDS
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.mysql import dialect
 from hudi_reconcile.databases.mysql.engine import READABLE, unique_keys
@@ -46,6 +47,7 @@ def survey_mysql(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTa
             ranged=ranged[1] if ranged else "",
             rows=None if is_view or row["row_count"] is None else int(row["row_count"]),
             unread="" if granted else f"this user may not read all of it: GRANT SELECT ON {sql}",
+            key_kinds=KEY_KINDS | dialect.KEY_TEXTS,
         )
 
 
