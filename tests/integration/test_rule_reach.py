@@ -137,13 +137,39 @@ PIECES = (
     "a", "(", "(?:", "(?<x>", "(?<x_y>", "(?P<y>", ")", "[", "]", "[^", "*", "+", "?", "{2}", "{2,1}", "{,3}", "{", "}", "|",
     r"\d", r"\g", r"\k<x>", r"\pL", r"\u0041", r"\u{41}", r"\x{41}", "^", ".", "\\", "(?i)", "(?L)", "(?#c)", "(?=", "(?<=",
     "&&", "-", r"\1", "??", "*+", "(?i-)", r"\0", r"\07", r"\cA", "(?ix:",
+    "z-a", "[^-9]", "[a-z", "9", r"\-", r"\p{Foo}", r"\P{Lu}", r"\p{IsLatin}", "{99999999999}", "{2147483647}",
 )  # fmt: skip
+
+
+WRONG = ("[z-a]", "[^9-0]", "[a&&b", r"\p{Foo}", r"[\P{letters}]", r"\pQ", "x{99999999999}", "x{1,2147483648}")
+RIGHT = (
+    "[a&&[^b]]",
+    "[^-9]",
+    "[a-]",
+    "[-a]",
+    "[a-z-9]",
+    r"[\--a]",
+    r"\p{IsLatin}",
+    r"\p{javaLowerCase}",
+    r"\p{sc=Greek}",
+    r"\pL",
+    "x{0}",
+)
+
+
+def test_regex_whose_classes_properties_and_counts_java_knows_is_told_from_one_that_it_takes_not(
+    spark: SparkSession,
+) -> None:
+    pattern: Any = spark._jvm.java.util.regex.Pattern  # type: ignore[union-attr]
+
+    assert [text for text in WRONG if not regex_fault(text)] == []
+    assert [pattern.compile(text).pattern() for text in RIGHT if not regex_fault(text)] == [*RIGHT]
 
 
 def test_regex_that_lint_calls_wrong_is_one_that_java_takes_not(spark: SparkSession) -> None:
     pattern: Any = spark._jvm.java.util.regex.Pattern  # type: ignore[union-attr]
     chosen = random.Random(24)  # noqa: S311 - the same in each run
-    texts = {"".join(chosen.choices(PIECES, k=chosen.randint(1, 6))) for _ in range(2_000)}
+    texts = {"".join(chosen.choices(PIECES, k=chosen.randint(1, 6))) for _ in range(3_000)} | {*WRONG}
     wrong = [text for text in texts if regex_fault(text)]
 
     assert len(wrong) > 500

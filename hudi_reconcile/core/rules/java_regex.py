@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 # Where these stand, brackets are counted otherwise, or not at all: only Java can tell.
-_ONLY_JAVA_TELLS = re.compile(r"\\[Qc]|\(\?[a-zA-Z]*x|&&|\[\^?\]")
+_ONLY_JAVA_TELLS = re.compile(r"\\[Qc]|\(\?[a-zA-Z]*x|\[\^?\]")
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 # The letters that mean something behind a backslash; of all others Java makes an error.
 _ESCAPES: Final = frozenset("0abdefhknprstuvwxzABDEGHNPRSVWXZ")
@@ -23,6 +23,16 @@ _NAMED = {letter: re.compile(r"\{[^}]+\}|[A-Za-z]") for letter in "pP"} | {"N": 
 _REFERENCE = re.compile(r"<([^>]*)>")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _COUNT = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
+_MOST_REPEATED = 2**31 - 1
+# A range of a class, both ends written as themselves.
+_RANGE = re.compile(r"(\\[^A-Za-z0-9]|[^\\\[\]])-(\\[^A-Za-z0-9]|[^\\\[\]])", re.DOTALL)
+# Of \p{…}: names with a prefix or a key (IsLatin, InGreek, script=…) only Java tells.
+_CATEGORIES = (
+    "Cn Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf L M N Z C P S LC LD L1"
+)
+_POSIX_NAMES = "all ASCII Alnum Alpha Blank Cntrl Digit Graph Lower Print Punct Space Upper XDigit"
+_PROPERTIES: Final = frozenset(f"{_CATEGORIES} {_POSIX_NAMES}".split())
+_PREFIXED = re.compile(r"I[sn].|java[A-Z].|.*=")
 _POSIX = re.compile(r"\[:\^?([a-z]+):\]")
 _GROUP = re.compile(r"\?(?:[:=!>]|<[=!]|<([^=!>]*)>|[idmsuxU]*(?:-[idmsuxU]*)?[):])")
 # What other dialects write, and what Java has for it.
@@ -99,9 +109,9 @@ class _Reading:
             return self._escape()
         if char == "[":
             self._classes += 1
+            self._at += self._regex[self._at : self._at + 1] == "^"
         elif self._classes:
-            self._classes -= char == "]"
-            self._repeatable = True
+            return self._in_class(char)
         elif char == "(":
             return self._group()
         elif char in "*+?{":
@@ -109,6 +119,16 @@ class _Reading:
         else:
             self._repeatable = char != "|"
         return ""
+
+    def _in_class(self, char: str) -> str:
+        self._classes -= char == "]"
+        self._repeatable = True
+        found = _RANGE.match(self._regex, self._at - 1)
+        if found is None:
+            return ""
+        low, high = (end[-1] for end in found.groups())
+        self._at = found.end()
+        return f"{found[0]} counts down" if high < low else ""
 
     def _escape(self) -> str:
         letter = self._regex[self._at]
@@ -127,6 +147,9 @@ class _Reading:
             if argument is None:
                 return f"\\{letter} lacks what belongs behind it"
             self._at = argument.end()
+            name = argument[0].strip("{}")
+            if letter in "pP" and name not in _PROPERTIES and not _PREFIXED.match(name):
+                return f"\\{letter}{argument[0]} names no kind of letters that Java knows"
         return ""
 
     def _group(self) -> str:
@@ -154,6 +177,8 @@ class _Reading:
             count = _COUNT.match(self._regex, self._at - 1)
             if count is None:
                 return r"'{' begins no count such as {2,4}; a brace itself is \{"
+            if max(int(count[1]), int(count[3] or 0)) > _MOST_REPEATED:
+                return f"{count[0]} is more often than Java counts"
             if count[3] and int(count[3]) < int(count[1]):
                 return f"{count[0]} counts down"
             self._at = count.end()

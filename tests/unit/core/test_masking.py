@@ -63,18 +63,19 @@ def test_column_named_like_personal_data_is_known(name: str) -> None:
 
 
 LANGUAGES = {
-    "de": "vorname Nachname GEBURTSDATUM straße PLZ Telefonnummer E-Mail-Adresse Staatsangehörigkeit passwort",
-    "fr": "nom prénom PRENOM adresse_client date_naissance code_postal téléphone courriel mot_de_passe sexe",
-    "it": "nome cognome indirizzo data_di_nascita codice_fiscale cellulare nazionalità sesso",
-    "es": "nombre apellidos dirección calle fecha_nacimiento teléfono correo contraseña dni",
-    "pl": "imię nazwisko adres ulica data_urodzenia kod_pocztowy pesel płeć hasło",
-    "ro": "nume prenume adresă strada data_nașterii cnp parolă cod_postal",
-    "nl": "naam voornaam achternaam geboortedatum straat telefoonnummer bsn wachtwoord geslacht",
+    "de": "vorname Nachname GEBURTSDATUM straße PLZ Telefonnummer E-Mail-Adresse Staatsangehörigkeit "
+    "passwort wohnort hausnr Handy Ansprechpartner",
+    "fr": "nom prénom PRENOM adresse_client date_naissance code_postal téléphone courriel mot_de_passe sexe domicile",
+    "it": "nome cognome indirizzo data_di_nascita codice_fiscale cellulare nazionalità sesso domicilio",
+    "es": "nombre apellidos dirección calle fecha_nacimiento teléfono correo contraseña dni domicilio código_postal",
+    "pl": "imię nazwisko adres ulica data_urodzenia kod_pocztowy pesel płeć hasło nr_telefonu miejsce_zamieszkania",
+    "ro": "nume prenume adresă strada data_nașterii cnp parolă cod_postal domiciliu",
+    "nl": "naam voornaam achternaam geboortedatum straat telefoonnummer bsn wachtwoord geslacht woonplaats rekeningnummer",
     "el": "όνομα επώνυμο ΔΙΕΎΘΥΝΣΗ οδός τηλέφωνο ημερομηνία_γέννησης αφμ onoma tilefono",
-    "hu": "név vezetéknév keresztnév lakcím utca irányítószám születési_dátum telefonszám jelszó",
+    "hu": "név vezetéknév keresztnév lakcím utca irányítószám születési_dátum telefonszám jelszó bankszámlaszám lakóhely",
     "pt": "nome sobrenome endereço rua data_nascimento telemóvel senha nif",
-    "cs": "jméno příjmení adresa ulice psč datum_narození rodné_číslo heslo",
-    "sv": "namn förnamn efternamn gatuadress postnummer födelsedatum personnummer lösenord",
+    "cs": "jméno příjmení adresa ulice psč datum_narození rodné_číslo heslo bydliště",
+    "sv": "namn förnamn efternamn gatuadress postnummer födelsedatum personnummer lösenord födelseort e_post_adress",
 }
 
 
@@ -87,7 +88,8 @@ def test_column_named_like_personal_data_in_another_language_is_known(language: 
 
 THINGS = (
     "nom_produit NOME_PRODOTTO nombre_empresa naam_winkel nume_produs produktname preis prix prezzo precio cena cantidad menge "
-    "stato estado kundennummer numero_commande fecha_pedido datum données τιμή ár pris antal"
+    "stato estado standort lieferort hausmarke handel partner ansprechzeit "
+    "kundennummer numero_commande fecha_pedido datum données τιμή ár pris antal"
 )
 
 
