@@ -19,7 +19,7 @@ from hudi_reconcile.changefeed.query import (
     add_provenance,
     answer_query,
     count_by_commit,
-    count_keys_among,
+    find_keys_among,
     list_rows,
     pair_images,
     print_lines,
@@ -249,14 +249,20 @@ def _notes_of_zone(asked: ChangeQuery, ahead_minutes: int) -> tuple[str, ...]:
     return (f"its writers' JVM is in zone {zone}: instants, and times made of them, are those of that zone's clock",)
 
 
+_KEYS_NAMED = 5
+
+
 def _notes_of_doubled(asked: ChangeQuery, history: HudiHistory, span: Span, found: Frame) -> tuple[str, ...]:
     """Keys of the answer that other files hold as well. Those that the range's commits wrote twice are refused before."""
     if not (asked.check_keys and span.commits):
         return ()
-    count = count_keys_among(found, history.elsewhere(span.commits))
+    hidden = derive_lake_masks(asked.table, history.table).hidden
+    most = 0 if any(name in hidden for name in history.table.record_key) else _KEYS_NAMED
+    count, some = find_keys_among(found, history.elsewhere(span.commits), most)
     keys = f"{count} keys of this answer are" if count != 1 else "1 key of this answer is"
     where = f"{keys} in the table a second time, in files that no commit of the range wrote: sweep lists doubled keys"
-    return (where,) if count else ()
+    named = ", ".join([*some, *(["…"] if some and count > len(some) else [])])
+    return (f"{where} ({named})" if named else where,) if count else ()
 
 
 def _found(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:

@@ -73,6 +73,10 @@ def add_provenance(found: Frame, commits: Sequence[Commit], findings: Findings, 
     return Frame(add_origin(rows, commits, kinds, corrections_only=corrections_only))
 
 
+# As JSON, no key can look like more than one, or move the cursor of a terminal.
+_KEY_TEXT = "to_json(key, map('ignoreNullFields', 'false'))"
+
+
 def count_changes(rows: Frame) -> tuple[Mapping[str, int], int]:
     """How many changes there are of each op, and how many keys they are of."""
     frame = cast("DataFrame", rows)
@@ -80,10 +84,13 @@ def count_changes(rows: Frame) -> tuple[Mapping[str, int], int]:
     return {row[0]: row[1] for row in frame.groupBy("op").count().collect()}, keys
 
 
-def count_keys_among(rows: Frame, others: Frame) -> int:
-    """How many keys of the changes are among others too."""
-    keys = cast("DataFrame", rows).select("key").distinct()
-    return keys.join(cast("DataFrame", others), "key", "left_semi").count()
+def find_keys_among(rows: Frame, others: Frame, most: int) -> tuple[int, tuple[str, ...]]:
+    """How many keys of the changes are among others too, and the first of them in order as JSON, `most` at most."""
+    keys = cast("DataFrame", rows).select("key").distinct().join(cast("DataFrame", others), "key", "left_semi")
+    count = keys.count()
+    return count, tuple(
+        str(row[0]) for row in keys.orderBy("key").limit(most).selectExpr(_KEY_TEXT).collect()
+    ) if count and most else ()
 
 
 def take_first(rows: Frame, limit: int) -> Frame:

@@ -18,7 +18,7 @@ has a row for each edge of each type: ends of ranges, powers of two, halves of d
 lack, text of many scripts, control characters, NULL beside empty. The server's sessions begin with settings that
 nobody would wish for, and Java runs in another zone. The table is pulled and swept, and every cell has to be equal;
 then each row is changed by one step, and the sweep has to name that column of that row, and no other. *Cells* are
-rows, in each mode and setting of `spark.sql.ansi.enabled`.
+rows, in each mode; *ANSI* is what `spark.sql.ansi.enabled` was set to.
 
 | engine | version | modes | ANSI | cells compared | equal after a pull | changes found |
 |---|---|---|---|---|---|---|

@@ -45,6 +45,11 @@ class ChainedFiles:
         self._schema = StructType([StructField(one.name, one.dataType) for one in schema.fields])
         self._chains = chains
 
+    @property
+    def has_folder_without_value(self) -> bool:
+        """True where a folder stands for NULL, for empty text too: a change log of Hudi's has what was written there."""
+        return any(DEFAULT in version.path for chain in self._chains for version in chain)
+
     @cached_property
     def _files(self) -> DataFrame:
         rows = [

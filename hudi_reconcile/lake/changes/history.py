@@ -90,12 +90,8 @@ class HudiHistory:
         self._bytes: Mapping[FileGroup, float] = {}
         self._done = sorted(line.completed(), key=lambda action: action.requested)
         now = read_newest(spark, self._path)
-        if OPERATION in now.columns:
-            raise UsageError(
-                f"Hudi table {self._path} is written in Flink's changelog mode ({OPERATION}): its rows are changes,"
-                " some of which a compaction takes away, and not versions of rows",
-                fix="let Flink read it, or write it without changelog mode (changelog.enabled=false)",
-            )
+        # Files of Flink's changelog mode hold changes, which Hudi's reader alone merges into rows.
+        self._holds_changes = OPERATION in now.columns
         self._schema = now.schema
         self.table: LakeTable = build_lake_table(self._path, properties, list_columns(now))
         self._names = tuple(column.name for column in self.table.columns)
@@ -178,7 +174,8 @@ class HudiHistory:
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         told = self.table.change_log == "data_before_after" and not (self._gone or self._is_flagged)
-        if not told or self._chained(commits) is None:
+        files = self._chained(commits) if told else None
+        if files is None or files.has_folder_without_value:
             return None
         return logged_of(commits, self._writes)
 
@@ -209,7 +206,8 @@ class HudiHistory:
 
     def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
-        told = files_hold_rows(self.table) and has_plain_types(self._schema) and is_no_pattern(self._path)
+        told = not self._holds_changes and files_hold_rows(self.table)
+        told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
         chains = link_chains(commits, self._writes) if told and self.is_plain(commits) else None
         if not chains or not all(path_tells_values(self.table, one.path) for one in list_versions(chains)):
             return None

@@ -14,12 +14,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import hudi_reconcile
+from hudi_reconcile.changefeed.query import find_keys_among
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.cli.streams import flush
 from hudi_reconcile.core.changes import consumers
 from hudi_reconcile.core.changes.queries import QUERY_TYPES
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.changes.history import HudiHistory
+from hudi_reconcile.ports import Frame
 
 NET = {("i", "jack", "banana"): 1, ("i", "sarah", "orange"): 1}
 
@@ -242,20 +245,23 @@ def test_asynchronous_change_log_is_told_before_the_compaction_that_writes_it_an
     ]
 
 
-def test_table_in_changelog_mode_is_refused_by_that_name(
+def test_table_with_a_column_of_operations_is_told_by_its_rows_and_not_by_its_files(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Files of Flink's changelog mode hold changes, of which only Hudi's own reader makes rows (`make flink`)."""
     path = str(tmp_path / "fruit")
     options = {
         "hoodie.table.name": "fruit",
         "hoodie.datasource.write.recordkey.field": "name",
         "hoodie.allow.operation.metadata.field": "true",
     }
-    frame = spark.createDataFrame([("jack", "apple", 1)], "name string, fruit string, ts int")
-    frame.write.format("hudi").options(**options).mode("append").save(path)
+    for fruit in ("apple", "banana"):
+        frame = spark.createDataFrame([("jack", fruit, 1)], "name string, fruit string, ts int")
+        frame.write.format("hudi").options(**options).mode("append").save(path)
+    history = HudiHistory(spark, path)
 
-    assert run(["changes", "--path", path, "--type", "upsert"]) == 2
-    assert "changelog mode" in capsys.readouterr().err
+    assert rows(listed(capsys, "--path", path, "--type", "min-delta")) == {("i", "jack", "banana"): 1}
+    assert history._chained(history.commits()) is None
 
 
 def test_writers_in_another_zone_are_named_and_an_iso_time_is_refused_there(
@@ -299,7 +305,25 @@ def test_key_that_another_file_holds_as_well_is_counted_where_that_is_asked_for(
     assert run(asked) == 0
     assert "second time" not in capsys.readouterr().err
     assert run([*asked, "--check-keys"]) == 0
-    assert "1 key of this answer is in the table a second time" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "1 key of this answer is in the table a second time" in told
+    assert 'sweep lists doubled keys ({"name":"jack"})' in told
+
+
+def test_first_five_of_many_keys_that_another_file_holds_as_well_are_named_in_order(
+    spark: SparkSession,
+) -> None:
+    def frame(keys: list[str]) -> Frame:
+        return Frame(spark.createDataFrame([((key, None),) for key in keys], "key struct<a: string, b: int>"))
+
+    rows = frame([f"k{n}" for n in (7, 3, 3, 1, 5, 2, 6, 4)])
+
+    assert find_keys_among(rows, frame([f"k{n}" for n in range(2, 9)]), 5) == (
+        6,
+        tuple(f'{{"a":"k{n}","b":null}}' for n in range(2, 7)),
+    )
+    assert find_keys_among(rows, frame(["k9"]), 5) == (0, ())
+    assert find_keys_among(rows, frame(["k1"]), 0) == (1, ())
 
 
 def test_two_writers_of_one_file_group_at_once_are_refused_and_what_came_after_is_told(

@@ -6,7 +6,7 @@ import importlib.util
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,8 @@ shown.then(() => axe.run(document)).then((found) => setTimeout(() => {
     wide: document.documentElement.scrollWidth - window.innerWidth,
     heat: [...document.querySelectorAll(".heat")].map(({parentElement: room}) => [
       room.scrollWidth > room.clientWidth, getComputedStyle(room.previousElementSibling).display !== "none"]),
+    labels: [...document.querySelectorAll(".heat tbody th")].map((one) => [
+      one.textContent, one.firstElementChild.getClientRects().length, one.scrollWidth <= one.clientWidth]),
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
   };
   document.documentElement.dataset.told = JSON.stringify(told);
@@ -94,11 +96,16 @@ def test_page_can_be_used_by_everyone_and_holds_still(
 
 def wide_page() -> str:
     """The report of a drift in as many partitions and days as the heat map has room for, with figures as long as they get."""
+    return drift_page(f"region=north-west/{part:02}" for part in range(MOST_PARTITIONS))
+
+
+def drift_page(partitions: Iterable[str]) -> str:
+    """The report of a drift in these partitions, on as many days as the heat map has room for."""
     story = all_stories()["drift"]
     run = json.loads(json.dumps(story.run))
     cells = [
-        {"kind": "deleted", "partition": f"region=north-west/{part:02}", "day": f"2026-11-{day:02}", "rows": 999_999}
-        for part in range(MOST_PARTITIONS)
+        {"kind": "deleted", "partition": part, "day": f"2026-11-{day:02}", "rows": 999_999}
+        for part in partitions
         for day in range(11, 11 + MOST_TIMES)
     ]
     for table in run["tables"]:
@@ -115,6 +122,16 @@ def test_table_that_is_wider_than_the_screen_says_so_and_no_other_does(
     told = looked_at(chromium, wide_page(), tmp_path, View(width))
 
     assert told["heat"] == [[scrolls, scrolls]]
+    assert told["wide"] <= 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_word_for_a_table_without_partitions_stays_on_one_line_and_whole(
+    chromium: Browser, tmp_path: Path, width: int
+) -> None:
+    told = looked_at(chromium, drift_page([""]), tmp_path, View(width))
+
+    assert told["labels"] == [["(not partitioned)", 1, True]]
     assert told["wide"] <= 0
 
 
