@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import permutations
 from math import gcd
 
 from pyspark.sql import SparkSession
@@ -63,7 +63,7 @@ def find_counts(placed: Collection[tuple[int, int]]) -> tuple[int, ...]:
 
 
 def _choices(record_key: Sequence[str]) -> Iterator[str]:
-    """The columns that a writer may hash: any of the record key's."""
+    """The columns that a writer may hash: any of the record key's, in any order."""
     for size in range(1, len(record_key) + 1):
-        for one in combinations(record_key, size):
+        for one in permutations(record_key, size):
             yield ",".join(one)

@@ -53,18 +53,21 @@ def test_buckets_of_any_number_are_refused_until_it_is_said_and_written_with_it(
     assert (found["hoodie.index.type"], found[BUCKETS], found[HASHED]) == ("BUCKET", str(count), "id")
 
 
-def test_buckets_by_one_column_of_the_key_are_refused_though_the_whole_key_places_no_row_so(
-    spark: SparkSession,
+@pytest.mark.parametrize("hashed", ["b", "b,a"])
+def test_buckets_by_other_columns_or_another_order_than_the_key_are_refused_until_they_are_said(
+    spark: SparkSession, hashed: str
 ) -> None:
-    keys = ["a:1,b:1", "a:2,b:1", "a:3,b:1"]
-    files = [f"{hash_of(spark, key, 'b') % 4:08d}" for key in keys]
-    assert len(set(files)) == 1
+    every = [f"a:{one},b:{one % 2}" for one in range(300)]
+    bucket = hash_of(spark, every[1], hashed) % 4
+    keys = [key for key in every if hash_of(spark, key, hashed) % 4 == bucket]
+    files = [f"{bucket:08d}"] * len(keys)
+    assert len(keys) > 10
 
     with pytest.raises(RefusedError, match="its files are buckets"):
         options_of(spark, {}, files, keys, "a,b")
-    found = options_of(spark, {BUCKETS: "4", HASHED: "b"}, files, keys, "a,b")
+    found = options_of(spark, {BUCKETS: "4", HASHED: hashed}, files, keys, "a,b")
 
-    assert found[HASHED] == "b"
+    assert found[HASHED] == hashed
 
 
 def test_number_of_buckets_that_the_files_contradict_is_refused_with_the_one_that_fits(spark: SparkSession) -> None:
