@@ -206,6 +206,44 @@ def test_float_of_postgresql_is_a_key_by_its_text_in_a_table_of_ours(
     assert sorted(in_lake(spark, project, "k", "note")) == sorted(tuple(row) for row in rows)
 
 
+def test_float_beside_text_in_a_key_of_a_view_names_its_rows_with_null_parts(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project.of(tmp_path, pg, capsys)
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%"}
+    project.settings["source"] = {"table": "public.orders", "key": ["k", "t"]}
+    rows = (
+        "(0.1, 'a')",
+        "(null, 'a')",
+        "(0.1, null)",
+        "('NaN', '')",
+        "(0.1, '0.1')",
+        "(1e300, 'a')",
+        "(-1e300, ',t:')",
+    )
+    pg.execute(
+        "create table kept (k double precision, t text, note text, updated_at timestamp)",
+        f"insert into kept select k, t, 'old', '2025-01-01' from (values {', '.join(rows)}) v(k, t)",
+        "create view orders as select k, t, note, updated_at from kept",
+    )
+
+    pulled = project.json("pull")
+    clean = project.json("sweep")
+    pg.execute(
+        "update kept set note = 'silent' where k = 0.1",
+        "delete from kept where k is null or k = -1e300",
+    )
+    drift = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes")
+    proved = project.json("sweep")
+
+    assert (pulled.code, pulled.table["pull"]["rows"], clean.code) == (0, len(rows), 0), (pulled, clean)
+    assert drift.drift == {"updated_without_watermark": 3, "deleted": 2}
+    assert (applied.code, proved.code) == (0, 0), (applied, proved)
+    kept = pg.query("select k::text, t, note from kept")
+    assert sorted(in_lake(spark, project, "k", "t", "note"), key=str) == sorted(map(tuple, kept), key=str)
+
+
 def test_rows_of_a_query_whose_float_keys_are_two_zeros_are_one_key_twice(
     pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
