@@ -154,6 +154,7 @@ RIGHT = (
     r"\p{sc=Greek}",
     r"\pL",
     "x{0}",
+    r"a\b{g}b",
 )
 
 

@@ -136,6 +136,8 @@ class _Reading:
         self._repeatable = True
         if letter.isascii() and letter.isalpha() and letter not in _ESCAPES:
             return f"\\{letter} means nothing in Java"
+        if letter == "b" and self._regex.startswith("{g}", self._at):  # the edge of a grapheme
+            self._at += 3
         if letter == "k":
             found = _REFERENCE.match(self._regex, self._at)
             if found is None or found[1] not in self._names:
