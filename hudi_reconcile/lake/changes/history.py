@@ -272,7 +272,16 @@ class HudiHistory:
         return Frame(rows.where("row is not null").join(known, ["part", "file_id"], "left_anti").select("key"))
 
     def raw(self, span: Span, merge: str) -> Frame:
-        """What Hudi's incremental query gives for the range, in the columns of an answer: for merge_on_read."""
+        """What Hudi's incremental query gives for the range, in the columns of an answer: for merge_on_read.
+
+        Raises UsageError in Flink's changelog mode, where deletes and images of before would pass for upserts.
+        """
+        if self._holds_changes:
+            raise UsageError(
+                f"Hudi table {self._path} is written in Flink's changelog mode ({OPERATION}): its files hold deletes and rows "
+                "as they were before an update, which --merge would list as upserts",
+                fix="leave --merge out",
+            )
         rows = (
             read_incremental(self._spark, self._path, span.after, span.upto, merge) if span.commits else self._nothing()
         )

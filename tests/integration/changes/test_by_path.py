@@ -255,13 +255,20 @@ def test_table_with_a_column_of_operations_is_told_by_its_rows_and_not_by_its_fi
         "hoodie.datasource.write.recordkey.field": "name",
         "hoodie.allow.operation.metadata.field": "true",
     }
-    for fruit in ("apple", "banana"):
+    merged = {**options, "hoodie.datasource.write.table.type": "MERGE_ON_READ"}
+    for fruit, settings, to in (
+        ("apple", options, path),
+        ("banana", options, path),
+        ("kiwi", merged, f"{path}_merged"),
+    ):
         frame = spark.createDataFrame([("jack", fruit, 1)], "name string, fruit string, ts int")
-        frame.write.format("hudi").options(**options).mode("append").save(path)
+        frame.write.format("hudi").options(**settings).mode("append").save(to)
     history = HudiHistory(spark, path)
 
     assert rows(listed(capsys, "--path", path, "--type", "min-delta")) == {("i", "jack", "banana"): 1}
     assert history._chained(history.commits()) is None
+    assert run(["changes", "--path", f"{path}_merged", "--type", "upsert", "--merge", "skip_merge"]) == 2
+    assert "changelog mode" in capsys.readouterr().err
 
 
 def test_writers_in_another_zone_are_named_and_an_iso_time_is_refused_there(
