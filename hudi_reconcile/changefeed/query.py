@@ -88,9 +88,9 @@ def find_keys_among(rows: Frame, others: Frame, most: int) -> tuple[int, tuple[s
     """How many keys of the changes are among others too, and the first of them in order as JSON, `most` at most."""
     keys = cast("DataFrame", rows).select("key").distinct().join(cast("DataFrame", others), "key", "left_semi")
     count = keys.count()
-    return count, tuple(
-        str(row[0]) for row in keys.orderBy("key").limit(most).selectExpr(_KEY_TEXT).collect()
-    ) if count and most else ()
+    if not (count and most):
+        return count, ()
+    return count, tuple(str(row[0]) for row in keys.orderBy("key").limit(most).selectExpr(_KEY_TEXT).collect())
 
 
 def take_first(rows: Frame, limit: int) -> Frame:

@@ -33,15 +33,15 @@ def bucket_options(
         return {}
     identify = spark._jvm.org.apache.hudi.index.bucket.BucketIdentifier.getBucketId  # type: ignore[union-attr]  # noqa: SLF001
 
-    def counts(fields: str) -> tuple[int, ...]:
+    def find_fitting(fields: str) -> tuple[int, ...]:
         return find_counts([(int(identify(key, fields, _HASH_RANGE)), int(match[1])) for key, match in placed])
 
     named, fields = overrides.get(BUCKETS, ""), overrides.get(_HASHED, ",".join(table.record_key))
-    fitting = counts(fields)
+    fitting = find_fitting(fields)
     if named.isdecimal() and int(named) in fitting:
         return {"hoodie.index.type": "BUCKET", "hoodie.index.bucket.engine": "SIMPLE", BUCKETS: named, _HASHED: fields}
     files = {match[1] for _, match in placed}
-    if not named and len(files) == 1 and not any(map(counts, _choices(table.record_key))):
+    if not named and len(files) == 1 and not any(map(find_fitting, _choices(table.record_key))):
         return {}
     said = f"lake.options says {named}, which its files contradict" if named else "no property of it says how many"
     likely = fitting[0] if len(fitting) == 1 else "N"

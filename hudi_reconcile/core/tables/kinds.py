@@ -56,7 +56,7 @@ def _row(stored: str, meets: str, *uses: Use) -> KindTraits:
 
 
 # No float is a key: SQL matches them by value, Hudi by a text of each Java's own (docs/adr/0031-floats-are-no-keys.md).
-# PostgreSQL's are, by its own text (0033).
+# Where a database's own text names each value, its dialect lets that text be one (0033).
 # Of numbers two can be close (tolerance); docs say how each is held against the other.
 TRAITS: Final[Mapping[Kind, KindTraits]] = {
     Kind.INTEGER: _row("", "tinyint smallint int bigint", "key", "watermark", "incrementing", "tolerance", "partition"),

@@ -19,8 +19,7 @@ How = Literal["hmac", "redact"]
 SHOW: Final = "show"
 
 _PERSONAL: Final = """
-    address addr bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname fname forename fullname
-    gender
+    address addr bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname fname forename fullname gender
     iban income lastname lname maiden mail mobile msisdn nationality nickname passport passwd password phone phoneno phonenumber
     postalcode postcode religion salary sex ssn street surname tel telefon telephone username zip zipcode
 """
@@ -32,24 +31,20 @@ _ELSEWHERE: Final = """
     passnummer passwort personalausweis plz postleitzahl sozialversicherungsnummer staatsangehorigkeit
     staatsangehoerigkeit steuerid steuernummer strasse telefonnummer vorname
     ansprechpartner ansprechpartnerin ausweisnr bankverbindung ehepartner emailadresse familienstand geburtsjahr geburtsland
-    handy
-    handynr hausnr kontoinhaber kontonr mailadresse mobilnr passnr rufname steuernr telefonnr telnr wohnadresse wohnort
+    handy handynr hausnr kontoinhaber kontonr mailadresse mobilnr passnr rufname steuernr telefonnr telnr wohnadresse wohnort
     codepostal conjoint courriel domicile motdepasse naissance nationalite nomfamille numtel prenom rue salaire sexe
     cellulare codicefiscale cognome coniuge domicilio indirizzo nascita nazionalita reddito residenza sesso stipendio telefono
     apellido apellidos calle celular codigopostal contrasena conyuge correo direccion dni genero ingresos movil nacimiento
     nacionalidad salario sexo
     adres adresu dochod haslo imie imiona narodowosc nazwisko obywatelstwo pesel plec telefonu ulica urodzenia urodzenie
-    wynagrodzenie
-    zamieszkania zamieszkanie
+    wynagrodzenie zamieszkania zamieszkanie
     adresa cetatenie cnp domiciliu nastere nasterii nationalitate parola prenume salariu strada venit
     achternaam bsn burgerservicenummer emailadres geboorte geboortedatum geboorteland geboorteplaats geslacht huisnummer
-    inkomen mobiel nationaliteit
-    rekeningnummer roepnaam salaris straat straatnaam telefoon telefoonnummer tussenvoegsel voornaam wachtwoord woonadres
-    woonplaats
+    inkomen mobiel nationaliteit rekeningnummer roepnaam salaris straat straatnaam telefoon telefoonnummer
+    tussenvoegsel voornaam wachtwoord woonadres woonplaats
     afm amka diefthynsi dieythynsi eponymo fylo gennisis ithageneia kinito odos onoma tilefono
     adoszam allampolgarsag bankszamlaszam csaladnev fizetes iranyitoszam jelszo keresztnev lakcim lakohely mobilszam
-    szuletes szuletesi tajszam telefonszam utca
-    utonev vezeteknev
+    szuletes szuletesi tajszam telefonszam utca utonev vezeteknev
     apelido cep cpf endereco morada nacionalidade nascimento nif rua senha sobrenome telefone telemovel
     bydliste heslo jmeno krestni mobil narodnost narozeni obcanstvi pohlavi prijmeni psc rodnecislo ulice
     adress bankkonto bostadsadress efternamn epostadress fodelsedag fodelsedatum fodelseort fornamn gata gatuadress
@@ -75,8 +70,7 @@ _NAMED_THINGS: Final = """
     package partition path plan process product program project property queue region role rule schema server service shop site
     source state status store system table tag target task team topic type unit version warehouse
     archivo articolo articulo artikel artigo banca banco banque categoria categorie champ colonna colonne columna coluna empresa
-    entreprise fichier firma kategorie kategoria konto land magasin magazin marca marque pais pays paese prodotto producto
-    produit
+    entreprise fichier firma kategorie kategoria konto land magasin magazin marca marque pais pays paese prodotto producto produit
     produkt produs produto projekt projet proyecto projeto rubrique societe spalte stad stadt tabel tabela tabelle tabella tabla
     termek tienda ville ciudad cidade citta winkel negozio loja azienda bedrijf foretag spolecnost
 """
