@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from hudi_reconcile.report.words.verdict import count_text
@@ -71,7 +71,7 @@ def time_view(table: Document, by_day: Mapping[str, int], all_rows: int) -> Time
     )
     return TimeView(
         first=first.isoformat(),
-        last=(first + timedelta(days=count * step - 1)).isoformat(),
+        last=_day(first, count * step - 1),
         step=count_text(step, "day"),
         bars=bars,
         marks=marks,
@@ -118,5 +118,10 @@ def _place(at: datetime, first: date) -> float:
 
 
 def _days(first: date, bar: int, step: int) -> str:
-    low = first + timedelta(days=bar * step)
-    return low.isoformat() if step == 1 else f"{low.isoformat()} to {(low + timedelta(days=step - 1)).isoformat()}"
+    low, last = _day(first, bar * step), _day(first, (bar + 1) * step - 1)
+    return low if step == 1 else f"{low} to {last}"
+
+
+def _day(first: date, after: int) -> str:
+    """The day that comes so many days after the first, or the calendar's last: the last bar may reach beyond it."""
+    return date.fromordinal(min(first.toordinal() + after, date.max.toordinal())).isoformat()

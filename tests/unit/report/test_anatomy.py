@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
@@ -277,6 +277,19 @@ def test_checkpoint_that_is_no_time_near_the_drift_moves_no_bar(checkpoint: str 
 
     assert view is not None
     assert (view.first, view.last, view.marks) == ("2026-03-01", "2026-03-03", ())
+
+
+@given(st.sets(st.dates(), min_size=1, max_size=30))
+@example({date.min, date.max})
+@example({date(1, 1, 2), date.max})
+def test_axis_of_any_days_ends_within_the_calendar_and_draws_every_row(days: set[date]) -> None:
+    view = time_view(table_of(Anatomy(()), deleted=len(days)), {day.isoformat(): 1 for day in days}, len(days))
+
+    assert view is not None
+    assert (view.first, view.unplaced_rows) == (min(days).isoformat(), 0)
+    assert view.last >= max(days).isoformat()
+    assert len(view.bars) <= MOST_BARS
+    assert all(bar.place + bar.width <= 1_000 + 1e-6 for bar in view.bars)
 
 
 @given(st.integers(1, 5_000).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1), max_size=60))))
