@@ -280,16 +280,20 @@ class JdbcEngine(Untold):
         return found
 
     def _learn(self, table: SourceTable) -> None:
-        """What no test has run, once: the first form of a row limit that the product takes, and whether it takes its hash."""
-        found, key = self._product, self._dialect.quote(table.key[0])
-        if found.proven or self._has_learnt:
+        """What no test has run: the first form of a row limit that the product takes, and whether it takes its hash.
+
+        A table of one row shows no limit, so that none is relied on until a larger table has been asked.
+        """
+        if self._product.proven or self._has_learnt:
             return
-        forms = (form for form in dict.fromkeys((found.limit, *ANY_LIMIT)) if form is not None)
-        found = replace(found, limit=next((form for form in forms if self._limits(form, table.name, key)), None))
-        share = self._dialect.hash_predicate(((key, table.key_columns[0]),), 0, 2)
+        known, key = product(read_product(self._source.url)), self._dialect.quote(table.key[0])
+        is_telling = table.rows_estimate > 1
+        forms = (form for form in dict.fromkeys((known.limit, *ANY_LIMIT)) if form is not None and is_telling)
+        found = replace(known, limit=next((form for form in forms if self._limits(form, table.name, key)), None))
+        share = GenericDialect(known).hash_predicate(((key, table.key_columns[0]),), 0, 2)
         if share is not None and not self._takes(reads.count_query(table.name, (share, "1 = 0"))):
             found = replace(found, keys=replace(found.keys, hash=None))
-        self._product, self._dialect, self._has_learnt = found, GenericDialect(found), True
+        self._product, self._dialect, self._has_learnt = found, GenericDialect(found), is_telling
 
     def _limits(self, form: str, table: str, key: str) -> bool:
         """Whether the product takes the form as a page of a pull has it, and gives no more rows than were asked for."""

@@ -23,6 +23,7 @@ class OneTable:
     clocks: dict[str, tuple[int, bool]] = field(default_factory=dict)
     limit: str = ""
     limited: int = 1
+    rows_: int = 7
     refuses: str = "\0"
     closed: int = 0
     cancelled: int = 0
@@ -35,10 +36,10 @@ class OneTable:
             raise SourceError("syntax", fix="none")
         if "hr_at" in sql:
             if self.limit and self.limit in sql:
-                return [{"hr_rows": self.limited}]
+                return [{"hr_rows": min(self.limited, self.rows_)}]
             raise SourceError("syntax", fix="none")
         assert sql.startswith('select count(*) as hr_rows from "APP"."ORDERS"')
-        return [{"hr_rows": 7}]
+        return [{"hr_rows": self.rows_}]
 
     def clock(self, sql: str) -> tuple[int, bool]:
         if sql not in self.clocks:
@@ -120,7 +121,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("understood", FORMS)
-@pytest.mark.parametrize("product", ["foo", "sap", "teradata", "db2"])
+@pytest.mark.parametrize("product", ["foo", "sap", "teradata", "db2", "oracle", "sqlserver"])
 def test_product_that_was_never_run_is_asked_how_it_limits_rows_whatever_its_documentation_says(
     understood: str, product: str
 ) -> None:
@@ -141,11 +142,27 @@ def test_form_that_a_product_takes_without_limiting_rows_is_none() -> None:
     assert found.dialect.limited("select a", 5) == "select a"
 
 
+@pytest.mark.parametrize("rows", [0, 1])
+def test_form_is_relied_on_only_once_a_table_of_more_rows_than_one_has_shown_that_it_limits(rows: int) -> None:
+    database = OneTable([number("ID")], ("ID",), limit="limit 1", rows_=rows)
+    found = engine(database, "jdbc:sap:x", driver="a.Driver")
+
+    found.describe(TableRequest(name="t", table="orders"))
+    by_few = found.dialect.limited("select a", 5)
+    database.rows_ = 2
+    found.describe(TableRequest(name="t", table="orders"))
+
+    assert (by_few, found.dialect.limited("select a", 5)) == ("select a", "select a limit 5")
+
+
 @pytest.mark.parametrize(("refuses", "has_hash"), [("\0", True), ("ora_hash", False)])
 def test_hash_of_the_vendors_documentation_is_used_only_where_the_database_takes_it(
     refuses: str, *, has_hash: bool
 ) -> None:
-    found = engine(OneTable([number("ID")], ("ID",), refuses=refuses), "jdbc:oracle:thin:@h:1:s")
+    database = OneTable([number("ID")], ("ID",), refuses=refuses, rows_=1)
+    found = engine(database, "jdbc:oracle:thin:@h:1:s")
+    found.describe(TableRequest(name="t", table="orders"))
+    database.rows_ = 2
     table = found.describe(TableRequest(name="t", table="orders")).table
 
     assert (found.dialect.hash_predicate((("c0", table.key_columns[0]),), 0, 4) is not None) is has_hash
