@@ -7,13 +7,18 @@ mean; a text that is not faulty here Java may still reject, when the rule runs.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 # Where these stand, brackets are counted otherwise, or not at all: only Java can tell.
 _ONLY_JAVA_TELLS = re.compile(r"\\[Qc]|\(\?[a-zA-Z]*x|\[\^?\]")
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
+# "]" is a letter where a class begins with it; then nothing closes the class.
+_CLOSED_BY_NOTHING = re.compile(r"(?<!\\)\[\^?\][^\]]*\Z")
 # The letters that mean something behind a backslash; of all others Java makes an error.
-_ESCAPES: Final = frozenset("0abdefhknprstuvwxzABDEGHNPRSVWXZ")
+# In a class it makes one of these as well.
+_ESCAPES: Final = frozenset("0abdefhknprstuvwxzABDGHNPRSVWXZ")
+_OUTSIDE_CLASSES: Final = frozenset("bkzABGRXZ123456789")
 _NUMERIC = {
     "0": re.compile(r"[0-7]"),
     "u": re.compile(r"[0-9A-Fa-f]{4}"),
@@ -24,17 +29,30 @@ _REFERENCE = re.compile(r"<([^>]*)>")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _COUNT = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
 _MOST_REPEATED = 2**31 - 1
-# A range of a class, both ends written as themselves.
-_RANGE = re.compile(r"(\\[^A-Za-z0-9]|[^\\\[\]])-(\\[^A-Za-z0-9]|[^\\\[\]])", re.DOTALL)
-# Of \p{…}: names with a prefix or a key (IsLatin, InGreek, script=…) only Java tells.
+# A range of a class: each end one character. Half a surrogate pair and a character's name only Java tells.
+_END = (
+    r"\\(?:0[0-3]?[0-7]{1,2}|x[0-9A-Fa-f]{2}|x\{[0-9A-Fa-f]{1,6}\}|u(?![dD][89a-fA-F])[0-9A-Fa-f]{4}|[tnrfae]|[^A-Za-z0-9])|"
+    r"[^\\\[\]]"
+)
+_RANGE = re.compile(f"({_END})-({_END}|\\\\[dDhHpPsSvVwW])", re.DOTALL)
+_CONTROLS = {"t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27}
+_LAST_CHARACTER = 0x10FFFF
+# Of \p{…}: scripts, blocks and what Unicode says of a letter (IsLatin, InGreek, script=…) only Java tells.
 _CATEGORIES = (
     "Cn Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf L M N Z C P S LC LD L1"
 )
 _POSIX_NAMES = "all ASCII Alnum Alpha Blank Cntrl Digit Graph Lower Print Punct Space Upper XDigit"
 _PROPERTIES: Final = frozenset(f"{_CATEGORIES} {_POSIX_NAMES}".split())
-_PREFIXED = re.compile(r"I[sn].|java[A-Z].|.*=")
+_METHODS = (
+    "LowerCase UpperCase Alphabetic Ideographic TitleCase Digit Defined Letter LetterOrDigit JavaIdentifierStart "
+    "JavaIdentifierPart UnicodeIdentifierStart UnicodeIdentifierPart IdentifierIgnorable SpaceChar Whitespace ISOControl Mirrored"
+)
+_JAVA_METHODS: Final = frozenset(_METHODS.split())
+_ONLY_JAVA_KNOWS = re.compile(r"I[sn].|(?i:sc|script|blk|block)=.")
+_CATEGORY = re.compile(r"(?:gc|general_category)=", re.IGNORECASE)
 _POSIX = re.compile(r"\[:\^?([a-z]+):\]")
 _GROUP = re.compile(r"\?(?:[:=!>]|<[=!]|<([^=!>]*)>|[idmsuxU]*(?:-[idmsuxU]*)?[):])")
+_OPEN_CLASS = "'[' is not closed"
 # What other dialects write, and what Java has for it.
 _OTHERS = {
     "?P<": "(?P<name>…) is Python's: (?<name>…) in Java",
@@ -56,8 +74,9 @@ def regex_fault(regex: str) -> str:
     """
     if posix := _POSIX.search(regex):
         return f"[:{posix[1]}:] stands for its letters in Java: write \\p{{{posix[1].capitalize()}}}"
-    if _ONLY_JAVA_TELLS.search(regex):
-        return ""
+    if only_java := _ONLY_JAVA_TELLS.search(regex):
+        is_open = only_java[0][0] == "[" and _CLOSED_BY_NOTHING.search(regex) and not re.search(r"\\[Qc]|\(\?", regex)
+        return _OPEN_CLASS if is_open else ""
     return _unbalanced(regex) or _Reading(regex).fault()
 
 
@@ -83,7 +102,7 @@ def _unbalanced(regex: str) -> str:
             groups += 1 if char == "(" else -1
             if groups < 0:
                 return "')' closes nothing"
-    return "'[' is not closed" if classes else "'(' is not closed" if groups else ""
+    return _OPEN_CLASS if classes else "'(' is not closed" if groups else ""
 
 
 class _Reading:
@@ -105,13 +124,16 @@ class _Reading:
         return ""
 
     def _read(self, char: str) -> str:
+        if self._classes and char not in "[]":
+            return self._in_class(char)
         if char == "\\":
             return self._escape()
         if char == "[":
             self._classes += 1
             self._at += self._regex[self._at : self._at + 1] == "^"
-        elif self._classes:
-            return self._in_class(char)
+        elif char == "]":
+            self._classes -= self._classes > 0
+            self._repeatable = True
         elif char == "(":
             return self._group()
         elif char in "*+?{":
@@ -121,14 +143,13 @@ class _Reading:
         return ""
 
     def _in_class(self, char: str) -> str:
-        self._classes -= char == "]"
-        self._repeatable = True
-        found = _RANGE.match(self._regex, self._at - 1)
-        if found is None:
-            return ""
-        low, high = (end[-1] for end in found.groups())
-        self._at = found.end()
-        return f"{found[0]} counts down" if high < low else ""
+        if found := _RANGE.match(self._regex, self._at - 1):
+            self._at = found.end()
+            low, high = (_code(end) for end in found.groups())
+            if high is None:
+                return f"{found[0]} ends in many letters"
+            return f"{found[0]} counts down" if low is not None and high < low else ""
+        return self._escape() if char == "\\" else ""
 
     def _escape(self) -> str:
         letter = self._regex[self._at]
@@ -136,6 +157,8 @@ class _Reading:
         self._repeatable = True
         if letter.isascii() and letter.isalpha() and letter not in _ESCAPES:
             return f"\\{letter} means nothing in Java"
+        if self._classes and letter in _OUTSIDE_CLASSES:
+            return f"\\{letter} means nothing within [ ]"
         if letter == "b" and self._regex.startswith("{g}", self._at):  # the edge of a grapheme
             self._at += 3
         if letter == "k":
@@ -144,15 +167,13 @@ class _Reading:
                 return r"\k<name> names no group before it"
             self._at = found.end()
         wanted = _NUMERIC.get(letter) or _NAMED.get(letter)
-        if wanted is not None:
-            argument = wanted.match(self._regex, self._at)
-            if argument is None:
-                return f"\\{letter} lacks what belongs behind it"
-            self._at = argument.end()
-            name = argument[0].strip("{}")
-            if letter in "pP" and name not in _PROPERTIES and not _PREFIXED.match(name):
-                return f"\\{letter}{argument[0]} names no kind of letters that Java knows"
-        return ""
+        if wanted is None:
+            return ""
+        argument = wanted.match(self._regex, self._at)
+        if argument is None:
+            return f"\\{letter} lacks what belongs behind it"
+        self._at = argument.end()
+        return _argument_fault(letter, argument[0])
 
     def _group(self) -> str:
         rest = self._regex[self._at : self._at + 3]
@@ -187,3 +208,45 @@ class _Reading:
         self._at += self._regex[self._at : self._at + 1] in ("?", "+")  # reluctant, possessive
         self._repeatable = False
         return ""
+
+
+def _argument_fault(letter: str, text: str) -> str:
+    name = text.strip("{}")
+    if letter in "pP" and not _is_property(name):
+        return f"\\{letter}{text} names no kind of letters that Java knows"
+    if letter == "N" and not _is_character(name):
+        return f"\\N{text} names no character"
+    return f"\\x{text} is beyond Unicode" if letter == "x" and int(name, 16) > _LAST_CHARACTER else ""
+
+
+def _is_property(name: str) -> bool:
+    r"""Whether Java may know it as \p{…}.
+
+    >>> _is_property("gc=Lu"), _is_property("gc=Xx"), _is_property("javaMirrored"), _is_property("x=y")
+    (True, False, True, False)
+    """
+    name = _CATEGORY.sub("", name, count=1)
+    return name in _PROPERTIES or name.removeprefix("java") in _JAVA_METHODS or _ONLY_JAVA_KNOWS.match(name) is not None
+
+
+def _is_character(name: str) -> bool:
+    """By its name, or, as Java takes it too, by its block and number."""
+    try:
+        unicodedata.lookup(name.strip())
+    except KeyError:
+        return re.search(r" [0-9A-Fa-f]+\s*\Z", name) is not None
+    return True
+
+
+def _code(end: str) -> int | None:
+    r"""The character at an end of a range; None of an escape that stands for many.
+
+    >>> [_code(end) for end in ("a", r"\x61", r"\x{61}", r"\u0061", r"\0141", r"\n", r"\-", r"\d")]
+    [97, 97, 97, 97, 97, 10, 45, None]
+    """
+    if end[0] != "\\" or not end[1].isalnum():
+        return ord(end[-1])
+    letter, digits = end[1], end[2:].strip("{}")
+    if digits:
+        return int(digits, 8 if letter == "0" else 16)
+    return _CONTROLS.get(letter)

@@ -32,32 +32,50 @@ _ELSEWHERE: Final = """
     staatsangehoerigkeit steuerid steuernummer strasse telefonnummer vorname
     ansprechpartner ansprechpartnerin ausweisnr bankverbindung ehepartner emailadresse familienstand geburtsjahr geburtsland
     handy handynr hausnr kontoinhaber kontonr mailadresse mobilnr passnr rufname steuernr telefonnr telnr wohnadresse wohnort
-    codepostal conjoint courriel domicile motdepasse naissance nationalite nomfamille numtel prenom rue salaire sexe
-    cellulare codicefiscale cognome coniuge domicilio indirizzo nascita nazionalita reddito residenza sesso stipendio telefono
+    faxnummer faxnr festnetz festnetznummer fuhrerschein fuehrerschein gebdat kreditkarte kreditkartennummer
+    rentenversicherungsnummer reisepass sozialversicherungsnr svnr
+    codepostal passeport conjoint courriel domicile motdepasse naissance nationalite nomfamille numtel prenom rue salaire sexe
+    cellulare codicefiscale passaporto cognome coniuge domicilio indirizzo nascita nazionalita reddito residenza sesso
+    stipendio telefono
     apellido apellidos calle celular codigopostal contrasena conyuge correo direccion dni genero ingresos movil nacimiento
+    pasaporte
     nacionalidad salario sexo
-    adres adresu dochod haslo imie imiona narodowosc nazwisko obywatelstwo pesel plec telefonu ulica urodzenia urodzenie
+    adres adresu paszport paszportu dochod haslo imie imiona narodowosc nazwisko obywatelstwo pesel plec telefonu ulica
+    urodzenia urodzenie
     wynagrodzenie zamieszkania zamieszkanie
-    adresa cetatenie cnp domiciliu nastere nasterii nationalitate parola prenume salariu strada venit
+    adresa cetatenie cnp domiciliu nastere nasterii nationalitate parola pasaport pasaportului prenume salariu strada venit
+    bankrekening huisnr meisjesnaam paspoort paspoortnummer rijbewijs telefoonnr
     achternaam bsn burgerservicenummer emailadres geboorte geboortedatum geboorteland geboorteplaats geslacht huisnummer
     inkomen mobiel nationaliteit rekeningnummer roepnaam salaris straat straatnaam telefoon telefoonnummer
     tussenvoegsel voornaam wachtwoord woonadres woonplaats
     afm amka diefthynsi dieythynsi eponymo fylo gennisis ithageneia kinito odos onoma tilefono
-    adoszam allampolgarsag bankszamlaszam csaladnev fizetes iranyitoszam jelszo keresztnev lakcim lakohely mobilszam
+    diavatirio onomateponymo patronymo tautotita
+    adoszam allampolgarsag bankszamla bankszamlaszam utlevel utlevelszam csaladnev fizetes iranyitoszam jelszo keresztnev
+    lakcim lakohely mobilszam
     szuletes szuletesi tajszam telefonszam utca utonev vezeteknev
     apelido cep cpf endereco morada nacionalidade nascimento nif rua senha sobrenome telefone telemovel
     bydliste heslo jmeno krestni mobil narodnost narozeni obcanstvi pohlavi prijmeni psc rodnecislo ulice
+    korkort postadress postnr telefonnr
     adress bankkonto bostadsadress efternamn epostadress fodelsedag fodelsedatum fodelseort fornamn gata gatuadress
     hemadress losenord mobilnummer nationalitet personnummer postnummer
 """
-_GREEK: Final = "αμκα αφμ γεννησης γεννηση διευθυνση εθνικοτητα επωνυμο κινητο μισθος οδος ονομα τηλεφωνο φυλο"
+_GREEK: Final = """
+    αμκα αφμ γεννησης γεννηση διαβατηριο διευθυνση εθνικοτητα επωνυμο κινητο μισθος οδος ονομα ονοματεπωνυμο πατρωνυμο
+    ταυτοτητα τηλεφωνο φυλο
+"""
 # Words that only together name what belongs to a person.
 _TOGETHER: Final = """
-    account_number card_number credit_card driver_licence driver_license drivers_licence drivers_license national_id postal_code
+    account_number card_number credit_card driver_licence driver_license drivers_licence drivers_license national_id
+    postal_code
     social_security tax_id
     code_postal codice_fiscale codice_postale cod_postal codigo_postal de_passe kod_pocztowy mot_passe nom_famille numero_secu
-    rodne_cislo
+    anyja_neve carta_identita cartao_cidadao carte_identitate carte_identite cislo_op cislo_pasu cislo_uctu compte_bancaire
+    cont_bancar conto_corrente cuenta_bancaria dowod_osobisty fecha_nac geb_datum numer_konta numero_conta numero_cuenta
+    numero_portable patente_guida rodne_cislo
+    szemelyi_szam
 """
+# Words that together name no person's.
+_ELSE: Final = "address_space birth_rate email_template fax_machine mobile_app phone_model street_light zip_file"
 # What is written as one word, in catalogues of capitals above all.
 _RUN_TOGETHER: Final = ("email", "birthdate", "dateofbirth", "phonenumber", "surname", "firstname", "lastname")
 _ADDRESSES: Final = ("emailaddr", "mailaddr")
@@ -79,6 +97,7 @@ _PEOPLE: Final = ("applicant", "contact", "first", "given", "holder", "last", "m
 PERSONAL_WORDS: Final = frozenset((*_PERSONAL.split(), *_ELSEWHERE.split()))
 _KNOWN: Final = PERSONAL_WORDS | frozenset(_GREEK.split())
 _THINGS: Final = frozenset(_NAMED_THINGS.split())
+_PARTS_OF_THINGS: Final = frozenset(tuple(pair.split("_")) for pair in _ELSE.split())
 _PAIRS: Final = frozenset(tuple(pair.split("_")) for pair in _TOGETHER.split())
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -97,6 +116,8 @@ def is_personal(column: str) -> bool:
     """
     words = list(split_words(without_accents(column)))
     pairs = set(pairwise(words))
+    of_things = {word for pair in pairs & _PARTS_OF_THINGS for word in pair}
+    words = [word for word in words if word not in of_things]
     # Several of them at the end of a name: `customer_emails`, and not `emails_sent_by`.
     known = {*words, *(word.removesuffix(plural) for word in words[-1:] for plural in ("s", "es"))}
     if not known.isdisjoint(_KNOWN) or not pairs.isdisjoint(_PAIRS):
