@@ -25,7 +25,7 @@ from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
 from hudi_reconcile.core.tables.odd_keys import KeyMixing
 from hudi_reconcile.ports import Frame, KeysOf, RowFiles
-from hudi_reconcile.sql.record_keys import render_odd, render_worded, render_words, text_literal
+from hudi_reconcile.sql.record_keys import render_misplaced, render_odd, render_worded, render_words, text_literal
 
 
 def build_findings(
@@ -89,12 +89,13 @@ ODD_KEY = FindingKind.ODD_KEY.value
 
 
 def _is_odd(shape: ComparisonShape) -> str:
-    """Whether the key is odd as the lake has it, or else as it would be written; as SQL."""
+    """Whether the key is odd as the lake has it, or else as it would be written, or the place that it would have; as SQL."""
     key = shape.agreement.key
     pairs = zip(key, lake_values(key), source_values(key), strict=True)
     parts = [(f"if(lake_row is null, cast({ours} as {item.written_type}), {theirs})", item.lake_type)
              for item, theirs, ours in pairs]  # fmt: skip
-    return render_odd([item.column.lake_name for item in key], parts, shape.agreement.mixing)
+    odd = render_odd([item.column.lake_name for item in key], parts, shape.agreement.mixing)
+    return f"({odd} or {render_misplaced(source_values(shape.agreement.places))})"
 
 
 # What is equal needs nothing, and what moves is not judged.
@@ -103,15 +104,18 @@ _WORDS, _ALIKE = "hr_words", "hr_alike"
 
 
 def hold_odd(found: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonShape, table: str) -> DataFrame:
-    """The findings, those of odd keys and of keys that are spelled like one of kind `odd_key`. Materialised where it changed.
+    """The findings, those of odd keys and places, and of keys that are spelled like an odd one, of kind `odd_key`.
+
+    Materialised where it changed.
 
     `lake` gives all the lake's rows: called only where a finding's key is written with one of Hudi's words.
     """
-    if shape.agreement.mixing is KeyMixing.NONE:
+    mixing = shape.agreement.mixing
+    if mixing is KeyMixing.NONE and not shape.agreement.places:
         return found
     worded = f"{_IS_OPEN} and not {ODD_KEY} and ({render_worded(shape.key_names)})"
     odd_rows, worded_rows = found.selectExpr(f"count_if({_IS_OPEN} and {ODD_KEY})", f"count_if({worded})").collect()[0]
-    alike = worded_rows and (odd_rows or shape.agreement.mixing is KeyMixing.SHARED)
+    alike = mixing is not KeyMixing.NONE and worded_rows and (odd_rows or mixing is KeyMixing.SHARED)
     if not odd_rows and not alike:
         return found
     marked = _mark_alike(found, lake, shape) if alike else found.withColumn(_ALIKE, F.lit(False))

@@ -28,8 +28,8 @@ from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER, LockProvide
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, describe_failure, list_causes, roll_back
 from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.odd_rows import spell_keys
 from hudi_reconcile.lake.options import locked_options
-from hudi_reconcile.lake.schema import spell_keys
 from hudi_reconcile.lake.timeline import COMMIT, PREFIX, find_commit, writers_in_flight
 
 _COMMIT_TIME = re.compile(r"\b\d{17}\b")

@@ -32,20 +32,11 @@ from hudi_reconcile.lake.bridge import Timeline, has_classes, skip_probes
 from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import hinder_changelog
+from hudi_reconcile.lake.odd_rows import check_types, check_values, has_mixed_keys, leave_out_odd
 from hudi_reconcile.lake.options import Index, WriteOptions, Writer, create_options, overwrite_options
 from hudi_reconcile.lake.reads import SnapshotReader, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
-from hudi_reconcile.lake.schema import (
-    as_new_table,
-    as_table,
-    check_types,
-    check_values,
-    derived_value,
-    has_mixed_keys,
-    lake_rows,
-    leave_out_odd,
-    list_columns,
-)
+from hudi_reconcile.lake.schema import as_new_table, as_table, derived_value, lake_rows, list_columns
 from hudi_reconcile.lake.table import SCHEMA, add_file_types, build_lake_table, has_table, read_properties
 from hudi_reconcile.lake.timeline import (
     KEYS,
@@ -167,7 +158,7 @@ class HudiLake:
         read_seq: int,
         shape: BatchShape = AS_SOURCE,
     ) -> Batch:
-        """Source rows `c0, c1, …` as full lake images, those of odd keys held back where a table is named."""
+        """Source rows `c0, c1, …` as full lake images, those of odd keys and places held back where a table is named."""
         images = lake_rows(_spark(rows), columns, partition_by, read_seq, shape)
         if shape.into is None:
             return Batch(Frame(images))

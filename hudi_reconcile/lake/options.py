@@ -17,8 +17,9 @@ from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.correct import CorrectionBatch, prepare
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign_table import ForeignTable
+from hudi_reconcile.lake.odd_rows import check_values, leave_out_odd, spelled_key
 from hudi_reconcile.lake.reads import read_newest, redact_failures
-from hudi_reconcile.lake.schema import as_table, check_values, leave_out_odd, spelled_key
+from hudi_reconcile.lake.schema import as_table
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
 from hudi_reconcile.ports import Corrective, Frame, NewTable
 

@@ -44,12 +44,12 @@ class BatchShape:
     """Where a batch's columns are not the source's: `dropped` are the lake's that the source no longer has, NULL in every row.
 
     `left_out` are source columns, by lake name, that the lake does not have yet. `into` is the table that is to take the rows,
-    where rows of odd keys are to be held back; None where all of them are wanted.
+    where rows of odd keys and places are to be held back; None where all of them are wanted.
     """
 
     dropped: tuple[LakeColumn, ...] = ()
     left_out: frozenset[str] = frozenset()
-    into: LakeTable | None = None
+    into: LakeTable | NewTable | None = None
 
 
 AS_SOURCE = BatchShape()
@@ -57,7 +57,10 @@ AS_SOURCE = BatchShape()
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Full lake images. `odd_rows` more were held back: the table does not tell their keys apart; at most five are named."""
+    """Full lake images. `odd_rows` more were held back: the table does not tell their keys or places from others.
+
+    At most five keys are named.
+    """
 
     rows: Frame
     odd_rows: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hudi_reconcile.core.tables.odd_keys import EMPTY_WORD, NULL_WORD, KeyMixing, joint_names
+from hudi_reconcile.core.tables.odd_keys import EMPTY_WORD, NULL_PLACES, NULL_WORD, KeyMixing, joint_names
 
 
 def text_literal(text: str) -> str:
@@ -27,6 +27,12 @@ def render_odd(names: Sequence[str], parts: Sequence[tuple[str, str]], mixing: K
         for name in joint_names(names, place, mixing)
     ]
     return f"({blank} or {' or '.join(f'coalesce({one}, false)' for one in (*words, *joints))})"
+
+
+def render_misplaced(texts: Sequence[str]) -> str:
+    """Whether one of a row's partition values, texts as SQL, is one that readers would see as NULL; never NULL."""
+    places = ", ".join(text_literal(place) for place in NULL_PLACES)
+    return " or ".join(f"coalesce({text} in ({places}), false)" for text in texts) or "false"
 
 
 def render_words(parts: Sequence[str]) -> str:

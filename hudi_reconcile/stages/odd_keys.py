@@ -1,4 +1,4 @@
-"""What a result says of rows that were held back, since Hudi would take their keys for others (`core/tables/odd_keys.py`)."""
+"""What a result says of rows that were held back, since Hudi would take them for others (`core/tables/odd_keys.py`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from collections.abc import Sequence
 
 from hudi_reconcile.core.result_parts import Unverified
 
-_WHY = "Hudi's record key in this table does not tell their keys from others, so they are neither written nor deleted"
-_ANYTHING = "a new lake.path takes any text as a key, or leave them out with source.where"
+_WHY = (
+    "Hudi does not tell their keys from others in this table, or their partition value (empty, or Hive's word for NULL) from "
+    "NULL, so they are neither written nor deleted"
+)
+_ANYTHING = (
+    "a new lake.path takes any text as a key, and with another lake.partition_by any text there; "
+    "or leave them out with source.where"
+)
 
 
 def unjudged_keys(table: str, rows: int, where: str = "") -> tuple[Unverified, ...]:

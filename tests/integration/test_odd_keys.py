@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.tables.odd_keys import record_key
 from tests.integration.foreign import KEYGEN, Maker
-from tests.integration.project import Project, Ran, in_lake
+from tests.integration.project import Project, Ran, in_lake, in_source
 from tests.support.mariadb import MariaDatabase
 from tests.support.postgres import Database
 
@@ -290,3 +290,85 @@ def test_double_of_mariadb_is_a_key_by_its_text_in_a_table_of_ours(
     assert (applied.code, proved.code) == (0, 0), (applied, proved)
     in_text = "select cast(k + 0e0 as char), note from orders"
     assert sorted(in_lake(spark, project, "k", "note")) == sorted(tuple(row) for row in maria.query(in_text))
+
+
+NO_PLACE = ("", "__HIVE_DEFAULT_PARTITION__")
+
+
+@pytest.mark.parametrize("mode", ["stream", "pushdown"])
+def test_row_whose_partition_value_hudi_takes_for_null_is_held_back_and_the_rest_is_pulled_and_corrected(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str
+) -> None:
+    project = Project.of(tmp_path, pg, capsys)
+    project.settings["lake"]["partition_by"] = ["region"]
+    project.settings["sweep"] = {"mode": mode}
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%"}
+    pg.execute(
+        "create table orders (order_id int primary key, region text, note text, updated_at timestamp)",
+        "insert into orders select i, case i when 1 then '' when 2 then '__HIVE_DEFAULT_PARTITION__' when 3 then null else "
+        "'eu' end, 'old', '2025-01-01' from generate_series(1, 9) i",
+    )
+
+    pulled = project.json("pull")
+    swept = project.json("sweep")
+    named = {one["key"]["order_id"] for one in project.findings("--kind", "odd_key")}
+    pg.execute(
+        "update orders set region = '' where order_id = 4",
+        "update orders set note = 'silent' where order_id in (1, 5)",
+        "delete from orders where order_id in (2, 6)",
+        "insert into orders values (10, '', 'next', '2025-01-02'), (11, 'us', 'next', '2025-01-02')",
+    )
+    drift = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes", "--accept", "same_column_share")
+    nightly = project.json("run")
+    pg.execute(f"update orders set region = 'eu' where region in {NO_PLACE}")
+    healed = project.json("run", "--apply")
+
+    counts = pulled.table["pull"]
+    assert (pulled.code, pulled.table["outcome"], counts["rows"], counts["odd_rows"]) == (3, "unverified", 7, 2), pulled
+    (gap,) = pulled.table["unverified"]
+    assert ("partition" in gap["why"], '["1"]' in gap["why"], "lake.partition_by" in gap["fix"]) == (True, True, True)
+    assert (swept.code, held(swept), named) == (3, (2, ["rows"]), {1, 2}), swept
+    assert (drift.code, drift.drift, held(drift)[0]) == (1, {"updated_without_watermark": 1, "deleted": 1}, 3), drift
+    assert (applied.code, applied.table["corrections"]["applied"]) == (3, 2), applied
+    assert (nightly.code, held(nightly)[0], nightly.table["pull"]["rows"]) == (3, 3, 1), nightly
+    assert healed.code == 0, healed
+    assert in_lake(spark, project, "order_id", "region", "note") == in_source(project, "order_id", "region", "note")
+
+
+@pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
+def test_row_that_another_tool_wrote_without_its_partition_value_is_held_back_and_deleted_when_the_source_does(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    project = Project.of(tmp_path, pg, capsys)
+    pg.execute(
+        "create table orders (order_id bigint primary key, region text, note text, updated_at timestamp)",
+        "insert into orders select i, case i when 1 then '' when 2 then '' when 3 then null else 'eu' end, 'old', "
+        "'2025-01-01' from generate_series(1, 6) i",
+    )
+    rows = (
+        "select order_id, case when order_id in (1, 2) then '' when order_id = 3 then null else 'eu' end region, 'old' note, "
+        "timestamp'2025-01-01' updated_at from (select id order_id from range(1, 7))"
+    )
+    by_region = {"hoodie.datasource.write.partitionpath.field": "region"}
+    Maker("plain Spark", kind, 9, "updated_at", options=by_region).make(spark, project, rows)
+    project.settings["lake"]["adopt"] = True
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%", "savepoint": "never"}
+    seen = dict(cast("list[tuple[int, str | None]]", in_lake(spark, project, "order_id", "region")))
+
+    swept = project.json("sweep")
+    pg.execute("delete from orders where order_id = 2", "update orders set note = 'silent' where order_id in (3, 4)")
+    pg.execute("update orders set note = 'next', updated_at = '2025-01-02' where order_id in (1, 5)")
+    pulled = project.json("pull")
+    drift = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes", "--accept", "same_column_share")
+    again = project.json("sweep")
+
+    assert seen[1] is None, "what Hudi's readers see of an empty partition value"
+    assert (swept.code, held(swept)) == (3, (2, ["rows"])), swept
+    assert (pulled.code, pulled.table["pull"]["odd_rows"], pulled.table["pull"]["rows"]) == (3, 1, 1), pulled
+    assert (drift.code, drift.drift, held(drift)[0]) == (1, {"updated_without_watermark": 2, "deleted": 1}, 1), drift
+    assert (applied.code, applied.table["corrections"]["applied"]) == (3, 3), applied
+    assert (again.code, held(again)[0]) == (3, 1), again
+    notes_now = dict(cast("list[tuple[int, str]]", in_lake(spark, project, "order_id", "note")))
+    assert notes_now == {1: "old", 3: "silent", 4: "silent", 5: "next", 6: "old"}

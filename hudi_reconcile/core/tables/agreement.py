@@ -6,7 +6,7 @@ Where the lake holds fewer digits than the source, both meet on the lake's: the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -58,7 +58,10 @@ class ComparedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What is compared, what names the row and whether Hudi mixes such names up, and what is not compared and why."""
+    """What is compared, what names the row and whether Hudi mixes such names up, and what is not compared and why.
+
+    `places` are the texts that the row's partition path is made of.
+    """
 
     columns: tuple[ComparedColumn, ...]
     key: tuple[ComparedColumn, ...]
@@ -67,6 +70,7 @@ class Agreement:
     incrementing: ComparedColumn | None = None
     version: ComparedColumn | None = None
     mixing: KeyMixing = KeyMixing.NONE
+    places: tuple[ComparedColumn, ...] = ()
 
     @property
     def moving(self) -> tuple[ComparedColumn, ...]:
@@ -122,7 +126,12 @@ def agree(
         incrementing=None if incrementing is None else met.get(incrementing),
         version=None if source.version is None else ComparedColumn(len(source.columns), source.version, ""),
         mixing=choose_mixing(source.key_columns, is_owned=lake.owned, is_spelled=lake.spelled),
+        places=_places(met.values(), lake),
     )
+
+
+def _places(met: Iterable[ComparedColumn], lake: LakeTable) -> tuple[ComparedColumn, ...]:
+    return tuple(one for one in met if one.column.lake_name in lake.partition_fields and one.lake_type == "string")
 
 
 def drop_columns(source: SourceTable, excluded: frozenset[str]) -> SourceTable:

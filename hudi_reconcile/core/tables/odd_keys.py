@@ -1,4 +1,4 @@
-"""Keys that Hudi's own record key does not tell apart: which are odd, and which others would be taken for them. Pure.
+"""Record keys and partition values that Hudi takes for others: which are odd, and which keys are taken for them. Pure.
 
 Hudi 1.2.0 joins the parts of a key as `a:1,b:2` without any escape, writes a NULL part and an empty one as words, and takes no
 key that is blank throughout. `sql/record_keys.py` renders the same for Spark; a test holds both together.
@@ -11,8 +11,11 @@ from enum import StrEnum
 
 from hudi_reconcile.core.tables.key_encoding import needs_spelling
 from hudi_reconcile.core.tables.kinds import Column
+from hudi_reconcile.core.tables.partitions import DEFAULT
 
 NULL_WORD, EMPTY_WORD = "__null__", "__empty__"
+# Partition values that readers see as NULL, whatever was written: all three have one folder.
+NULL_PLACES = ("", DEFAULT)
 
 
 class KeyMixing(StrEnum):

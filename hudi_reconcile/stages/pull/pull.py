@@ -244,12 +244,13 @@ def _write(
     )
     checkpoint = start.watermark.written(blank, reached)
     # A replacement of another tool's table would take the odd rows that this holds back out of it.
-    into = done.existing if land is None or (done.existing and done.existing.owned) else None
+    new = _new_table(job, start.table)
+    into = (done.existing or new) if land is None or (done.existing and done.existing.owned) else None
     shape = replace(start.shape, into=into)
     batch = lake.build_batch(staged.frame, start.table.columns, job.lake.partition_by, read_seq, shape)
     labels = job.labels("pull")
     if done.existing is None:
-        instant = lake.create(batch.rows, _new_table(job, start.table), checkpoint, labels)
+        instant = lake.create(batch.rows, new, checkpoint, labels)
     elif land is not None:
         instant = land(batch.rows, checkpoint, labels)
     else:

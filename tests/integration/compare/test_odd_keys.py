@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.tables.odd_keys import KeyMixing, is_odd, spell_words
-from hudi_reconcile.sql.record_keys import render_odd, render_worded, render_words
+from hudi_reconcile.core.tables.odd_keys import NULL_PLACES, KeyMixing, is_odd, spell_words
+from hudi_reconcile.sql.record_keys import render_misplaced, render_odd, render_worded, render_words
 
 NAMES = ("a", "b", "c")
 PARTS = (None, "", "1", "__null__", "__empty__", "1,b:1", "x,c:", "'\\")
@@ -32,3 +32,14 @@ def test_part_of_another_type_is_never_odd_but_may_be_blank(spark: SparkSession)
     odd = render_odd(NAMES[:2], [("a", "int"), ("b", "string")], KeyMixing.SHARED)
 
     assert [row[0] for row in rows.selectExpr(odd).collect()] == [False, False, True, False]
+
+
+def test_place_is_odd_where_any_of_its_texts_is_one_that_readers_see_as_null(spark: SparkSession) -> None:
+    texts = (None, "x", " ", *NULL_PLACES)
+    rows = spark.createDataFrame(list(product(texts, repeat=2)), "a string, b string")
+
+    found = rows.selectExpr("a", "b", render_misplaced(("a", "b")), render_misplaced(())).collect()
+
+    assert [(either, no_text) for a, b, either, no_text in found] == [
+        (a in NULL_PLACES or b in NULL_PLACES, False) for a, b, *_ in found
+    ]
