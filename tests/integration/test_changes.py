@@ -52,6 +52,9 @@ def test_changes_tell_pulls_from_corrections_and_each_correction_by_its_run_plan
     }
     assert not any(name.startswith("_hoodie") for name in paid["after"])
     assert "secret" not in paid["after"]
+    assert [one["masked"] for one in found] == [["note", "secret"]] * len(found)
+    events = changes(project, "--type", "full-delta", "--format", "debezium")
+    assert [one["source"]["masked"] for one in events] == [["note", "secret"]] * len(found)
     assert len(paid["after"]["note"]) == 64
     assert paid["before"]["note"] == paid["after"]["note"]
     assert (corrected[1]["after"], corrected[2]["before"]) == (None, None)

@@ -74,7 +74,7 @@ def told_story(
 
 
 def changes(project: Project, *arguments: str) -> list[dict[str, Any]]:
-    ran = project.run("changes", "-t", "orders", *arguments, "--format", "ndjson")
+    ran = project.run("changes", "-t", "orders", "--format", "ndjson", *arguments)
     assert ran.code == 0, ran
     assert not any(word in ran.out + ran.err for word in HIDDEN)
     return [json.loads(line) for line in ran.out.splitlines()]
