@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -54,6 +55,30 @@ def test_example_of_the_page_corrects_a_table_and_prints_what_the_command_line_k
     assert run_id == json.loads((Path(report).parent / "result.json").read_text())["run_id"]
     assert in_lake(spark, project, "order_id", "note") == in_source(project, "order_id", "note")
     assert project.run("audit", "verify").code == 0
+
+
+def test_notebook_of_the_examples_finds_a_deleted_row_and_corrects_it(
+    spark: SparkSession, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert project.run("pull").code == 0
+    project.database.execute("delete from orders where order_id = 3")
+    monkeypatch.chdir(project.folder)
+    notebook = json.loads((ROOT / "examples" / "notebook" / "morning_after.ipynb").read_text("utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    project.captured.readouterr()
+
+    names: dict[str, Any] = {}
+    for cell in cells:
+        exec(cell, names)  # noqa: S102 - the example's own
+
+    out = project.captured.readouterr().out
+    assert "orders drift {'deleted': 1}\norders 0 1 []\n" in out
+    assert '|d  |{"order_id":3}|deleted|' in out
+    assert [names[shown].outcome for shown in ("found", "done")] == ["drift", "corrected"]
+    assert in_lake(spark, project, "order_id", "note") == in_source(project, "order_id", "note")
+    for cell in cells:
+        exec(cell, names)  # noqa: S102 - once more, where nothing drifted
+    assert [names[shown].outcome for shown in ("found", "done")] == ["clean", "clean"]
 
 
 @pytest.mark.usefixtures("spark")

@@ -6,18 +6,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.docs import ROOT, TOOL
-from tests.unit.report.stories import all_stories
+from tests.integration.project import Project
+from tests.support.docs import ROOT
+from tests.support.postgres import Database
 
 pytestmark = pytest.mark.timeout(3600)  # Airflow is two hundred packages
 EXAMPLES = ROOT / "examples"
-STORIES = {name: story.run for name, story in all_stories().items()}
 IN_DAGSTER = """
 import json, runpy, sys
 from dagster import DagsterInstance, asset, materialize
@@ -41,6 +41,38 @@ for task in dag.tasks:
         ends[task.task_id] = type(error).__name__
 print(json.dumps({"tasks": list(dag.task_ids), "ends": ends}))
 """
+IN_JUPYTER = """
+import json, sys
+import nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], as_version=4)
+nbformat.validate(notebook)
+NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+print(json.dumps({
+    "html": [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})],
+    "text": "".join(output.get("text", "") for output in outputs),
+    "errors": [output["ename"] for output in outputs if output["output_type"] == "error"],
+}))
+"""
+RULES = """version: 1
+table: orders
+rules: [{id: o-1, check: not_null, column: note}]
+"""
+
+
+@pytest.fixture
+def project(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    """A table that is pulled, with a rule that it keeps."""
+    pg.execute(
+        "create table orders (order_id bigint primary key, note text, updated_at timestamp not null)",
+        "insert into orders select i, 'n' || i, timestamp '2025-01-01' + i * interval '1 hour' from generate_series(1, 40) i",
+    )
+    project = Project.of(tmp_path, pg, capsys)
+    (tmp_path / "rules.yaml").write_text(RULES)
+    project.settings["rules"] = "rules.yaml"
+    assert project.run("pull").code == 0
+    return project
 
 
 def venv(folder: Path, *packages: str) -> Path:
@@ -59,44 +91,73 @@ def venv(folder: Path, *packages: str) -> Path:
     return folder / "bin"
 
 
-def said(command: list[str], folder: Path, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The last line that a command prints, as JSON, beside a `hudi-reconcile` that answers with a document."""
-    (folder / "answer.json").write_text(json.dumps(dict(answers)))
-    tool = folder / TOOL
-    tool.write_text(f"#!/bin/sh\ncat {folder}/answer.json\nexit {answers['exit_code']}\n")
-    tool.chmod(0o755)
-    home = {"HOME": str(folder), "AIRFLOW_HOME": str(folder), "DAGSTER_HOME": "", "DAGSTER_DISABLE_TELEMETRY": "yes"}
-    environ = {**os.environ, **home, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+def beside_the_tool(folder: Path, *packages: str) -> str:
+    """The Python of a venv with the packages, which finds the tool and all that it needs behind its own."""
+    python = venv(folder, *packages) / "python"
+    (path,) = folder.glob("lib/python*/site-packages")
+    (path / "tool.pth").write_text("\n".join([sysconfig.get_paths()["purelib"], str(ROOT)]))
+    return str(python)
+
+
+def said(command: list[str], project: Project, **more: str) -> dict[str, Any]:
+    """The last line that a command prints, as JSON."""
+    folder = str(project.folder)
+    home = {"HOME": folder, "AIRFLOW_HOME": folder, "DAGSTER_HOME": "", "DAGSTER_DISABLE_TELEMETRY": "yes"}
+    environ = {**os.environ, **home, "RECONCILE_CONFIG": str(project.write_config()), **more}
     done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def test_dagster_tells_what_the_tool_says(tmp_path: Path) -> None:
-    python = venv(tmp_path / "venv", "dagster==1.13.28") / "python"
-    script = tmp_path / "in_dagster.py"
+def test_dagster_tells_what_the_tool_says(project: Project) -> None:
+    python = beside_the_tool(project.folder / "venv", "dagster==1.13.28")
+    script = project.folder / "in_dagster.py"
     script.write_text(IN_DAGSTER)
-    call = [str(python), str(script), str(EXAMPLES / "dagster" / "reconcile_checks.py")]
+    call = [python, str(script), str(EXAMPLES / "dagster" / "reconcile_checks.py")]
 
-    hold, fail = (said(call, tmp_path, STORIES[story]) for story in ("rules hold", "rules failed"))
+    hold = said(call, project)
+    project.database.execute("update orders set note = 'silent' where order_id = 3")
+    drift = said(call, project)
+    project.database.execute("drop table orders")
+    unknown = said(call, project)
 
     assert hold == {"success": True, "told": {"rules": True, "copy_of_the_source": True}}
-    assert fail == {"success": False, "told": {"rules": False, "copy_of_the_source": False}}
-    unknown = said(call, tmp_path, STORIES["checked"])
-    assert unknown == {"success": False, "told": {}}
+    assert drift == {"success": True, "told": {"rules": True, "copy_of_the_source": False}}
+    assert unknown == {"success": False, "told": {"rules": True}}
 
 
-def test_airflow_fails_a_task_on_any_exit_code_but_0(tmp_path: Path) -> None:
-    python = venv(tmp_path / "venv", "apache-airflow==3.3.2") / "python"
-    script = tmp_path / "in_airflow.py"
+def test_airflow_fails_a_task_on_any_exit_code_but_0(project: Project) -> None:
+    python = venv(project.folder / "venv", "apache-airflow==3.3.2") / "python"
+    script = project.folder / "in_airflow.py"
     script.write_text(IN_AIRFLOW)
     call = [str(python), str(script), str(EXAMPLES / "airflow" / "reconcile_dag.py")]
 
-    clean, drift = (said(call, tmp_path, STORIES[story])["ends"] for story in ("clean", "drift"))
+    project.database.execute("update orders set note = 'silent' where order_id = 3")
+    corrected = said(call, project, RECONCILE_PYTHON=sys.executable)["ends"]
+    project.database.execute("drop table orders")
+    (log,) = project.folder.glob("reports/audit.ndjson")
+    log.write_text(log.read_text().replace('"drift":{', '"drift": {', 1) + "{}")
+    failed = said(call, project, RECONCILE_PYTHON=sys.executable)["ends"]
 
-    assert clean == {"run": "success", "audit": "success"}
-    assert drift == {"run": "AirflowException", "audit": "AirflowException"}
+    assert corrected == {"reconcile": "success", "audit": "success"}
+    assert failed == {"reconcile": "AirflowException", "audit": "AirflowException"}
+
+
+def test_notebook_runs_in_jupyter_and_shows_its_results(project: Project) -> None:
+    python = beside_the_tool(project.folder / "venv", "nbclient==0.10.4", "ipykernel==7.1.0", "nbformat==5.10.4")
+    subprocess.run([python, "-m", "ipykernel", "install", "--prefix", str(project.folder / "venv")], check=True)
+    script = project.folder / "in_jupyter.py"
+    script.write_text(IN_JUPYTER)
+    project.database.execute("delete from orders where order_id = 3")
+
+    found = said([python, str(script), str(EXAMPLES / "notebook" / "morning_after.ipynb")], project)
+
+    assert found["errors"] == []
+    assert "orders drift {'deleted': 1}" in found["text"]
+    assert '{"order_id":3}|deleted' in found["text"].replace(" ", "")
+    assert len(found["html"]) == 2
+    assert project.json("sweep").code == 0
 
 
 def test_workflow_and_cron_job_are_what_their_schemas_say(tmp_path: Path) -> None:

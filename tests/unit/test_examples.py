@@ -61,7 +61,10 @@ def test_call_of_an_example_is_one_that_the_tool_takes(file: str, call: list[str
 
 def test_every_example_calls_the_tool() -> None:
     silent = {"README.md", "hudi-reconcile.timer", "Dockerfile"}
-    elsewhere = {"reconcile_checks.py"}  # test_example_hosts.py looks at how it calls the tool
+    elsewhere = {
+        "reconcile_checks.py",
+        "morning_after.ipynb",
+    }  # they call functions: test_example_hosts.py, test_python.py
 
     assert {name for name, _ in CALLS} == {path.name for path in FILES} - silent - elsewhere
 
@@ -74,6 +77,12 @@ def test_files_are_of_their_kind() -> None:
             parser = configparser.ConfigParser(interpolation=None)
             parser.read(path)
             assert "Unit" in parser.sections()
+        elif path.suffix == ".ipynb":
+            notebook = json.loads(path.read_text("utf-8"))
+            assert (
+                notebook["nbformat"],
+                [cell.get("outputs", []) for cell in notebook["cells"] if cell.get("outputs")],
+            ) == (4, [])
         elif path.suffix == ".py":
             compile(path.read_text("utf-8"), str(path), "exec")
 
