@@ -136,8 +136,8 @@ def test_airflow_fails_a_task_on_any_exit_code_but_0(project: Project) -> None:
     project.database.execute("update orders set note = 'silent' where order_id = 3")
     corrected = said(call, project, RECONCILE_PYTHON=sys.executable)["ends"]
     project.database.execute("drop table orders")
-    (log,) = project.folder.glob("reports/audit.ndjson")
-    log.write_text(log.read_text().replace('"drift":{', '"drift": {', 1) + "{}")
+    (log,) = project.folder.glob("reports/audit.jsonl")
+    log.write_text(log.read_text().replace('"outcome":"corrected"', '"outcome":"clean"'))
     failed = said(call, project, RECONCILE_PYTHON=sys.executable)["ends"]
 
     assert corrected == {"reconcile": "success", "audit": "success"}
