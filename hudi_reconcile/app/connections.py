@@ -206,6 +206,7 @@ def reader_of(config: Config, environ: Environment = os.environ) -> ReadFile:
 def request_session(config: Config) -> SessionRequest:
     """What the config says of Spark and jars."""
     mode, own = JarMode(config.jars.mode), find_own_jars(config.source.url)
-    jars = JarRequest(mode=mode, paths=tuple(config.jars.paths), engine=own)
+    given = config.jars
+    jars = JarRequest(mode=mode, paths=tuple(given.paths), engine=own, executor_folder=given.executor_folder)
     hidden = config.secret_variables - _NEEDED
     return SessionRequest(master=config.spark.master, conf=dict(config.spark.conf), jars=jars, hidden=hidden)

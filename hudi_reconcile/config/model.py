@@ -282,12 +282,18 @@ class JarsConfig(Section):
     paths: Annotated[tuple[LocalPath, ...], LAX] = Field(
         (), description="Jar files, loaded beside the locked ones (mode paths: instead of them)."
     )
+    executor_folder: Text | None = Field(
+        None,
+        description="Folder on each executor's machine with the same jars: loaded from there, not sent at each start.",
+    )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
-        """Mode `paths` needs paths."""
+        """Mode `paths` needs paths; executors look from a working folder of their own."""
         if raw.get("mode") == "paths" and not raw.get("paths"):
             yield ("mode",), "paths needs at least one entry in `jars.paths`"
+        if (folder := raw.text("executor_folder")) is not None and re.fullmatch(r"/[^,:*?#%\s]*", folder) is None:
+            yield ("executor_folder",), "must be a whole path such as /opt/hudi-jars, without blanks and , : * ? # %"
 
 
 class RunConfig(Section):
@@ -407,6 +413,9 @@ class Config(Section):
             if name in seen:
                 yield ("tables", index, "name"), "is the name of another table already; case does not count"
             seen.update({name} - {""})
+        master = raw.section("spark").text("master") or "local"  # null joins a session, whose jars are its own
+        if raw.section("jars").get("executor_folder") is not None and re.fullmatch(r"local(\[.*\])?", master):
+            yield ("jars", "executor_folder"), "says nothing without a cluster as `spark.master`"
         yield from source_sql_findings(raw)
         yield from lake_path_findings([table.section("lake").text("path") for table in tables], raw.folder)
         yield from output_path_findings(

@@ -111,7 +111,7 @@ source:
 # spark:
 #   master: local[*]           # not set under spark-submit
 #   conf: {}                   # further spark.* settings
-# jars: {mode: auto, paths: []}  # auto | packages | paths
+# jars: {mode: auto, paths: [], executor_folder: null}  # auto | packages | paths; executor_folder: docs/cluster.md
 # reports: reports             # one folder for each run, its owner's alone; {path: reports, mode: "0750"}: a group reads too
 # run: {time_limit: null, retries: 2}  # such as 2h: then tables are ended, or not begun, and unverified; docs/stopping.md
 # audit: {key: null, old_keys: [], unsealed_head: null, retention: null, hold: false}  # docs/audit.md

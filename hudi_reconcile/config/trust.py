@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hudi_reconcile.config.model import Config, SourceConfig
+from hudi_reconcile.config.model import Config, JarsConfig, SourceConfig
 from hudi_reconcile.config.source import transport_warning
 
 _BY_DRIVER = "verify the server by the driver's own settings (docs/jdbc.md)"
@@ -31,7 +31,7 @@ class Trust:
 
 def list_trust(config: Config) -> tuple[Trust, ...]:
     """All that this config gives up, in the order of its keys; nothing for a config that leaves every check on."""
-    return (*_of_source(config.source), *_of_spark(config.spark.conf))
+    return (*_of_source(config.source), *_of_spark(config.spark.conf), *_of_jars(config.jars))
 
 
 def sentences(config: Config) -> tuple[str, ...]:
@@ -57,4 +57,13 @@ def _of_spark(conf: Mapping[str, str]) -> Iterator[Trust]:
             "spark.conf",
             f"spark.conf sets {', '.join(given)}: code is loaded that nobody hashed and no result names",
             "list the files in jars.paths instead",
+        )
+
+
+def _of_jars(jars: JarsConfig) -> Iterator[Trust]:
+    if jars.executor_folder is not None:
+        yield Trust(
+            "jars.executor_folder",
+            f"jars.executor_folder: executors load what lies in {jars.executor_folder}, known by its name, not its hash",
+            "remove jars.executor_folder, and each start sends the hashed files",
         )

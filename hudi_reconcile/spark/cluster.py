@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import ZipFile
 
 from hudi_reconcile.core.errors import ExecutorLostError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -84,6 +85,40 @@ def follow_cluster(
         time.sleep(_POLL_SECONDS)
     if SHUFFLES not in conf:
         spark.conf.set(SHUFFLES, str(shuffle_partitions(spark.sparkContext.defaultParallelism)))
+
+
+def refuse_missing_jars(spark: SparkSession, jars: Sequence[str], there: Sequence[str]) -> None:
+    """Raises UsageError where an executor has a class of one of these jars from no file of the name that is to be `there`.
+
+    A jar of another version would answer, and write, by other rules. By name, since Java names what a link leads to. Without
+    Hudi's jar an executor ends no task at all: a class of it is named by the session's settings.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    fix = "put the files of `hudi-reconcile jars list` there on each machine, or leave jars.executor_folder out"
+    looks = [f"reflect('java.lang.ClassLoader', 'getSystemResource', '{_name_class(jar)}')" for jar in jars]
+    tasks = max(1, spark.sparkContext.defaultParallelism) * _TASKS_PER_CORE
+    try:
+        rows = (
+            spark.range(0, tasks, 1, tasks).selectExpr(*(f"{look} as c{n}" for n, look in enumerate(looks))).collect()
+        )
+    except Py4JJavaError as error:
+        raise UsageError(f"jars.executor_folder: no task ends on executors with {', '.join(there)}", fix=fix) from error
+    found = [set(map(str, urls)) for urls in zip(*rows, strict=True)]
+    missing = [
+        file for file, urls in zip(there, found, strict=True) if any(f"/{Path(file).name}!" not in url for url in urls)
+    ]
+    if missing:
+        raise UsageError(
+            f"jars.executor_folder: an executor has no {', '.join(missing)}, or has its classes from another file",
+            fix=fix,
+        )
+
+
+def _name_class(jar: str) -> str:
+    """The path of a class in a jar."""
+    with ZipFile(jar) as archive:
+        return next(name for name in archive.namelist() if re.fullmatch(r"(?!META-INF|module-info)[\w/]+\.class", name))
 
 
 def count_executors(spark: SparkSession) -> int:

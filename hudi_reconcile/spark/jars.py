@@ -72,12 +72,14 @@ class Jar:
 class JarRequest:
     """The config's `jars`: the mode, and files to load beside, or with `paths` instead of, the locked ones.
 
-    `engine` is the kind of source, where that has a jar of its own.
+    `engine` is the kind of source, where that has a jar of its own. `executor_folder` has the same files on the machine of each
+    executor, which are then not sent.
     """
 
     mode: JarMode = JarMode.AUTO
     paths: tuple[Path, ...] = ()
     engine: str = ""
+    executor_folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

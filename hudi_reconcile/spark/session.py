@@ -28,7 +28,14 @@ from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
 from hudi_reconcile.core.safe_text import of_message, read_message
 from hudi_reconcile.spark import jvm as gateway
 from hudi_reconcile.spark.class_archive import ClassArchive, find_archive, is_usable, list_parts
-from hudi_reconcile.spark.cluster import chain_of, explain_lost_rows, follow_cluster, is_from_java, read_machine
+from hudi_reconcile.spark.cluster import (
+    chain_of,
+    explain_lost_rows,
+    follow_cluster,
+    is_from_java,
+    read_machine,
+    refuse_missing_jars,
+)
 from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, cache_folder, list_jars, locked_jars, verify
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
 from hudi_reconcile.spark.scratch import Scratch, make_scratch, scratch_folder
@@ -41,6 +48,7 @@ from hudi_reconcile.spark.settings import (
     Launch,
     Machine,
     is_local,
+    place_jars,
     scratch_options,
     session_conf,
 )
@@ -171,9 +179,10 @@ def _launch(
         session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
         java = find_java(environ)
         jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]
-        class_path = jars if is_local(master) and not any(":" in jar for jar in jars) else []
-        archive = _find_archive(request, java, class_path, environ) if class_path else None
-        launch = replace(launch, jars=[] if class_path else jars, java_options=archive.option if archive else "")
+        class_path, sent, executor_jars = place_jars(jars, request.jars.executor_folder, master)
+        archive = _find_archive(request, java, class_path, environ) if class_path and is_local(master) else None
+        launch = replace(launch, jars=sent, executor_jars=executor_jars)
+        launch = replace(launch, java_options=archive.option if archive else "")
         conf = session_conf(request.conf, launch, machine)
         locks = [archive.lock] if archive is not None and archive.lock is not None else []
         try:
@@ -184,12 +193,14 @@ def _launch(
         jvm = replace(jvm, writes_archive=bool(locks))
     if is_local(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark takes any python3 on PATH
-    spark = _make_context(jvm, conf, request.conf, master)
+    spark = _make_context(jvm, conf, request.conf, master, executor_jars)
     jvm.output.pass_on()
     return spark, java, jvm
 
 
-def _make_context(jvm: gateway.Jvm, conf: Mapping[str, str], user: Mapping[str, str], master: str) -> SparkSession:
+def _make_context(
+    jvm: gateway.Jvm, conf: Mapping[str, str], user: Mapping[str, str], master: str, executor_jars: Sequence[str]
+) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -198,6 +209,8 @@ def _make_context(jvm: gateway.Jvm, conf: Mapping[str, str], user: Mapping[str, 
         spark = SparkSession(context)
         if not is_local(master):
             follow_cluster(spark, user, master)
+            if executor_jars:
+                refuse_missing_jars(spark, jvm.class_path, executor_jars)
     except BaseException as error:
         gateway.end(jvm.gateway)
         _forget_gateway()

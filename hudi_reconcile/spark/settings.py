@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hudi_reconcile.core.errors import UsageError, fold
 
@@ -65,6 +66,7 @@ _DEFAULTS = {
 
 _GIB = 1 << 30
 _LOCAL_TRIES = 3
+_EXECUTOR_PATH = "spark.executor.extraClassPath"
 _OURS = {
     "spark.master": "spark.master of the config, one level up",
     "spark.jars": "jars.paths, where each file is hashed and reported",
@@ -84,13 +86,14 @@ class Launch:
     """What goes into a JVM that we start ourselves: its master, its jars, its log settings, its scratch folder (0700).
 
     `short`: the run handles few rows, so that compiling quickly is worth more than compiling well. `jars` are those that
-    Spark hands on, `java_options` what the JVM is told beside ours.
+    Spark hands on, `executor_jars` those on each executor's machine, `java_options` what the JVM is told beside ours.
     """
 
     master: str
     log_settings: str
     scratch: str
     jars: Sequence[str] = ()
+    executor_jars: Sequence[str] = ()
     java_options: str = ""
     short: bool = False
 
@@ -106,6 +109,8 @@ def session_conf(user: Mapping[str, str], launch: Launch | None, machine: Machin
     conf[_EXTENSIONS] = _with_item(user.get(_EXTENSIONS, ""), HUDI_EXTENSION)
     if launch:
         conf["spark.jars"] = ",".join(launch.jars)
+        if launch.executor_jars:
+            conf[_EXECUTOR_PATH] = ":".join([*launch.executor_jars, *filter(None, [user.get(_EXECUTOR_PATH)])])
         for option in _JAVA_OPTIONS:
             given = user.get(option, "")
             ours = _driver_options(launch, given) if "driver" in option else TIME_ZONE_OPTION
@@ -120,6 +125,23 @@ def is_local(master: str) -> bool:
     (True, False)
     """
     return master == "local" or master.startswith("local[")
+
+
+def place_jars(
+    jars: Sequence[str], executor_folder: str | None, master: str
+) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """The driver's class path, what Spark sends to executors, and what executors load from their own machines.
+
+    Not by `local:` addresses in `spark.jars`: an executor without the file would end as it starts, and be started for ever.
+
+    >>> place_jars(["/a/b.jar"], None, "local[2]"), place_jars(["/a/b.jar"], None, "spark://h:7077")
+    ((['/a/b.jar'], [], []), ([], ['/a/b.jar'], []))
+    >>> place_jars(["/a/b.jar"], "/opt/jars", "spark://h:7077")
+    (['/a/b.jar'], [], ['/opt/jars/b.jar'])
+    """
+    if any(":" in jar for jar in jars) or not (executor_folder or is_local(master)):
+        return [], jars, []
+    return jars, [], [f"{executor_folder}/{Path(jar).name}" for jar in jars] if executor_folder else []
 
 
 def with_retry(master: str) -> str:

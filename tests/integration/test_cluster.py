@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -81,9 +82,33 @@ def submitted(project: Project, cluster: SparkCluster, *arguments: str) -> dict[
     return document
 
 
+def jars_on_machines(project: Project) -> Path:
+    """A folder with the jars, as each machine of a cluster may have it; the project's executors are to look there."""
+    folder = project.folder / "jars_of_each_machine"
+    folder.mkdir()
+    for path in (jar.path for jar in list_jars(JarRequest(), {}) if jar.path is not None):
+        (folder / path.name).symlink_to(path)
+    project.top["jars"] = {"executor_folder": str(folder)}
+    return folder
+
+
+def sent_to_executors(cluster: SparkCluster) -> set[str]:
+    """The files that the driver sent, by the executors' logs."""
+    logs = cluster.folder.glob("work*/app-*/*/stderr")
+    return {found for log in logs for found in re.findall(r"Fetching (\S+)", log.read_text())}
+
+
+def master_check(project: Project) -> str:
+    """What `doctor` says of the cluster, in a process of its own."""
+    doctor = [sys.executable, "-m", "hudi_reconcile", "-c", str(project.write_config()), "doctor", "--format", "json"]
+    done = subprocess.run(doctor, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    return {str(check["name"]): str(check["detail"]) for check in json.loads(done.stdout)["checks"]}["spark.master"]
+
+
 def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cost_one_retry(
     project: Project, cluster: SparkCluster, tmp_path: Path
 ) -> None:
+    folder = jars_on_machines(project)
     with OneSession(project.write_config(), tmp_path / "session.log") as session:
         pulled = session.json("pull", kill=("rows read", cluster.folder))
         project.database.execute(
@@ -106,6 +131,12 @@ def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cos
     assert applied["tables"][0]["corrections"]["applied"] == 11
     found = {check["name"]: check["status"] for check in looked["checks"]}
     assert {found[name] for name in ("spark.master", "executors", "evidence", "orders: executors")} == {"ok"}, looked
+    assert sent_to_executors(cluster) == set(), "no jar is sent where each machine has it"
+    for jar, said in (("postgresql", "an executor has no"), ("hudi-spark", "no task ends on executors with")):
+        (gone,) = folder.glob(f"*{jar}*")
+        gone.unlink()
+        assert f"{said} {gone}" in master_check(project)
+    del project.top["jars"]
     (rule,) = submitted(project, cluster, "check")["tables"][0]["rules"]
     assert (rule["status"], rule["keys"]["rows"]) == ("fail", 1), rule
     assert rule["keys"]["sample"] == [{"order_id": 17}]

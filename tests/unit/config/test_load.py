@@ -68,7 +68,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "statement_timeout": "5m",
     }
     assert dump["spark"] == {"master": "local[*]", "conf": {}}
-    assert dump["jars"] == {"mode": "auto", "paths": []}
+    assert dump["jars"] == {"mode": "auto", "paths": [], "executor_folder": None}
     assert (dump["run"], dump["tables"][0]["time_limit"]) == ({"time_limit": None, "retries": 2}, None)
     assert dump["tables"][0]["policy"] == {
         "max_deletes": 1000,
@@ -171,6 +171,16 @@ WRONG = [
     (4, "  jdbc: {dbTable: x}", 4, "source.jdbc.dbTable: is set by the tool"),
     (5, "spark: {conf: {master: x}}\ntables:", 5, "spark.conf.master: must start with `spark.`"),
     (5, "spark: {conf: {spark.master: x}}\ntables:", 5, "spark.conf.spark.master: use"),
+    (5, "jars: {executor_folder: /j}\ntables:", 5, "jars.executor_folder: says nothing without a cluster"),
+    (5, "spark: {master: 'local[2]'}\njars: {executor_folder: /j}\ntables:", 6, "jars.executor_folder: says nothing"),
+    (5, "spark: {master: null}\njars: {executor_folder: /j}\ntables:", 6, "jars.executor_folder: says nothing"),
+    (
+        5,
+        "spark: {master: yarn}\njars: {executor_folder: jars}\ntables:",
+        6,
+        "jars.executor_folder: must be a whole path",
+    ),
+    (5, "spark: {master: yarn}\njars: {executor_folder: '/a:/b'}\ntables:", 6, "jars.executor_folder: must be a whole"),
     (5, "spark:\ntables:", 5, "spark: expected a mapping (key: value), found nothing"),
     (5, "jars: {mode: paths}\ntables:", 5, "jars.mode: paths needs"),
     (

@@ -62,6 +62,12 @@ def test_code_that_spark_loads_unhashed_is_said_too() -> None:
     )  # fmt: skip
 
 
+def test_jars_that_executors_load_by_their_name_alone_are_said_too() -> None:
+    (found,) = list_trust(load(CAREFUL + "spark: {master: yarn}\njars: {executor_folder: /opt/jars}\n"))
+
+    assert (found.key, "/opt/jars" in found.sentence) == ("jars.executor_folder", True)
+
+
 def test_every_face_of_a_run_says_first_what_was_not_checked() -> None:
     (said,) = sentences(load(TRUSTING))
     result = finished((said,))

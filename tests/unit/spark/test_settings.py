@@ -22,6 +22,15 @@ def test_session_has_every_setting_that_correctness_needs_and_the_jars() -> None
     assert "-Duser.timezone=UTC" in conf["spark.executor.extraJavaOptions"]
 
 
+def test_jars_of_the_executors_machines_come_before_the_users_own() -> None:
+    launch = replace(LOCAL, jars=(), executor_jars=("/opt/a.jar", "/opt/b.jar"))
+
+    conf = session_conf({"spark.executor.extraClassPath": "/own/*"}, launch, MACHINE)
+
+    assert conf["spark.executor.extraClassPath"] == "/opt/a.jar:/opt/b.jar:/own/*"
+    assert "spark.executor.extraClassPath" not in session_conf({}, LOCAL, MACHINE)
+
+
 def test_users_setting_wins_over_a_default() -> None:
     conf = session_conf({"spark.driver.memory": "9g", "spark.sql.shuffle.partitions": "7"}, LOCAL, MACHINE)
 
